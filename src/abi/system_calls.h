@@ -4,6 +4,7 @@
 #include "abi/selected_machine.h"
 #include SPILE_MACHINE_FILE(abi, system_call_names.h)
 
+#include <stddef.h>
 #include <stdint.h>
 
 namespace spile::abi {
@@ -28,6 +29,26 @@ constexpr int32_t system_call_number(const char* wanted) {
   }
   return -1;
 }
+
+// Returns the name of a system call; "": no call has that number.
+constexpr const char* system_call_name(int32_t wanted) {
+  const char* name = kSystemCallNames;
+  const char* end = kSystemCallNames + sizeof(kSystemCallNames) - 1;
+  for (int32_t number = 0; name < end; ++number) {
+    if (number == wanted) return name;
+    while (*name) ++name;
+    ++name;
+  }
+  return "";
+}
+
+constexpr int32_t count_system_calls() {
+  int32_t count = 0;
+  for (size_t i = 0; i + 1 < sizeof kSystemCallNames; ++i) count += kSystemCallNames[i] == 0;
+  return count;
+}
+// Numbers from here on belong to no call.
+inline constexpr int32_t kSystemCallNumbers = count_system_calls();
 
 // Returns the number of the system call to which the tracepoint syscalls:sys_enter_NAME belongs; -1: not known.
 constexpr int32_t traced_system_call_number(const char* tracepoint) {

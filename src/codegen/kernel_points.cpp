@@ -6,6 +6,7 @@
 #include "abi/kernel.h"
 #include "abi/machine.h"
 #include "abi/system_calls.h"
+#include "codegen/call_points.h"
 #include "codegen/kernel_place.h"
 
 namespace spile::codegen {
@@ -14,7 +15,6 @@ namespace {
 
 using abi::kKernelLayout;
 
-constexpr size_t kSystemCalls = 512;  // numbers, a power of two
 // So many tracepoints of system calls are attached one by one: each takes some 50 ms to come and go, but calls that are not probed pass it
 // without running a program.
 constexpr size_t kFewCalls = 4;
@@ -60,7 +60,7 @@ std::vector<PointChoice> tracepoint_choices(const sema::Probe& probe) {
   });
   for (uint32_t i = 0; i < probe.points.size(); ++i) {
     const sema::Site& site = probe.points[i].site;
-    const bool known = site.system_call >= 0 && static_cast<size_t>(site.system_call) < kSystemCalls;
+    const bool known = site.system_call >= 0;
     if (!known || reads_head) single.points.push_back(i);
     else (site.tracepoint.starts_with("syscalls:sys_enter_") ? entries : exits).push_back(i);
   }
@@ -79,7 +79,10 @@ std::vector<PointChoice> tracepoint_choices(const sema::Probe& probe) {
 std::vector<PointChoice> life_choices(const sema::Probe& probe) {
   using Kind = sema::ProbeKind;
   using By = PointChoice::By;
-  if (sema::is_system_call(probe.kind)) return {in_calls("", probe.kind == Kind::kSystemCallReturn, By::kProcess, all_points(probe))};
+  if (sema::is_system_call(probe.kind)) {
+    const By by = sema::is_for_some_calls(probe) ? By::kCallNumber : By::kProcess;
+    return {in_calls("", probe.kind == Kind::kSystemCallReturn, by, all_points(probe))};
+  }
   const bool of_process = probe.kind == Kind::kProcessBegin || probe.kind == Kind::kProcessEnd;
   auto sched = [&](const char* suffix, const char* raw_tracepoint) {
     PointChoice choice;
@@ -114,7 +117,8 @@ std::vector<PointChoice> point_choices(const sema::Probe& probe) {
 uint32_t program_result(const sema::Probe& probe) { return probe.kind == sema::ProbeKind::kPacket ? 1 : 0; }
 
 bool runs_in_traced_processes(const sema::Probe& probe) {
-  return probe.domain == sema::Domain::kKernel && probe.kind == sema::ProbeKind::kProfile && probe.points.front().of_processes;
+  const bool sampled_by_thread = probe.kind == sema::ProbeKind::kPerfSample;
+  return probe.domain == sema::Domain::kKernel && probe.points.front().of_processes && !sampled_by_thread;
 }
 
 KernelMap map_of_targets() {
@@ -186,18 +190,8 @@ llvm::Value* PointChooser::register_word(uint32_t at) {
 
 // The handler goes on for system calls of these points only.
 llvm::Value* PointChooser::choose_call(const std::vector<uint32_t>& points) {
-  llvm::Value* number = register_word(kKernelLayout.pt_regs_call);
-  llvm::Value* index = b_.CreateAnd(number, b_.getInt64(kSystemCalls - 1));
-  // 16 bits for each number: 1 + the index of its point.
-  std::string table(2 * kSystemCalls, '\0');
-  for (uint32_t point : points) {
-    auto at = 2 * static_cast<size_t>(probe_.points[point].site.system_call);
-    table[at] = static_cast<char>((point + 1) & 0xff);
-    table[at + 1] = static_cast<char>((point + 1) >> 8);
-  }
-  llvm::Value* place = b_.CreateGEP(b_.getInt16Ty(), unit_.module.text(table), index);
-  llvm::Value* point = b_.CreateZExt(b_.CreateAlignedLoad(b_.getInt16Ty(), place, llvm::Align(1)), b_.getInt64Ty());
-  only_if(b_.CreateAnd(b_.CreateICmpEQ(index, number), b_.CreateICmpNE(point, b_.getInt64(0))));
+  llvm::Value* point = point_of_call(unit_, b_, probe_, points, register_word(kKernelLayout.pt_regs_call));
+  only_if(b_.CreateICmpNE(point, b_.getInt64(0)));
   return b_.CreateSub(point, b_.getInt64(1));
 }
 

@@ -2,6 +2,7 @@
 // access to the controller's copies of globals for back ends that keep theirs elsewhere.
 
 #include "codegen/lower_native.h"
+#include "codegen/call_points.h"
 #include "codegen/lowering.h"
 #include "syntax/visitor.h"
 
@@ -167,9 +168,24 @@ void lower_merge(Unit& unit) {
 void lower_controller_probe(Unit& unit, const sema::Probe& probe) {
   ControllerFunction f(unit, "probe." + std::to_string(probe.index), unit.module.none(), {});
   Body body(unit, f.b, f.context, f.state);
+  llvm::BasicBlock* end = nullptr;
+  if (sema::is_for_some_calls(probe)) {
+    // The point is the number of the site.
+    llvm::BasicBlock* wanted = f.block("wanted");
+    end = f.block("end");
+    llvm::Value* point = point_of_call(unit, f.b, probe, unit.place.call_number(body));
+    f.b.CreateCondBr(f.b.CreateICmpNE(point, f.number(0)), wanted, end);
+    f.b.SetInsertPoint(wanted);
+    body.site.site_id = f.b.CreateSub(point, f.number(1));
+    f.b.CreateStore(body.site.site_id, body.context_field(offsetof(abi::Context, site_id)));
+  }
   Lowering lowering(body);
   lowering.store_site();
   lowering.lower_probe(probe);
+  if (end) {
+    f.b.CreateBr(end);
+    f.b.SetInsertPoint(end);
+  }
   f.leave();
   f.b.CreateRetVoid();
 }

@@ -322,6 +322,7 @@ class ProbeLowering {
     const std::string section = section_of(probe) + choice.suffix;
     KernelHandler handler(unit_, place_, probe, section);
     handler.choose_point(choice);
+    if (runs_in_traced_processes(probe)) handler.only_if_traced();
     KernelSite::Context context;
     context.at_exit = choice.at_exit;
     place_.begin_handler(context);

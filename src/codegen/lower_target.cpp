@@ -10,6 +10,7 @@
 
 #include "codegen/lower_native.h"
 #include "abi/stack_tables.h"
+#include "codegen/call_points.h"
 #include "codegen/lowering.h"
 #include "codegen/native_target.h"
 
@@ -36,6 +37,7 @@ class Handler {
   void lower_light_probes(const std::vector<int>& probes);
   void lower_entry();
   void lower_system_call();
+  llvm::BasicBlock* choose_call(Body& body);
   void lower_return_enter();
   void lower_return_exit();
   void lower_enter_in_place();
@@ -147,15 +149,32 @@ void Handler::set_frame(uint32_t kind) {
   put(load_register(b_, registers_, abi::register_offset(kConvention.frame_pointer)), offsetof(abi::Context, user_fp));
 }
 
+// The body goes on for calls of the probe's points, with the point as the number of the site; returns the block for others.
+llvm::BasicBlock* Handler::choose_call(Body& body) {
+  llvm::BasicBlock *wanted = block("wanted"), *other = block("other");
+  llvm::Value* point = point_of_call(unit_, b_, *body.probe, unit_.place.call_number(body));
+  b_.CreateCondBr(b_.CreateICmpNE(point, b_.getInt64(0)), wanted, other);
+  b_.SetInsertPoint(wanted);
+  body.site.site_id = b_.CreateSub(point, b_.getInt64(1));
+  b_.CreateStore(body.site.site_id, body.context_field(offsetof(abi::Context, site_id)));
+  return other;
+}
+
 void Handler::lower_bodies(const std::vector<int>& probes) {
   for (int index : probes) {
     Body body(unit_, b_, context_, state_);
     body.site = site_;
-    Lowering lowering(body);
     body.probe = &probe(index);
+    llvm::BasicBlock* next = nullptr;
+    if (sema::is_for_some_calls(probe(index))) next = choose_call(body);
+    Lowering lowering(body);
     lowering.store_site();
     if (light_) lowering.lower_light_probe(probe(index), true);
     else lowering.lower_probe(probe(index));
+    if (next) {
+      b_.CreateBr(next);
+      b_.SetInsertPoint(next);
+    }
     uint32_t bytes = save_bytes(unit_.layout, probe(index));
     if (site_.saves && bytes > 0) site_.saves = b_.CreateConstGEP1_64(b_.getInt8Ty(), site_.saves, bytes);
   }

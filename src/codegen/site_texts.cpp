@@ -40,6 +40,11 @@ static void add_offsets(const sema::Program& program, Tables& tables, OffsetOf&&
   for (size_t i = 0; i < program.probes.size(); ++i) {
     const sema::Probe& probe = program.probes[i];
     tables.base.push_back(static_cast<uint32_t>(tables.offsets.size()));
+    if (probe.points.size() > 1 && sema::is_for_some_calls(probe)) {  // the number of the point is that of the site
+      tables.mask.push_back(~0u);
+      for (const sema::ResolvedPoint& point : probe.points) tables.offsets.push_back(offset_of(&point));
+      continue;
+    }
     bool many = probe.points.size() > 1 && !points[i].empty();
     tables.mask.push_back(many ? ~0u : 0);
     if (!many) {

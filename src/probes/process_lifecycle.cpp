@@ -4,10 +4,17 @@
 //
 // process, process("PATH"), process(PID) before; an exec is an end and a begin. thread.begin and thread.end are for
 // threads other than a process's first.
+//
+// process.syscall("NAME") and .return: the calls of one name. The library's syscall.* are aliases of these. With -c or -x they are about the
+// calls of these processes, by code in the processes; in the kernel where the script has probes there anyway. --runtime=bpf: of all processes.
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "abi/machine.h"
+#include "abi/system_calls.h"
+#include "base/diagnostics.h"
 #include "probes/family.h"
 #include "probes/process_lifecycle.h"
 #include "probes/traced_world.h"
@@ -39,7 +46,8 @@ Result<ProbeKind> kind_of(const syntax::ProbePoint& point) {
   const auto& parts = point.components;
   auto is = [&](size_t index, const char* name) { return index < parts.size() && parts[index].name == name; };
   for (size_t i = 1; i < parts.size(); ++i) {
-    if (parts[i].text || parts[i].number) return unexpected_component(point, i, components(point, i));
+    const bool names_call = i == 1 && parts[i].name == "syscall" && parts[i].text;
+    if ((parts[i].text && !names_call) || parts[i].number) return unexpected_component(point, i, components(point, i));
   }
   if (is(1, "insn")) {
     return Error{fmt::format("'{}' is not supported: stopping at every instruction makes a program ten thousand times slower",
@@ -57,6 +65,30 @@ Result<ProbeKind> kind_of(const syntax::ProbePoint& point) {
   if (parts.size() < length)
     return Error{fmt::format("'{}' is incomplete", text_of(point)), "write process.thread.begin or process.thread.end"};
   return unexpected_component(point, length - 1, components(point, length - 1));
+}
+
+Error unknown_call(const std::string& name) {
+  std::vector<std::string> known;
+  for (int32_t number = 0; number < abi::kSystemCallNumbers; ++number) {
+    if (const char* each = abi::system_call_name(number); *each) known.emplace_back(each);
+  }
+  std::string near = nearest_name(name, known);
+  return {fmt::format("no system call is named '{}'", name), near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+}
+
+// The calls of one name.
+Result<Points> points_of_call(const TracedWorld& world, const syntax::ProbePoint& point, ResolvedPoint made) {
+  const std::string& name = *point.components[1].text;
+  if (point.components[0].text || point.components[0].number) {
+    return Error{fmt::format("'{}': the calls of one name are probed of all processes", text_of(point)),
+                 fmt::format("give the processes with -x or -c, or write if (pid() == ...) in the handler; process.syscall(\"{}\") is the point", name)};
+  }
+  made.site.system_call = abi::system_call_number(name.c_str());
+  if (made.site.system_call < 0) return unknown_call(name);
+  const bool in_kernel = !world.has_target() || world.process_domain() == sema::Domain::kKernel || world.has_kernel_probes();
+  made.domain = in_kernel && !world.only_in_processes() ? sema::Domain::kKernel : sema::Domain::kController;
+  made.of_processes = made.domain == sema::Domain::kKernel && world.has_target() && !world.only_in_kernel();
+  return Points{made};
 }
 
 // For handlers in the kernel, which compare files: of a pattern, those that are there now.
@@ -88,6 +120,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   const bool all_processes = !world.has_target() && world.process_domain() == sema::Domain::kKernel;
   made.domain = all_processes ? sema::Domain::kKernel : sema::Domain::kController;
   made.text = text_of(point);
+  if (point.components[1].text) return points_of_call(world, point, std::move(made));
   if (process.number) made.process = static_cast<pid_t>(*process.number);
   if (all_processes && process.text) return points_of_programs(world, *process.text, std::move(made));
   if (process.text && is_pattern(*process.text)) {
@@ -123,7 +156,7 @@ std::vector<std::string> system_call_variables(const ResolvedPoint& point, const
 
 extern const Family process_lifecycle_family = {"process", takes, resolve, components,
     {"process.begin", "process.end", "process.thread.begin", "process.thread.end", "process.syscall",
-     "process.syscall.return", "process(string).begin", "process(string).end", "process(string).thread.begin",
+     "process.syscall.return", "process.syscall(string)", "process.syscall(string).return", "process(string).begin", "process(string).end", "process(string).thread.begin",
      "process(string).thread.end", "process(string).syscall", "process(string).syscall.return",
      "process(number).begin", "process(number).end", "process(number).thread.begin",
      "process(number).thread.end", "process(number).syscall", "process(number).syscall.return"}};

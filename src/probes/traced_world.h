@@ -55,6 +55,9 @@ class TracedWorld {
   sema::Domain process_domain() const { return domain_; }
   // Whether the script has probes that only the kernel can run.
   bool has_kernel_probes() const { return has_kernel_probes_; }
+  // Whether --runtime names the place.
+  bool only_in_kernel() const { return options_.runtime == Runtime::kBpf; }
+  bool only_in_processes() const { return options_.runtime == Runtime::kInProcess; }
   // Fails if --runtime=inproc was asked for. what: the construct that only the kernel can run, for the message.
   Result<void> require_kernel(const char* what) const;
 

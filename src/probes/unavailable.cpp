@@ -19,11 +19,8 @@ constexpr Later kLater[] = {
     // Of the kernel's code and data.
     {"kernel", "mark"}, {"kernel", "syscall"},
     // The library's aliases over them.
-    {"syscall", nullptr}, {"syscall_any", nullptr}, {"nd_syscall", nullptr}, {"dw_syscall", nullptr}, {"tp_syscall", nullptr},
-    {"vm", nullptr}, {"vfs", nullptr}, {"scheduler", nullptr}, {"signal", nullptr}, {"kprocess", nullptr},
-    {"ioblock", nullptr}, {"ioblock_trace", nullptr}, {"ioscheduler", nullptr}, {"ioscheduler_trace", nullptr},
+    {"dw_syscall", nullptr}, {"tp_syscall", nullptr}, {"ioscheduler", nullptr}, {"ioblock_trace", nullptr},
     {"scsi", nullptr}, {"generic", nullptr}, {"tty", nullptr}, {"input", nullptr},
-    {"irq_handler", nullptr}, {"softirq", nullptr}, {"workqueue", nullptr},
     {"socket", nullptr}, {"tcp", nullptr}, {"udp", nullptr}, {"sctp", nullptr}, {"ip", nullptr}, {"netdev", nullptr},
     {"linuxmib", nullptr}, {"ipmib", nullptr}, {"tcpmib", nullptr}, {"sunrpc", nullptr},
     {"nfs", nullptr}, {"nfsd", nullptr},
@@ -46,11 +43,14 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
     std::string family = later.second ? fmt::format("{}.{}", later.first, later.second) : later.first;
     return Error{fmt::format("probe points '{}' are not available in this version", family),
                  family == "kernel.syscall" ? "kernel.trace(\"syscalls:sys_enter_NAME\") sees any system call" :
-                 family == "syscall" ? "process.syscall, with -c or -x, sees the calls of these processes; $syscall is the number" : ""};
+                 family.ends_with("_syscall") ? "syscall.NAME sees the calls of that name" : ""};
   }
   std::vector<std::string> known;
   for (const Family* family : families()) known.emplace_back(family->name);
-  for (const Later& later : kLater) known.emplace_back(later.first);
+  for (const Later& later : kLater) {
+    // syscall.opn is nearer to a name of the library.
+    if (!std::string_view(later.first).ends_with("_syscall")) known.emplace_back(later.first);
+  }
   for (const Family* family : families()) {
     if (family->name == parts[0].name && parts.size() > 1)
       return unexpected_component(point, second, family->components(point, second));

@@ -620,6 +620,26 @@ void add_call_in_target(Elaboration& e, const Draft& draft, ResolvedPoint point)
   add_probe(e, draft, std::move(point), std::move(bound));
 }
 
+// Controller probes keep one point each: begin(1) and begin(2), timers of different periods, are run one by one. So do programs at hooks of
+// netfilter, which can't ask for a cookie (bpf_get_attach_cookie). Handlers of calls of one name find their point by the call's number.
+bool keeps_one_point(const ResolvedPoint& point) {
+  if (point.kind == ProbeKind::kPacket) return true;
+  return point.domain == Domain::kController && !(is_system_call(point) && point.site.system_call >= 0);
+}
+
+// Gives one more point to a probe, and to its twin in the processes.
+void add_point(Elaboration& e, size_t probe, ResolvedPoint point) {
+  if (e.calls_in_targets && is_system_call(point)) {
+    CHECK(probe > 0 && e.program.probes[probe - 1].kind == point.kind);
+    ResolvedPoint in_target = point;
+    in_target.domain = Domain::kTarget;
+    in_target.site = e.program.probes[probe - 1].points.front().site;
+    in_target.site.system_call = point.site.system_call;
+    e.program.probes[probe - 1].points.push_back(std::move(in_target));
+  }
+  e.program.probes[probe].points.push_back(std::move(point));
+}
+
 void bind_draft(Elaboration& e, Draft& draft) {
   bool depends_on_point = asks_target(draft) || e.asks_returned || std::any_of(draft.points.begin(), draft.points.end(),
                                                             [](const ResolvedPoint& point) { return point.site.callers; });
@@ -628,14 +648,14 @@ void bind_draft(Elaboration& e, Draft& draft) {
   const std::vector<const TargetVariable*> read = variables_read(draft);
   for (ResolvedPoint& point : draft.points) {
     if (info(point.kind).variables == Variables::kRecord && !read.empty()) e.target.choose_variables(point, read);
-    // Controller probes keep one point each: begin(1) and begin(2), timers of different periods, are run one by one.
-    // So do programs at hooks of netfilter, which can't ask for a cookie (bpf_get_attach_cookie).
-    bool single = point.domain == Domain::kController || point.kind == ProbeKind::kPacket;
-    std::string key = fmt::format("{}/{}/{}/", static_cast<int>(point.kind), static_cast<int>(point.domain), int{point.site.by_arguments});
+    const bool single = keeps_one_point(point);
+    // Which points have handlers of their own, besides what these read.
+    std::string key = fmt::format("{}/{}/{}/{}/", static_cast<int>(point.kind), static_cast<int>(point.domain), int{point.site.by_arguments},
+                                  int{is_system_call(point.kind) && point.site.system_call >= 0});
     if (!depends_on_point && !single) {
       auto known = by_signature.find(key);
       if (known != by_signature.end()) {
-        e.program.probes[known->second].points.push_back(std::move(point));
+        add_point(e, known->second, std::move(point));
         continue;
       }
     }
@@ -644,11 +664,11 @@ void bind_draft(Elaboration& e, Draft& draft) {
     if (depends_on_point) key += binder.signature();
     auto known = by_signature.find(key);
     if (known != by_signature.end() && !single) {
-      e.program.probes[known->second].points.push_back(std::move(point));
+      add_point(e, known->second, std::move(point));
       continue;
     }
-    by_signature.emplace(key, e.program.probes.size());
     if (e.calls_in_targets && is_system_call(point)) add_call_in_target(e, draft, point);
+    by_signature.emplace(key, e.program.probes.size());
     add_probe(e, draft, std::move(point), std::move(bound));
   }
   for (Problem& problem : problems) {

@@ -1,11 +1,18 @@
 // expand-aliases: replaces probe points that name an alias by the points of the alias, and puts its body before (`=`) or
 // after (`+=`) the probe's own. Both share one scope, so an alias can set variables for its users. Components after the
 // alias's name in the point are appended to each of its points (`vm.fault.return`).
+//
+// Wildcards do not match names that begin with two underscores. Where the library has an alias FAMILY.__any beside the aliases that `FAMILY.*`
+// matches (with the same components behind it), and the handler uses none of the variables that those set and __any does not, one handler that
+// begins with the body of __any serves all of them, in place of one for each. So `syscall.*` makes one handler, not 380. The points are
+// those of the aliases; those of __any are not probed.
 
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -59,8 +66,14 @@ bool ends_in_double_star(const ProbePoint& point) {
   return !point.components.empty() && point.components.back().name.ends_with("**");
 }
 
+constexpr std::string_view kAny = "__any";
+
+bool is_internal(const PointComponent& pattern, const PointComponent& name) {
+  return name.name.starts_with("__") && !pattern.name.starts_with("__");
+}
+
 bool matches(const PointComponent& pattern, const PointComponent& name) {
-  return fnmatch(pattern.name.c_str(), name.name.c_str(), 0) == 0 && pattern.text == name.text &&
+  return !is_internal(pattern, name) && fnmatch(pattern.name.c_str(), name.name.c_str(), 0) == 0 && pattern.text == name.text &&
          pattern.number == name.number;
 }
 
@@ -69,7 +82,10 @@ bool matches(const ProbePoint& point, const ProbePoint& alias) {
   if (ends_in_double_star(point) && alias.components.size() >= point.components.size()) {
     std::string pattern, name;
     for (const PointComponent& component : point.components) pattern += "." + component.name;
-    for (const PointComponent& component : alias.components) name += "." + component.name;
+    for (const PointComponent& component : alias.components) {
+      if (component.name.starts_with("__")) return false;
+      name += "." + component.name;
+    }
     return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
   }
   if (point.components.size() < alias.components.size()) return false;
@@ -77,6 +93,18 @@ bool matches(const ProbePoint& point, const ProbePoint& alias) {
     if (!matches(point.components[i], alias.components[i])) return false;
   }
   return true;
+}
+
+// The variables that a body sets, or all that it uses.
+void add_variables(const Statement& body, bool only_set, std::set<std::string>& names) {
+  auto add = [&](const Expression& x) {
+    auto* variable = as<Variable>(x);
+    if (variable) names.insert(variable->name);
+  };
+  for_each_expression(body, [&](const Expression& x) {
+    if (!only_set) return add(x);
+    if (auto* assignment = as<Assignment>(x)) add(*assignment->target);
+  });
 }
 
 struct AliasMatch {
@@ -140,7 +168,9 @@ class Expander {
           continue;
         }
         PointNode leaf;
-        if (point.condition) {
+        if (common_draft_ >= 0 && !point.condition) {
+          leaf.draft = common_draft_;
+        } else if (point.condition) {
           conditions_.push_back(point.condition.get());
           leaf.draft = make_draft();
           conditions_.pop_back();
@@ -158,6 +188,12 @@ class Expander {
   void expand_alias(ProbePoint& point, const std::vector<AliasMatch>& aliases, PointNode& parent) {
     PointNode node;
     if (point.condition) conditions_.push_back(point.condition.get());
+    const int outer_draft = common_draft_;
+    if (const Alias* any = common_alias(aliases); any && common_draft_ < 0) {
+      chain_.push_back(any);
+      common_draft_ = make_draft();
+      chain_.pop_back();
+    }
     for (const AliasMatch& match : aliases) {
       if (std::find(chain_.begin(), chain_.end(), match.alias) != chain_.end()) {
         e_.diagnostics.error(point.range, "probe alias '" + to_source(match.alias->names[0]) + "' refers to itself")
@@ -175,6 +211,7 @@ class Expander {
       chain_.pop_back();
       node.children.push_back(std::move(one));
     }
+    common_draft_ = outer_draft;
     if (point.condition) conditions_.pop_back();
     node.is_pattern = has_wildcard(point);
     node.point = std::move(point);
@@ -182,6 +219,45 @@ class Expander {
       node.children = std::move(node.children.front().children);
     }
     parent.children.push_back(std::move(node));
+  }
+
+  // Returns the alias __any whose body does for all of these; null: each needs its own.
+  const Alias* common_alias(const std::vector<AliasMatch>& aliases) const {
+    if (aliases.size() < 2) return nullptr;
+    const Alias* any = nullptr;
+    for (const AliasMatch& match : aliases) {
+      const Alias* its = any_beside(*match.name);
+      if (!its || !match.alias->body || match.alias->epilogue || match.alias->closing || (any && its != any)) return nullptr;
+      any = its;
+    }
+    std::set<std::string> special, common, used;
+    for (const AliasMatch& match : aliases) add_variables(*match.alias->body, true, special);
+    if (any->body) add_variables(*any->body, true, common);
+    if (probe_->body) add_variables(*probe_->body, false, used);
+    for (const Alias* alias : chain_) {
+      if (alias->body) add_variables(*alias->body, false, used);
+      if (alias->closing) add_variables(*alias->closing, false, used);
+    }
+    // A global of the script is not a variable of the aliases, whatever its name.
+    for (const Script& script : e_.program.scripts) {
+      for (const auto& global : script.globals) used.erase(global->name);
+    }
+    const bool needs_special = std::ranges::any_of(used, [&](const std::string& name) { return special.count(name) > 0 && common.count(name) == 0; });
+    return needs_special ? nullptr : any;
+  }
+
+  const Alias* any_beside(const ProbePoint& name) const {
+    if (name.components.size() < 2) return nullptr;
+    auto known = by_head_.find(name.components[0].name);
+    if (known == by_head_.end()) return nullptr;
+    for (const Candidate& candidate : known->second) {
+      const std::vector<PointComponent>& parts = candidate.match.name->components;
+      if (parts.size() != name.components.size() || parts[1].name != kAny) continue;
+      bool same = true;
+      for (size_t i = 2; i < parts.size(); ++i) same = same && parts[i].name == name.components[i].name;
+      if (same) return candidate.match.alias;
+    }
+    return nullptr;
   }
 
   static bool has_wildcard(const ProbePoint& point) {
@@ -231,6 +307,7 @@ class Expander {
   const syntax::Probe* probe_ = nullptr;
   std::vector<const Alias*> chain_;            // aliases being expanded, outermost first
   std::vector<const Expression*> conditions_;  // of the points on the way
+  int common_draft_ = -1;                      // of the points that aliases have which one body serves
 };
 
 }  // namespace

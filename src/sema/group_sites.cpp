@@ -30,6 +30,8 @@ void group_sites(Elaboration& e) {
       if (added) places.push_back({&site, {}, {}, {}});
       Visitors& visitors = places[known->second];
       if (site.semaphore.value != 0) visitors.semaphore = site.semaphore;
+      // All calls pass one site; a handler for some of them finds its point by the call's number.
+      if (is_system_call(probe.kind) && point > 0) continue;
       auto& side = probe.kind == ProbeKind::kFunctionReturn ? visitors.returns : visitors.entries;
       side.emplace_back(probe.index, static_cast<int>(point));
     }

@@ -74,6 +74,11 @@ inline bool is_call_in_target(const Probe& probe) {
   return probe.domain == Domain::kTarget && is_system_call(probe.kind);
 }
 
+// Whether a probe is on system calls of some names, one for each of its points: its handler finds the point by the call's number.
+inline bool is_for_some_calls(const Probe& probe) {
+  return is_system_call(probe.kind) && !probe.points.empty() && probe.points.front().site.system_call >= 0;
+}
+
 // Probes that share their places: all places (SiteTable) at which exactly these probes are. Each place has a trampoline of its own; the
 // group has one compiled handler for entries and one for returns.
 struct SiteGroup {

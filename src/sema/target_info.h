@@ -54,7 +54,9 @@ struct Site {
   // Of a tracepoint: $variables are what the kernel's code gives it (TargetInfo::choose_variables), and handlers get these; else the fields of
   // the record that the kernel makes of it.
   bool by_arguments = false;
-  int32_t system_call = -1;  // of the tracepoints syscalls:sys_enter_NAME and syscalls:sys_exit_NAME: the number of NAME; -1: not known
+  // Of process.syscall("NAME"), and of the tracepoints syscalls:sys_enter_NAME and syscalls:sys_exit_NAME: the number of NAME; -1: of all calls,
+  // or not known.
+  int32_t system_call = -1;
   std::shared_ptr<const KernelFunction> kernel;  // of kernel.function and its kin; else null
   // kStatement:
   FileAddress around;          // entry of the function that has the instruction; 0: unknown
@@ -118,7 +120,7 @@ struct ResolvedPoint {
   int64_t procfs_umask = 0;
   int64_t procfs_maxsize = 0;  // bytes of one read or write; 0: not said
   pid_t process = 0;         // process(PID)
-  bool of_processes = false;  // kProfile and kPerfSample in the kernel: hits in the traced processes alone,
+  bool of_processes = false;  // kProfile, kPerfSample and system calls of one name in the kernel: hits in the traced processes alone,
   std::string program;       // of kPerfSample: those that run this program; "": any
   std::shared_ptr<const PerfSample> sample;  // kPerfSample; else null
   std::shared_ptr<const PacketHook> packet;  // kPacket; else null

@@ -90,6 +90,8 @@ ProcessWatch::ProcessWatch(const sema::Program& program, Run run) : run_(std::mo
     if (sema::info(probe.kind).source != sema::Source::kWatch || probe.domain != sema::Domain::kController) continue;
     for (size_t i = 0; i < probe.points.size(); ++i) {
       const sema::ResolvedPoint& point = probe.points[i];
+      // The handler finds its point by the call's number.
+      if (i > 0 && sema::is_for_some_calls(probe)) break;
       points_.push_back({probe.kind, probe.index, i, point.site.module, point.process});
     }
   }

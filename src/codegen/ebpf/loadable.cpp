@@ -107,8 +107,17 @@ static bool has_large_body(const llvm::Module& module) {
   constexpr unsigned kLargeExpanded = 20'000;  // a body of 23,000 had more values than the stack of eBPF has room for
   ExpandedSizes sizes;
   return std::ranges::any_of(module, [&](const llvm::Function& function) {
-    return function.hasFnAttribute(kBodyAttribute) && (function.getInstructionCount() > kLargeBody || expanded_size(function, sizes) > kLargeExpanded);
+    const bool is_body = function.hasFnAttribute(kBodyAttribute);
+    // A script's function that is called once would be inlined into its caller, whatever its size.
+    const bool of_script = is_body || function.getName().starts_with("script.");
+    return (of_script && function.getInstructionCount() > kLargeBody) || (is_body && expanded_size(function, sizes) > kLargeExpanded);
   });
+}
+
+static bool is_called_once_by_body(const llvm::Function& function) {
+  if (!function.getName().starts_with("script.") || !function.hasOneUse()) return false;
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(*function.user_begin());
+  return call && call->getFunction()->hasFnAttribute(kBodyAttribute);
 }
 
 void limit_inlining(ScriptModule& script) {
@@ -120,6 +129,7 @@ void limit_inlining(ScriptModule& script) {
     // These take the program's own argument, or are a part of the program.
     bool belongs_to_program = function.getName().starts_with("spile_rt_kernel_");
     if (function.isDeclaration() || function.hasSection() || belongs_to_program || function.getInstructionCount() <= kWorthCalling) continue;
+    if (is_called_once_by_body(function)) continue;  // calls nest at most 8 deep
     function.removeFnAttr(llvm::Attribute::AlwaysInline);
     function.addFnAttr(llvm::Attribute::NoInline);
   }

@@ -1,0 +1,122 @@
+# syscall.* and nd_syscall.*: variables, flags as names, results, and counts, in processes by an ordinary way and in the kernel.
+# variants: in_process in_kernel names any counts
+from spiletest import *
+
+WORK = temporary_directory() / "work.py"
+FILE = temporary_directory() / 'a "quoted" name'
+WORK.write_text(f"""
+import ctypes, mmap, os, signal, socket, time
+call = ctypes.CDLL(None).syscall
+name = {str(FILE)!r}
+fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640)
+os.write(fd, b"two\\nlines")
+os.pread(fd, 5, 2)
+os.lseek(fd, -3, os.SEEK_END)
+os.close(fd)
+os.chmod(name, 0o600)
+os.unlink(name)
+try: os.open("/nowhere/at/all", os.O_WRONLY | os.O_APPEND)
+except OSError: pass
+m = mmap.mmap(-1, 12345, prot=mmap.PROT_READ)
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 5000)
+s.connect(("127.0.0.1", 4711))
+u = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+try: u.connect("/nowhere/socket")
+except OSError: pass
+os.kill(os.getpid(), signal.SIGURG)
+os.setpriority(os.PRIO_PROCESS, 0, 5)
+call(230, 1, 0, ctypes.byref((ctypes.c_long * 2)(0, 1000)), 0)
+call(202, ctypes.byref(ctypes.c_int(7)), 129, 3, 0, 0, 0)
+os._exit(0)
+""")
+PYTHON = f"{os.path.realpath(sys.executable)} -S -E {WORK}"
+
+# The point, a condition, what its handler prints then (the arguments of printf), and the expected text, a pattern where it has \\d.
+CASES = [
+    ("openat", 'filename_unquoted == "%s"' % str(FILE).replace('"', '\\"'), '"%s", argstr',
+     'AT_FDCWD, "%s", O_RDWR|O_CLOEXEC|O_CREAT|O_EXCL, 0640' % str(FILE).replace('"', '\\"')),
+    ("openat", 'filename =~ "nowhere/at"', '"%s %d %s %s", name, dfd, flags_str, argstr',
+     'openat -100 O_WRONLY|O_APPEND|O_CLOEXEC AT_FDCWD, "/nowhere/at/all", O_WRONLY|O_APPEND|O_CLOEXEC'),
+    ("write", "count == 9", '"%s", buf_str', '"two\\nlines"'),
+    ("pread", "offset == 2", '"%s %d %d", name, count, offset', "pread 5 2"),
+    ("lseek", "offset == -3", '"%s", whence_str', "SEEK_END"),
+    ("chmod", 'path =~ "quoted"', '"%o", mode', "600"),
+    ("unlink", 'pathname =~ "quoted"', '"%s", name', "unlink"),
+    ("mmap2", "length == 12345", '"%s %s %d", prot_str, flags_str, fd', "PROT_READ MAP_SHARED|MAP_ANONYMOUS -1"),
+    ("socket", "family == 2", '"%s", argstr', "AF_INET, SOCK_DGRAM|SOCK_CLOEXEC, IPPROTO_IP"),
+    ("setsockopt", "optlen == 4", '"%s %s", level_str, optname_str', "SOL_SOCKET SO_RCVBUF"),
+    ("connect", 'uaddr_af == "AF_INET"', '"%s:%s %s", uaddr_ip, uaddr_ip_port, argstr', r"127.0.0.1:4711 \d+, {AF_INET, 127.0.0.1, 4711}, 16"),
+    ("connect", 'uaddr_af == "AF_UNIX"', '"%s", argstr', r'\d+, {AF_UNIX, "/nowhere/socket"}, 18'),
+    ("kill", "sig == 23", '"%s", sig_name', "SIGURG"),
+    ("setpriority", "prio == 5", '"%s", argstr', "PRIO_PROCESS, 0, 5"),
+    ("clock_nanosleep", "flags == 0", '"%s %s", clk_id_str, req_str', "CLOCK_MONOTONIC [0.000001000]"),
+    ("futex", "op == 129 && val == 3", '"%s", op_str', "FUTEX_WAKE|FUTEX_PRIVATE_FLAG"),
+    ("exit_group", "status == 0", '"%d", status', "0"),
+    ("openat.return", "retval == -2", '"%s %s", name, retstr', "openat -2 (ENOENT)"),
+    ("mmap2.return", "1", '"%d", isinstr(retstr, "0x7")', "1"),
+    ("connect.return", "retval < 0", '"%s", retstr', "-2 (ENOENT)"),
+]
+
+
+def check_variables(*options):
+    for i, (point, condition, printed, expected) in enumerate(CASES):
+        family = "nd_syscall" if i % 3 == 0 else "syscall"
+        printed = printed.replace('"', '"= ', 1).replace('",', '\\n",', 1)
+        script = f"probe {family}.{point} {{ if (pid() == target() && ({condition})) printf({printed}) }}"
+        result = spile(*options, "-e", script, "-c", PYTHON)
+        if "Operation not permitted" in result.err:
+            skip(result.err.strip())
+        result.expect(status=0)
+        pattern = expected if "\\d" in expected else re.escape(expected)
+        expect_match(f"^= {pattern}$", result.out, f"{script}\n{result}")
+
+
+if VARIANT == "in_process":
+    check_variables()
+elif VARIANT == "in_kernel":
+    check_variables("--runtime=bpf")
+elif VARIANT == "names":
+    # Every name of the machine's calls, and their counts by one handler each.
+    made = temporary_directory()
+    page = made / "page.md"
+    expect(subprocess.run([ROOT / "tools/syscalls/make_tapset", made, page]).returncode, 0)
+    expect_true(page.read_text() == (ROOT / "docs/syscalls.md").read_text(), "docs/syscalls.md is not what ./dev docs makes")
+    for file in made.glob("*.stp"):
+        expect_true(file.read_text() == (ROOT / "tapset" / file.name).read_text(), f"tapset/{file.name} is not what ./dev docs makes")
+    expect(len(list(made.glob("*.stp"))), len([*(ROOT / "tapset").glob("syscalls_*.stp"), *(ROOT / "tapset").glob("syscall_names_*.stp")]))
+    listed = spile("-l", "syscall.*").expect(status=0).out.splitlines()
+    returns = spile("-l", "syscall.*.return").expect(status=0).out.splitlines()
+    expect_true(len(listed) > 350 and len(returns) > 350, f"{len(listed)} {len(returns)}")
+    # All bodies are right, with all of their variables.
+    spile("-p2", "-e", "probe syscall.* { println($$vars) } probe syscall.*.return { println($$vars) }", "-c", "true").expect(status=0)
+    # What is wrong is said.
+    for point, message in (('process.syscall("opn")', "no system call is named 'opn'"), ('process("true").syscall("read")', "probed of all processes"),
+                           ("process.syscall(3)", "unexpected parameter"), ("syscall.opn", "did you mean 'syscall.open'"),
+                           ('process.syscall("read").begin', "can't follow")):
+        expect_match(message, spile("-p2", "-e", f"probe {point} {{ next }}", "-c", "true").expect(status=1).err)
+elif VARIANT == "any":
+    # One handler for all calls shows what the call's own alias shows.
+    own = "\n".join('probe syscall.%s { printf("%%s(%%s)\\n", name, argstr) }' % name
+                    for name in ("openat", "write", "lseek", "chmod", "socket", "connect", "setsockopt", "setpriority", "futex", "clock_nanosleep"))
+    one = 'probe syscall.* { if (name =~ "^(openat|write|lseek|chmod|socket|connect|setsockopt|setpriority|futex|clock_nanosleep)$") printf("%s(%s)\\n", name, argstr) }'
+    def lines(script):
+        return re.sub(r"0x[0-9a-f]+", "0x", spile("-e", script, "-c", PYTHON).expect(status=0).out)
+    expect(lines(one), lines(own))
+    expect_match(r"^openat\(", lines(one))
+    names = spile("-e", 'probe syscall.*.return { if (retval == -2) printf("%s %s %s\\n", pn(), name, retstr) }', "-c", PYTHON).expect(status=0).out
+    expect_match(r"^syscall.openat.return openat -2 \(ENOENT\)$", names)
+elif VARIANT == "counts":
+    script = """global entered, left
+    probe syscall.* { if (pid() == target()) entered[name]++ }
+    probe syscall.*.return { if (pid() == target()) left[name] <<< retval }
+    probe end { printf("%d %d %d\\n", entered["getppid"], @count(left["getppid"]), entered["read"] - @count(left["read"])) }"""
+    for options in ([], ["--runtime=bpf"]):
+        result = spile(*options, "-e", script, "-c", f"{program('syscalls')} getpid 500", "-o", "/dev/stderr")
+        if "Operation not permitted" in result.err:
+            skip(result.err.strip())
+        expect_match(r"^0 0 0$", result.expect(status=0).err)
+    script = script.replace("getppid", "getpid")
+    for options in ([], ["--runtime=bpf"]):
+        result = spile(*options, "-e", script, "-c", f"{program('syscalls')} getpid 500", "-o", "/dev/stderr").expect(status=0)
+        expect_match(r"^500 500 0$", result.err, str(result))
