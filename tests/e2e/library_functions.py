@@ -217,11 +217,11 @@ println(kernel_string(8)) | kernel read fault at 0x8
 println(kernel_int(8)) | kernel read fault at
 println(kernel_long(8)) | kernel read fault at
 println(atomic_read(8)) | kernel read fault at
-println(task_pid(1)) | task_pid: only available to probes that run in the kernel
+println(task_pid(1)) | not the address of a task: only probes that run in the kernel know these
 println(task_current()) | task_current: only available to probes that run in the kernel
-println(task_execname(1)) | task_execname: only available to probes that run in the kernel
+println(task_execname(1)) | not the address of a task: only probes that run in the kernel know these
 println(pid2task(1)) | pid2task: only available to probes that run in the kernel
-println(d_name(1)) | d_name: only available to probes that run in the kernel
+println(d_name(1)) | not an address of the kernel's memory: only probes that run in the kernel know these
 print_regs() | print_regs: only available to probes that run in the kernel
 printk(1, "x") | printk: only kernel modules write to the kernel's log
 ftrace("x") | ftrace: only kernel modules write to the kernel's trace buffer
