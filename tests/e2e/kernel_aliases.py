@@ -36,6 +36,13 @@ probe scheduler.signal_send { if (pid() == target() && signal_number == 23) sign
 probe end { printf("%d %d\\n", faults >= 500 && faults < 5000, signals) }""",
        f"exec {os.path.realpath(sys.executable)} -S -c '\nimport mmap, os\nm = mmap.mmap(-1, 500 * 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\nm.madvise(mmap.MADV_NOHUGEPAGE) if hasattr(mmap, \"MADV_NOHUGEPAGE\") else 0\nfor i in range(500): m[i * 4096] = 1\nfor i in range(12): os.kill(os.getpid(), 23)\n'", "1 12")
 
+# 9 signals with a handler: sent to the process, and delivered.
+kernel("""global sent, got, named
+probe signal.send { if (pid() == target() && sig == 10) { sent += sig_pid == target() && task < 0; named += sig_name == "SIGUSR1" } }
+probe signal.handle { if (pid() == target() && sig == 10) got += get_sa_handler(ka_addr) > 1 }
+probe end { printf("%d %d %d\\n", sent, got, named) }""",
+       f"exec {os.path.realpath(sys.executable)} -S -c '\nimport os, signal\nsignal.signal(10, lambda *a: None)\nfor i in range(9): os.kill(os.getpid(), 10)\n'", "9 9 9")
+
 # 40 packets of 100 bytes and headers, over the loopback device.
 kernel("""global sent, bytes
 probe netdev.transmit { if (pid() == target() && dev_name == "lo" && protocol == 0x800 && length >= 128) { sent++; bytes += length } }

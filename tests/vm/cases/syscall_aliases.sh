@@ -9,8 +9,8 @@ out=$(spile -e 'global n, bytes, left probe syscall.read { if (pid() == target()
   probe syscall.read.return { if (pid() == target() && retval == 3) left++ }
   probe end { printf("%d %d %d\n", n, bytes, left) }' -c "$work" --runtime=bpf 2>&1)
 check "reads" "$out" '^700 2100 700$'
-out=$(spile -e 'global n, left probe syscall.* { if (pid() == target()) n[pn()]++ } probe syscall.*.return { if (pid() == target()) left[pn()] <<< 1 }
-  probe end { printf("%d %d\n", n["syscall.write"] >= 700, @count(left["syscall.write.return"]) == n["syscall.write"]) }' -c "$work" --runtime=bpf 2>&1)
+out=$(spile -e 'global n, left probe syscall.* { if (pid() == target()) n[name]++ } probe syscall.*.return { if (pid() == target()) left[name] <<< 1 }
+  probe end { printf("%d %d\n", n["write"] >= 700, @count(left["write"]) == n["write"]) }' -c "$work" --runtime=bpf 2>&1)
 check "all calls" "$out" '^1 1$'
 # In processes of -c, without privileges.
 out=$(spile -e 'global n probe syscall.read { if (count == 3) n++ } probe end { println(n) }' -c "$work" 2>&1)
