@@ -192,7 +192,8 @@ std::optional<uint64_t> verified_instructions(int program) {
 
 Error no_tracing(const AttachPoint& point, int error) {
   const bool has_kprobes = number_in("/sys/bus/event_source/devices/kprobe/type", "").has_value();
-  return Error::from_errno(fmt::format("attach {}: {} fentry", point.text, has_kprobes ? "this kernel refuses" : "this kernel was built without kprobes, and refuses"), error,
+  const char* reason = has_kprobes ? "this kernel refuses fentry" : "this kernel was built without kprobes, and refuses fentry";
+  return Error::from_errno(fmt::format("attach {}: {}", point.text, reason), error,
                            has_kprobes ? "use tracepoints (kernel.trace)"
                                        : "use tracepoints (kernel.trace), or a kernel that is built with CONFIG_KPROBES and CONFIG_KPROBE_EVENTS");
 }

@@ -74,7 +74,7 @@ WorldQueries world_queries(const session::Options& options) {
       if (!opened.ok()) return {};
       *world = std::move(*opened);
     }
-    (*world)->choose_runtime({point.get()});
+    (*world)->choose_runtime({point.get()}, false);
     auto listed = (*world)->list(*point, with_variables);
     return listed.ok() ? std::move(*listed) : std::vector<probes::World::ListedPoint>();
   };

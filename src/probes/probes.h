@@ -56,10 +56,10 @@ class World : public sema::TargetInfo {
   // kernel thread or a zombie), or may not be traced.
   static Result<std::unique_ptr<World>> open(const WorldOptions& options);
 
-  // Decides by the script's probe points what kAuto means (any kernel probe: everything runs in the kernel). REQUIRES: called before
-  // elaboration.
-  virtual void choose_runtime(const std::vector<const syntax::ProbePoint*>& points) = 0;
-  // Calls choose_runtime() with all points of a script.
+  // Decides by the script's probe points what kAuto means (any kernel probe: everything runs in the kernel). profiles_kernel: handlers of
+  // timer.profile ask for what the kernel alone has. REQUIRES: called before elaboration.
+  virtual void choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool profiles_kernel) = 0;
+  // Calls choose_runtime() with all points of a script, and what its handlers ask for.
   void choose_runtime_for(const syntax::Script& script);
 
   // For -l and -L: returns the points that a pattern stands for, as text; with their variables ("$a:long $b:string") if with_variables.

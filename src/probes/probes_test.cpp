@@ -90,7 +90,7 @@ class ProbesTest : public testing::Test {
     for (const auto& probe : made.program.scripts[0].probes) {
       for (const syntax::ProbePoint& point : probe->points) points.push_back(&point);
     }
-    made.world->choose_runtime(points);
+    made.world->choose_runtime(points, false);
     sema::elaborate(made.program, *made.world, made.diagnostics);
     return made;
   }

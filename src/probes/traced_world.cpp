@@ -83,12 +83,12 @@ bool needs_kernel(const syntax::ProbePoint& point) {
   return kernel_families.count(parts[0].name) > 0;
 }
 
+}  // namespace
+
 bool is_profile(const syntax::ProbePoint& point) {
   const auto& parts = point.components;
   return parts.size() > 1 && parts[0].name == "timer" && parts[1].name == "profile";
 }
-
-}  // namespace
 
 Result<void> TracedWorld::find_program() {
   for (pid_t pid : options_.processes) {
@@ -157,8 +157,8 @@ TracedWorld::PathInProcess TracedWorld::path_in_process(const std::string& name)
   return found;
 }
 
-void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& points) {
-  has_kernel_probes_ = std::ranges::any_of(points, [](const syntax::ProbePoint* point) { return needs_kernel(*point); });
+void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool profiles_kernel) {
+  has_kernel_probes_ = profiles_kernel || std::ranges::any_of(points, [](const syntax::ProbePoint* point) { return needs_kernel(*point); });
   switch (options_.runtime) {
     case Runtime::kInProcess:
       domain_ = sema::Domain::kTarget;

@@ -29,6 +29,8 @@ struct KernelImage {
 
 // Whether a path has wildcards of glob(7).
 bool is_pattern(const std::string& path);
+// Whether the point is timer.profile, at whatever rate.
+bool is_profile(const syntax::ProbePoint& point);
 
 class TracedWorld {
  public:
@@ -37,7 +39,7 @@ class TracedWorld {
   // Finds the program of -c or -x. Errors as World::open.
   Result<void> find_program();
   // Decides process_domain(); see World::choose_runtime().
-  void choose_runtime(const std::vector<const syntax::ProbePoint*>& points);
+  void choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool profiles_kernel);
 
   const WorldOptions& options() const { return options_; }
   // The executables of -c or of -x's processes, each once, symbolic links resolved as /proc/PID/maps shows them; none when

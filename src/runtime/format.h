@@ -4,7 +4,7 @@
 //
 // A Sink takes the output:   void put(const char* text, uint64_t length);  void fill(char byte, uint64_t count);
 // Both may be called with 0, and may drop what does not fit. Texts need no NUL at their end. A Sink that makes digits in a way of its own has
-//   uint64_t digits(char (&out)[24], uint64_t value, uint32_t conversion);   as write_digits(), but from out[0] on; returns how many they are
+//   uint64_t digits(char (&out)[24], uint64_t value, uint32_t conversion);   as write_digits(), but from out[0] on, which is aligned to 8; returns how many
 
 #include <stdint.h>
 
@@ -110,7 +110,7 @@ void format_number(Sink& sink, int64_t value, uint32_t conversion, FormatField f
     prefix[prefix_length++] = '0';
     prefix[prefix_length++] = conversion == kFormatHexUpper ? 'X' : 'x';
   }
-  char digits[24];
+  alignas(8) char digits[24];
   const char* begin = digits;
   uint64_t length = 0;
   if constexpr (requires { sink.digits(digits, magnitude, conversion); }) {

@@ -12,7 +12,7 @@ for script, message in [
     ('probe kernel.trace("sched:sched_swich") { exit() }', r"no tracepoint 'sched:sched_swich'.*\n(.*\n)*  hint: did you mean 'sched:sched_switch'"),
     (trace + "{ println($nosuch) }", r":1:\d+: .*no field 'nosuch'"),
     (trace + "{ println(symfileline(1)) }", r":1:\d+: error: 'symfileline' is not available in a handler that runs in the kernel: source lines of the kernel are not known"),
-    (trace + "{ println(task_pid(task_current())) }", r":1:\d+: error: 'task_pid' is not available.*: this version does not know the kernel's structures"),
+    (trace + "{ println(pid2task(1)) }", r":1:\d+: error: 'pid2task' is not available.*: this version does not know the kernel's structures"),
 ]:
     result = spile("-e", script).expect(status=1, err_match=message)
     expect_match(r"^ +\| +\^", result.err, f"the caret under {script!r}")

@@ -51,3 +51,11 @@ got = re.search(r"n (\d+) 1\n", result.out)
 expect_true(got is not None, str(result))
 n = int(got[1])
 expect_true(150 <= n <= 450, f"0.6 s of processor time are 300 samples: {result}")
+
+# What the kernel alone has, its tasks and its stack, is asked in the kernel.
+if os.geteuid() == 0 and os.path.exists("/sys/kernel/btf/vmlinux"):
+    spile("-e", """global n, own, stacks
+        probe timer.profile { n++; if (@cast(task_current(), "kernel<struct task_struct>")->pid == tid()) own++ }
+        probe timer.profile { if (backtrace() != "") stacks++ }
+        probe end { printf("%d %d %d\\n", n > 5, n == own, stacks > 5) }""",
+          "-c", "exec dd if=/dev/zero of=/dev/null bs=1M count=20000 status=none", timeout=60).expect(status=0, out_match="^1 1 1$")
