@@ -232,7 +232,7 @@ Result<void> Compiler::lower_arena_place(Job& job) {
 Error Compiler::with_largest_handler(Error error, const llvm::Module& module) const {
   const llvm::Function* largest = nullptr;
   for (const llvm::Function& function : module) {
-    const bool is_handler = function.hasFnAttribute(kBodyAttribute) || function.hasFnAttribute(kProgramAttribute);
+    const bool is_handler = function.hasFnAttribute(kBodyAttribute) || function.getName().starts_with("run.");
     if (is_handler && (!largest || function.getInstructionCount() > largest->getInstructionCount())) largest = &function;
   }
   const auto& programs = compiled_.script.kernel.programs;
@@ -284,6 +284,14 @@ Result<void> Compiler::build_job(Job& job) {
                                   .shares = layouts_.main.arena.shared_size > 0};
     auto fitted = timed(job.timings, "fit-" + job.name, [&] { return make_loadable(*job.module, options); });
     if (!fitted.ok()) return with_largest_handler(std::move(fitted).error(), job.module->module());
+  }
+  if (job.machine == Machine::kBpf) {
+    // Jumps reach 32,768 instructions there, and the code generator ends the program where one would have to reach further.
+    constexpr unsigned kLargestProgram = 20'000;
+    for (const llvm::Function& function : job.module->module()) {
+      if (function.getInstructionCount() <= kLargestProgram) continue;
+      return with_largest_handler({"a handler is too large for the kernel", "split the probe, or do a part of it in a timer or end probe"}, job.module->module());
+    }
   }
   if (job.machine != Machine::kNative) settle_lines(job.module->module());
   print_after("optimize-", job);

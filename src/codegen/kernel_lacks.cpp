@@ -33,7 +33,6 @@ constexpr KernelLack kLacks[] = {
     {"recursion", "eBPF has eight frames of calls at most; from Linux 6.12 on, recursive functions have a stack of their own", "write it as a loop"},
     {"isinstr", kLoops, kPrintText},
     {"strtol", kLoops, kPrintText},
-    {"user_string_quoted", kLoops, "user_string() has the string as it is"},
     {"backtrace", kStacks, kUserStacks},
     {"callers", kStacks, kUserStacks},
     {"stack", kStacks, kUserStacks},

@@ -57,11 +57,19 @@ if VARIANT == "language":
             s["k"] .= "."; println(s["k"])
             try {{ println(half(8)); println(half(7)) }} catch (m) {{ println("caught ", m) }}
             try {{ println(kernel_string(-1)) }} catch {{ println("no string") }}
+            println(errno_str(-2), errno_str(4000), signal_str(2), signal_str(35), signal_str(0))
             println(execname() =~ "^t.*e$", execname() =~ "^x", "ab1" !~ "[0-9]$")
             for (i = 0; i < 20; i++) {{ a[i] = i; b[i, execname()] = execname() }}
             delete a; delete b; a[7] = ++n; println(a[1], b[1, "true"], 7 in a, [2, "true"] in b) }}
         probe end {{ foreach (k in a) println(k, " ", a[k]); foreach ([k, t] in b) println(k, t) }}""")
     for i in range(2):
         subprocess.run([path], check=True)
-    once = r"  -42\|42   \|00042\|ff\|FF\|777\|0x00000000000000ff\|true\|  true\|true  \|tr\|A\|0xff\|\+7\.\n4\ncaught 7 is odd\nno string\n100\n010\n"
+    once = r"  -42\|42   \|00042\|ff\|FF\|777\|0x00000000000000ff\|true\|  true\|true  \|tr\|A\|0xff\|\+7\.\n4\ncaught 7 is odd\nno string\n" \
+           r"ENOENTE#4000SIGINTSIGRTMIN\+3UNKNOWN SIGNAL:0\n100\n010\n"
     session.stop().expect(out_match=f"^({once}){{2}}7 2$")
+    # A handler that eBPF has no room for is named by its place: LLVM would end spile.
+    lines = "\n".join(f"n += {i} * (n & 7) + gettimeofday_us() % {i + 2}" for i in range(1300))
+    script = directory / "large.stp"
+    script.write_text(f'global n\nprobe process("{path}").begin {{\n{lines}\n}}')
+    large = spile("-p4", "-DMAXACTION=100000", script, timeout=100)
+    expect_match(r"^spile: .*large.stp:2:1: a handler is too large for the kernel", large.expect(status=1).err)

@@ -3,18 +3,13 @@
 #include "abi/script_codes.h"
 #include "abi/system_calls.h"
 #include "runtime/core/script_functions.h"
+#include "runtime/names.h"
 
 namespace spile::rt {
 
 namespace {
 
 using abi::kSystemCallNames;
-
-// The same on all machines but Alpha, MIPS, PA-RISC and SPARC (include/uapi/asm-generic/signal.h).
-inline constexpr char kSignals[][8] = {"",     "HUP",  "INT",  "QUIT", "ILL",    "TRAP", "ABRT", "BUS",
-                                       "FPE",  "KILL", "USR1", "SEGV", "USR2",   "PIPE", "ALRM", "TERM",
-                                       "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG",
-                                       "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS"};
 
 }  // namespace
 

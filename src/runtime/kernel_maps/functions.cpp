@@ -1,6 +1,8 @@
 // Functions of the language's library (sema/intrinsics.h) that handlers in the kernel can call. What is not here would
 // take loops that the verifier has to walk through; the lowering refuses it by name.
 
+#include "abi/script_codes.h"
+#include "runtime/names.h"
 #include "runtime/kernel_maps/kernel_maps.h"
 
 namespace spile::rt {
@@ -17,7 +19,111 @@ SPILE_INLINE inline int64_t number_at(Context* context, int64_t address, uint32_
   return value;
 }
 
+// How quoted texts show each byte: as core/script_functions.h's QuotedText does. Looked up, as each way of its own would be one more for the verifier.
+struct QuotedByte {
+  char text[4];
+  uint32_t count;
+};
+struct QuotedBytes {
+  QuotedByte of[256];
+  constexpr QuotedBytes() : of() {
+    for (uint32_t byte = 0; byte < 256; ++byte) {
+      char letter = byte >= 7 && byte <= 13 ? "abtnvfr"[byte - 7] : byte == '"' || byte == '\\' ? static_cast<char>(byte) : '\0';
+      if (letter) of[byte] = {{'\\', letter}, 2};
+      else if (byte >= 0x20 && byte < 0x7f) of[byte] = {{static_cast<char>(byte)}, 1};
+      else of[byte] = {{'\\', static_cast<char>('0' + (byte >> 6)), static_cast<char>('0' + (byte >> 3 & 7)), static_cast<char>('0' + (byte & 7))}, 4};
+    }
+  }
+};
+[[gnu::section(".rodata.quoted"), gnu::used]] const QuotedBytes kQuoted;
+
+// Quotes a text of `length` bytes in at most `limit` with the NUL. is_cut, or where it does not fit: "..." follows. Where it ends is forgotten after
+// each byte.
+SPILE_INLINE inline void put_quoted(char* out, const char* text, uint64_t length, uint64_t limit, bool is_cut) {
+  constexpr uint32_t kRest = 5;  // "..." and NUL, after the quote
+  const uint64_t size = spile_rt_string_size;
+  const uint64_t count_of_bytes = forget(length), room = forget(limit);
+  uint64_t at = 1, fits = 1, cut = 1;
+  out[0] = '"';
+#pragma clang loop unroll(disable)
+  for (uint32_t i = 0; i < spile_rt_string_size; ++i) {
+    if (i >= count_of_bytes) {
+      cut = is_cut;
+      break;
+    }
+    const QuotedByte* quoted = &kQuoted.of[static_cast<uint8_t>(text[i])];
+    const uint64_t count = opaque(static_cast<uint64_t>(quoted->count));
+    const uint64_t begin = forget(at), next = begin + count;
+    if (next + 2 > room) break;
+    const uint64_t place = opaque(begin);
+    if (place >= size || count > sizeof quoted->text) break;  // never: for the verifier
+    read_kernel(out + place, static_cast<uint32_t>(count), quoted->text);
+    at = forget(next);
+    if (next + kRest <= room) fits = at;
+    fits = forget(fits);
+  }
+  const uint64_t end = forget(cut ? fits : at), rest = forget(cut ? kRest : 2);
+  if (end >= size || rest > kRest) return;
+  read_kernel(out + end, static_cast<uint32_t>(rest), rest == 2 ? "\"\0\0\0\0" : "\"...");
+}
+
+SPILE_INLINE inline void put_address(char* out, int64_t address) {
+  spile_rt_format_end(out, spile_rt_format_long(out, 0, address, abi::kFormatHex, abi::kFormatAlternate, -1, -1));
+}
+
 extern "C" {
+
+// A read that fails shows the address.
+SPILE_INLINE void spile_fn_user_string_quoted(Context* context, int64_t address, char* out) {
+  if (address == 0) return spile_rt_string_copy(out, "NULL");
+  const uint64_t mark = spile_rt_frame_mark(context);
+  auto* text = static_cast<char*>(spile_rt_frame(context, spile_rt_string_size));
+  const int64_t length = text ? spile_rt_load_string(context, static_cast<uint64_t>(address), text, spile_rt_string_size) : -1;
+  if (length >= 0) put_quoted(out, text, static_cast<uint64_t>(length), spile_rt_string_size, length == spile_rt_string_size - 1);
+  else put_address(out, address);
+  spile_rt_frame_release(context, mark);
+}
+// `count` bytes, whatever they are, in at most `room` characters (0: as many as a string has).
+SPILE_INLINE void spile_fn_user_buffer_quoted(Context* context, int64_t address, int64_t count, int64_t room, char* out) {
+  if (address == 0) return spile_rt_string_copy(out, "NULL");
+  constexpr uint64_t kLeast = 8;
+  const uint64_t mark = spile_rt_frame_mark(context);
+  auto* bytes = static_cast<char*>(spile_rt_frame(context, spile_rt_string_size));
+  uint64_t limit = room <= 0 || room >= spile_rt_string_size ? spile_rt_string_size : static_cast<uint64_t>(room) + 1;
+  if (limit < kLeast) limit = kLeast;
+  const uint64_t length = forget(count <= 0 ? 0 : static_cast<uint64_t>(count) < limit ? static_cast<uint64_t>(count) : limit);
+  if (bytes && length <= spile_rt_string_size && read_user(bytes, static_cast<uint32_t>(length), reinterpret_cast<const void*>(address)) == 0)
+    put_quoted(out, bytes, length, limit, false);
+  else put_address(out, address);
+  spile_rt_frame_release(context, mark);
+}
+
+// SIGINT for 2, SIGRTMIN+3 for 35; "" for what is no signal.
+SPILE_INLINE void spile_fn___signal_name(Context*, int64_t number, char* out) {
+  const uint64_t signal = opaque(static_cast<uint64_t>(number));
+  uint32_t at = 0;
+  if (signal >= 1 && signal < sizeof kSignals / sizeof kSignals[0]) {
+    static_assert(sizeof kSignals / sizeof kSignals[0] == 32);
+    char name[sizeof kSignals[0]] = {};
+    read_kernel(name, sizeof name, kSignals[opaque(signal) & 31]);
+    at = spile_rt_format_string(out, spile_rt_format_literal(out, 0, "SIG", 3), name, 0, -1, -1);
+  } else if (signal >= 32 && signal <= 64) {
+    at = spile_rt_format_literal(out, 0, "SIGRTMIN+", signal == 32 ? 8 : 9);
+    if (signal > 32) at = spile_rt_format_long(out, at, number - 32, abi::kFormatSigned, 0, -1, -1);
+  }
+  spile_rt_format_end(out, at);
+}
+
+// ENOENT for 2, E#3333 for what is no error number.
+SPILE_INLINE void spile_fn_errno_str(Context*, int64_t number, char* out) {
+  const uint64_t error = opaque(static_cast<uint64_t>(number < 0 ? -number : number));  // calls return negative ones
+  if (error < sizeof kErrors / sizeof kErrors[0] && kErrors[error][0]) {
+    read_kernel_string(out, sizeof kErrors[0], kErrors[error]);
+    return;
+  }
+  const uint32_t at = spile_rt_format_literal(out, 0, "E#", 2);
+  spile_rt_format_end(out, spile_rt_format_long(out, at, number, abi::kFormatSigned, 0, -1, -1));
+}
 
 SPILE_INLINE int64_t spile_fn_randint(Context*, int64_t below) {
   uint64_t random = helper<uint32_t (*)()>(BPF_FUNC_get_prandom_u32)();
