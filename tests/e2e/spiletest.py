@@ -169,8 +169,8 @@ class Session:
         return self
 
     def read(self, file):
-        file.seek(0)
-        return file.read().decode(errors="replace")
+        # Without moving the offset, at which spile writes: both have the same open file.
+        return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode(errors="replace")
 
     def wait_output(self, pattern, timeout=60):
         """Returns when spile, or the command of -c, has printed a line that matches; it is a failure if spile ends before."""
