@@ -1,4 +1,5 @@
 # The commands of docs/cookbook.md that trace the whole system: those marked `guest` (tests/e2e/cookbook.py runs the others).
+# seconds: 300
 # files: docs/cookbook.md
 . /guest.sh
 
