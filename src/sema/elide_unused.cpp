@@ -49,7 +49,7 @@ class Elider {
     }
     for (Probe& probe : e_.program.probes) {
       bool had_something = has_something(*probe.body);
-      // What has gone may have been the last reader of other variables: an alias's argstr reads those with the names of flags.
+      // A removed statement may have been the last reader of other variables: an alias's argstr reads those with the names of flags.
       do {
         for_each_statement(static_cast<Statement&>(*probe.body),
                            [&](StatementPtr& child) { rewrite_statements(child, [&](StatementPtr& s) { elide(s); }); });

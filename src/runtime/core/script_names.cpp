@@ -40,7 +40,7 @@ extern "C" {
   return -1;
 }
 
-// SIGINT for 2, SIGRTMIN+3 for 35; "" for what is no signal.
+// Writes SIGINT for 2, SIGRTMIN+3 for 35, and "" for numbers that no signal has.
 [[gnu::noinline]] void spile_fn___signal_name(Context*, int64_t number, char* out) {
   uint32_t at = 0;
   if (number >= 1 && number < 32) {

@@ -1,6 +1,7 @@
 // The library's string functions (sema/intrinsics.cpp). `out` is never one of the arguments.
 
 #include "runtime/core/script_functions.h"
+#include "runtime/escape.h"
 
 namespace spile::rt {
 
@@ -26,30 +27,7 @@ uint32_t digit_value(char c) {
 }  // namespace
 
 // One byte as C source would have it: itself, \n and the like, or \ooo. The number of characters.
-uint32_t escape_byte(char* out, uint8_t byte) {
-  char letter = 0;
-  if (byte == '\n') letter = 'n';
-  if (byte == '\t') letter = 't';
-  if (byte == '\r') letter = 'r';
-  if (byte == '\a') letter = 'a';
-  if (byte == '\b') letter = 'b';
-  if (byte == '\f') letter = 'f';
-  if (byte == '\v') letter = 'v';
-  if (byte == '"' || byte == '\\') letter = static_cast<char>(byte);
-  if (!letter && byte >= 0x20 && byte < 0x7f) {
-    out[0] = static_cast<char>(byte);
-    return 1;
-  }
-  out[0] = '\\';
-  if (letter) {
-    out[1] = letter;
-    return 2;
-  }
-  out[1] = static_cast<char>('0' + (byte >> 6));
-  out[2] = static_cast<char>('0' + (byte >> 3 & 7));
-  out[3] = static_cast<char>('0' + (byte & 7));
-  return 4;
-}
+uint32_t escape_byte(char* out, uint8_t byte) { return write_escaped(out, byte); }
 
 extern "C" {
 

@@ -73,7 +73,7 @@ SPILE_INLINE void spile_fn_ctime_now(Context* context, char* out) {
   spile_fn_ctime(context, spile_rt_clock_ns(context) / 1'000'000'000, out);
 }
 
-// ENOENT for 2, E#3333 for what is no error number.
+// Writes ENOENT for 2, and E#3333 for 3333, which no error has.
 [[gnu::noinline]] void spile_fn_errno_str(Context*, int64_t number, char* out) {
   uint64_t error = number < 0 ? 0 - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);  // calls return negative ones
   if (error < sizeof(kErrors) / sizeof(kErrors[0]) && kErrors[error][0]) return spile_rt_string_copy(out, kErrors[error]);

@@ -2,8 +2,9 @@
 // take loops that the verifier has to walk through; the lowering refuses it by name.
 
 #include "abi/script_codes.h"
-#include "runtime/names.h"
+#include "runtime/escape.h"
 #include "runtime/kernel_maps/kernel_maps.h"
+#include "runtime/names.h"
 
 namespace spile::rt {
 
@@ -27,12 +28,7 @@ struct QuotedByte {
 struct QuotedBytes {
   QuotedByte of[256];
   constexpr QuotedBytes() : of() {
-    for (uint32_t byte = 0; byte < 256; ++byte) {
-      char letter = byte >= 7 && byte <= 13 ? "abtnvfr"[byte - 7] : byte == '"' || byte == '\\' ? static_cast<char>(byte) : '\0';
-      if (letter) of[byte] = {{'\\', letter}, 2};
-      else if (byte >= 0x20 && byte < 0x7f) of[byte] = {{static_cast<char>(byte)}, 1};
-      else of[byte] = {{'\\', static_cast<char>('0' + (byte >> 6)), static_cast<char>('0' + (byte >> 3 & 7)), static_cast<char>('0' + (byte & 7))}, 4};
-    }
+    for (uint32_t byte = 0; byte < 256; ++byte) of[byte].count = write_escaped(of[byte].text, static_cast<uint8_t>(byte));
   }
 };
 [[gnu::section(".rodata.quoted"), gnu::used]] const QuotedBytes kQuoted;
@@ -98,7 +94,7 @@ SPILE_INLINE void spile_fn_user_buffer_quoted(Context* context, int64_t address,
   spile_rt_frame_release(context, mark);
 }
 
-// SIGINT for 2, SIGRTMIN+3 for 35; "" for what is no signal.
+// Writes SIGINT for 2, SIGRTMIN+3 for 35, and "" for numbers that no signal has.
 SPILE_INLINE void spile_fn___signal_name(Context*, int64_t number, char* out) {
   const uint64_t signal = opaque(static_cast<uint64_t>(number));
   uint32_t at = 0;
@@ -114,7 +110,7 @@ SPILE_INLINE void spile_fn___signal_name(Context*, int64_t number, char* out) {
   spile_rt_format_end(out, at);
 }
 
-// ENOENT for 2, E#3333 for what is no error number.
+// Writes ENOENT for 2, and E#3333 for 3333, which no error has.
 SPILE_INLINE void spile_fn_errno_str(Context*, int64_t number, char* out) {
   const uint64_t error = opaque(static_cast<uint64_t>(number < 0 ? -number : number));  // calls return negative ones
   if (error < sizeof kErrors / sizeof kErrors[0] && kErrors[error][0]) {
