@@ -30,6 +30,13 @@ for name, declarations, body in blocks():
         differ.append(f"{name}: in spile ({here.status}):\n{here.out}{here.err}in the kernel ({there.status}):\n{there.out}{there.err}")
 expect("\n".join(differ), "", "the same output in both places")
 
+# The same script makes the same program, wherever the compiler's own data lie: functions that call themselves are taken apart and put together.
+recursive = [(declarations, body) for name, declarations, body in blocks() if name.startswith("recursion")]
+script = "".join(f'{declarations}\nprobe kernel.trace("sched:sched_process_exit") {{ {body} }}\n' for declarations, body in recursive)
+programs = {spile("--disable-cache", "-p4", "--print-after", "optimize-kernel", "-e", script).expect().out for _ in range(4)}
+expect(len(programs), 1, "programs of one script")
+expect_match(r"define .*recursion", programs.pop(), "the program")
+
 # A handler of many statements either runs or is rejected with a sentence.
 piece = 'a[%d, execname()] = n; foreach ([x, y] in a) { if (x > 3) n++; else s = s . "x" } t = sprintf("%%d-%%s", %d, s); println(t)\n'
 for count in (10, 60):

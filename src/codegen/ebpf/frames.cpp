@@ -146,7 +146,7 @@ class ContextPassing {
   void run() {
     for (bool again = true; again;) {
       again = false;
-      for (llvm::Function& function : module_) again |= !made_.contains(&function) && may_have_one(function) && needs_one(function) && made_.emplace(&function, nullptr).second;
+      for (llvm::Function& function : module_) again |= !made_.contains(&function) && may_have_one(function) && needs_one(function) && made_.insert({&function, nullptr}).second;
     }
     for (auto& [function, made] : made_) made = remake(*function);
     for (auto& [function, made] : made_) {
@@ -198,7 +198,7 @@ class ContextPassing {
 
   llvm::Module& module_;
   ContextArguments contexts_;
-  std::map<llvm::Function*, llvm::Function*> made_;  // in place of the first
+  llvm::MapVector<llvm::Function*, llvm::Function*> made_;  // in place of the first
 };
 
 }  // namespace

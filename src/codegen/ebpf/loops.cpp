@@ -16,8 +16,9 @@ class LoopBounds {
   void run() {
     llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, 8> edges;
     llvm::FindFunctionBackedges(function_, edges);
-    std::set<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>> back(edges.begin(), edges.end());
-    std::set<const llvm::BasicBlock*> headers;
+    // In the order in which they were found, never by address: the same script makes the same program.
+    llvm::SetVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>> back(edges.begin(), edges.end());
+    llvm::SetVector<const llvm::BasicBlock*> headers;
     for (const auto& [from, to] : back) headers.insert(to);
     for (const llvm::BasicBlock* header : headers) hide_variables(*const_cast<llvm::BasicBlock*>(header));
     for (const auto& [from, to] : back) bound(*const_cast<llvm::BasicBlock*>(from), *const_cast<llvm::BasicBlock*>(to));

@@ -35,7 +35,9 @@ class Circle {
     demote();
     place_variables();
     make_function();
-    for (llvm::Function* function : functions_) rewrite(*function);
+    const std::vector<llvm::Instruction*> special = special_instructions();
+    for (llvm::Function* function : functions_) take_in(*function);
+    for (llvm::Instruction* instruction : special) rewrite(*instruction);
     redirect_callers();
     for (llvm::Function* function : functions_) function->eraseFromParent();
   }
@@ -145,7 +147,22 @@ class Circle {
     }
   }
 
-  void rewrite(llvm::Function& function) {
+  // Before anything is erased: a new instruction may get the address of an erased one, and would be taken for it.
+  std::vector<llvm::Instruction*> special_instructions() {
+    std::vector<llvm::Instruction*> special;
+    for (llvm::Function* function : functions_) {
+      for (llvm::Instruction& instruction : llvm::instructions(*function)) {
+        auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+        if (llvm::isa<llvm::AllocaInst>(instruction) || llvm::isa<llvm::ReturnInst>(instruction) || (call && call_numbers_.contains(call)) ||
+            std::ranges::find(calls_, &instruction, &Call::result) != calls_.end()) {
+          special.push_back(&instruction);
+        }
+      }
+    }
+    return special;
+  }
+
+  void take_in(llvm::Function& function) {
     for (llvm::Argument& argument : function.args()) {
       if (argument.getArgNo() == 0) {
         argument.replaceAllUsesWith(made_->getArg(0));  // the context, the same in all calls
@@ -153,16 +170,7 @@ class Circle {
       }
       replace_uses(argument, [&](llvm::IRBuilder<>& b) { return b.CreateLoad(argument.getType(), in_frame(b, 8 + 8 * argument.getArgNo())); });
     }
-    std::vector<llvm::Instruction*> special;
-    for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-      if (llvm::isa<llvm::AllocaInst>(instruction) || llvm::isa<llvm::ReturnInst>(instruction) || (call && call_numbers_.contains(call)) ||
-          std::ranges::find(calls_, &instruction, &Call::result) != calls_.end()) {
-        special.push_back(&instruction);
-      }
-    }
     made_->splice(made_->end(), &function);
-    for (llvm::Instruction* instruction : special) rewrite(*instruction);
   }
 
   void rewrite(llvm::Instruction& instruction) {

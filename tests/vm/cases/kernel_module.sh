@@ -55,6 +55,7 @@ if rmmod loop 2>/dev/null; then insmod /modules/loop.ko; else grep -q 'kprobe.mu
 losetup /dev/loop0 /bin/busybox
 kill -INT $again
 wait $again
+losetup -d /dev/loop0
 check "a module that is loaded anew" "$(cat /tmp/again)" '^by 3 processes$'
 check "listing" "$(spile -L 'module("loop").function("lo_ioctl")')" '\$bdev:struct block_device\* .*\$cmd:unsigned int'
 refused "a name misspelt" "did you mean 'lo_ioctl'" spile -e 'probe module("loop").function("lo_ioclt") {}' -c true
