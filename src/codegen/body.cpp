@@ -15,6 +15,12 @@ llvm::Value* Body::at_offset(llvm::Value* pointer, int64_t bytes) {
 
 llvm::Value* Body::context_field(size_t offset) { return at_offset(context, static_cast<int64_t>(offset)); }
 
+llvm::Value* Body::stripe_offset(const syntax::Global& global) {
+  const GlobalLayout& layout = unit.layout_of(global);
+  llvm::Value* tid = thread ? thread : call("spile_rt_tid", b.getInt64Ty(), {context});
+  return b.CreateMul(b.CreateAnd(tid, layout.stripes - 1), number(static_cast<int64_t>(layout.stripe_size)));
+}
+
 llvm::Value* Body::extend(llvm::Value* value, uint32_t bits, bool is_signed) {
   if (bits == 0 || bits >= 64) return value;
   llvm::Value* low = b.CreateTrunc(value, b.getIntNTy(bits));

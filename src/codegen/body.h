@@ -53,12 +53,15 @@ class Body {
   SiteValues site;
   const sema::Probe* probe = nullptr;                // null in script functions
   const syntax::Function* script_function = nullptr;  // null in probes
+  llvm::Value* thread = nullptr;                      // tid(), where a probe has locked an array's stripe
 
   // Calls a function of the runtime (runtime/interface.h).
   llvm::Value* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
   llvm::Value* number(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
   llvm::Value* at_offset(llvm::Value* pointer, int64_t bytes);
   llvm::Value* context_field(size_t offset);  // the address of a field of abi::Context
+  // How far a kStriped array's storage and lock for the thread lie from those of the first stripe: an i64.
+  llvm::Value* stripe_offset(const syntax::Global& global);
   // The low `bits` of an i64, extended to 64; 0, or 64 and more: all of it.
   llvm::Value* extend(llvm::Value* value, uint32_t bits, bool is_signed);
   // Makes a variable in the function's first block, so that it becomes a register. It has no initial value.

@@ -137,6 +137,7 @@ Result<void> Compiler::lower_place(Job& job, const Layout& layout, std::span<con
   if (unsigned alignment = place.stack_alignment()) job.module->module().setOverrideStackAlignment(alignment);
   Unit unit(program_, layout, tables_, *job.module, place);
   if (layouts_.kernel) unit.kernel_layout = &*layouts_.kernel;
+  unit.over_maps = has_domain(sema::Domain::kKernel) && kernel_layout().arena.kernel_slots == 0;
   unit.own_text = &own_text_;
   if (job.machine == Machine::kArenaBpf) unit.lines.emplace(job.module->module());
   unit.untrusted_target = options_.untrusted_target;

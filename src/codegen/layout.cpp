@@ -97,6 +97,8 @@ Home home_of(const sema::Program& program, Part part, size_t global) {
   return sides.kernel == (part == Part::kKernel) ? Home::kHere : Home::kOtherArena;
 }
 
+constexpr uint64_t kLockBytes = 16;
+
 // Places the globals that `takes` accepts. Values of locked globals keep a cache line to themselves, together with their lock where they are
 // small.
 template <typename Takes>
@@ -109,10 +111,10 @@ uint64_t place_globals(const sema::Program& program, Layout& layout, Takes&& tak
     at = align(at, apart ? kCacheLine : 8);
     if (locked) {
       global.lock = at;
-      at += 16;
+      at += kLockBytes;
     }
     global.storage = at;
-    at = align(at + global.size, apart ? kCacheLine : 8);
+    at = align(at + global.size, apart ? kCacheLine : 8) + (global.stripes - 1) * global.stripe_size;
   }
   return at;
 }
@@ -327,12 +329,22 @@ uint64_t place_tables(const sema::Program& program, Layout& layout, Part part, b
 
 }  // namespace
 
+// Stripes that no thread touches cost address space alone, but for those in pages that the kernel shares.
+static void divide(GlobalLayout& layout, bool in_kernel) {
+  constexpr uint32_t kMostStripes = 64;
+  const uint64_t most_bytes = in_kernel ? 16 << 20 : 512 << 20;
+  layout.stripe_size = align(kLockBytes + layout.size, kCacheLine);
+  while (layout.stripes < kMostStripes && 2 * layout.stripes * layout.stripe_size <= most_bytes) layout.stripes *= 2;
+}
+
 GlobalLayout measure_global(const sema::Program& program, const syntax::Global& global, uint32_t string_size) {
   GlobalLayout layout;
   if (global.type == ValueType::kStats) layout.aggregate = aggregate_shape(sema::aggregate_use(program, global));
   if (global.is_array) {
     layout.map = map_shape(global, layout, string_size, program.limits.max_map_entries);
     layout.size = abi::map_bytes(layout.map.key_size, layout.map.value_size, layout.map.capacity, layout.map.buckets);
+    const auto index = static_cast<size_t>(global.index);
+    if (program.sharing[index] == Sharing::kStriped) divide(layout, program.sides[index].kernel);
   } else {
     layout.size = value_size(global, layout, string_size);
   }

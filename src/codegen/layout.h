@@ -21,6 +21,8 @@ namespace spile::codegen {
 struct GlobalLayout {
   uint64_t storage = 0;      // from the arena's start: the copy that is shared, or the controller's merged one
   uint64_t lock = 0;         // from the arena's start: the lock word of a kLocked global; 0: none
+  uint32_t stripes = 1;      // kStriped: arrays with a lock each, a power of two, of which a thread's number picks one
+  uint64_t stripe_size = 0;  // kStriped: from one's storage, or lock, to the next one's
   uint64_t shard = 0;        // kSharded: from the start of a slot's shards (of epoch 0 where `in_epochs`)
   bool in_epochs = false;    // kSharded maps and aggregates
   uint64_t seen = 0;         // kSharded scalars: from the arena's start

@@ -43,8 +43,22 @@ void Lowering::store_variable(const syntax::Variable& variable, llvm::Value* val
     return;
   }
   llvm::Value* handle = unit.place.global(body, *variable.global);
+  if (is_atomic(variable)) {
+    b.CreateAlignedStore(value, handle, llvm::Align(8))->setAtomic(llvm::AtomicOrdering::Monotonic);
+    return;
+  }
   bool is_string = variable.global->type == ValueType::kString;
   call(is_string ? "spile_rt_string_set" : "spile_rt_long_set", unit.module.none(), {context, handle, value});
+}
+
+bool Lowering::is_atomic(const syntax::Variable& variable) const {
+  return variable.global && unit.sharing_of(*variable.global) == sema::Sharing::kAtomic;
+}
+
+// Returns the value before the addition.
+llvm::Value* Lowering::add_atomically(const syntax::Variable& variable, llvm::Value* delta) {
+  llvm::Value* handle = unit.place.global(body, *variable.global);
+  return b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, handle, delta, llvm::Align(8), llvm::AtomicOrdering::Monotonic);
 }
 
 namespace {
@@ -57,10 +71,12 @@ bool is_addition(const syntax::Assignment& assignment) {
 llvm::Value* Lowering::assign_variable(const syntax::Variable& variable, const syntax::Assignment& assignment) {
   bool sharded = variable.global && unit.sharing_of(*variable.global) == sema::Sharing::kSharded &&
                  unit.place.has_shards();
-  if (sharded && is_addition(assignment)) {
+  if ((sharded || is_atomic(variable)) && is_addition(assignment)) {
     llvm::Value* value = lower(*assignment.value);
     bool subtract = assignment.arithmetic == syntax::Binary::Operator::kSubtract;
-    add_to_global(*variable.global, subtract ? b.CreateNeg(value) : value);
+    llvm::Value* delta = subtract ? b.CreateNeg(value) : value;
+    if (!sharded) return b.CreateAdd(add_atomically(variable, delta), delta);
+    add_to_global(*variable.global, delta);
     return value;
   }
   llvm::Value* value = lower(*assignment.value);
@@ -133,9 +149,10 @@ llvm::Value* Lowering::lower_increment(const syntax::Increment& increment) {
     add_to_global(*variable->global, delta);
     return number(0);
   }
-  llvm::Value* old = lower_variable(*variable);
+  const bool atomic = is_atomic(*variable);
+  llvm::Value* old = atomic ? add_atomically(*variable, delta) : lower_variable(*variable);
   llvm::Value* updated = b.CreateAdd(old, delta);
-  store_variable(*variable, updated);
+  if (!atomic) store_variable(*variable, updated);
   return increment.is_prefix ? updated : old;
 }
 

@@ -27,9 +27,14 @@ void Lowering::close_frame(llvm::BasicBlock* failed) {
 llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& probe, llvm::BasicBlock* out) {
   for (const sema::GlobalUse& use : probe.uses) {
     uint64_t offset = unit.layout_of(*use.global).lock;
-    if (offset == 0) continue;
+    const sema::Sharing sharing = unit.sharing_of(*use.global);
+    if (offset == 0 || sharing == sema::Sharing::kAtomic) continue;
     llvm::Value* lock = number(static_cast<int64_t>(offset));
-    bool by_thread = unit.sharing_of(*use.global) == sema::Sharing::kByThread && !unit.place.globals_are_memory();
+    if (sharing == sema::Sharing::kStriped) {
+      if (!body.thread) body.thread = call("spile_rt_tid", b.getInt64Ty(), {context});
+      lock = b.CreateAdd(lock, body.stripe_offset(*use.global));
+    }
+    bool by_thread = sharing == sema::Sharing::kByThread && !unit.place.globals_are_memory();
     llvm::BasicBlock *held = block("locked"), *release = block("unlock");
     b.CreateCondBr(call(by_thread ? "spile_rt_lock_thread" : "spile_rt_lock", b.getInt1Ty(), {context, lock}), held, out,
                    llvm::MDBuilder(b.getContext()).createBranchWeights(100000, 1));

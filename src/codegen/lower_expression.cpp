@@ -75,6 +75,11 @@ llvm::Value* Lowering::lower_variable(const syntax::Variable& variable) {
   const syntax::Global& global = *variable.global;
   llvm::Value* handle = unit.place.global(body, global);
   if (global.type == ValueType::kString) return call("spile_rt_string_get", unit.module.ptr(), {context, handle});
+  if (is_atomic(variable)) {
+    llvm::LoadInst* load = b.CreateAlignedLoad(b.getInt64Ty(), handle, llvm::Align(8));
+    load->setAtomic(llvm::AtomicOrdering::Monotonic);
+    return load;
+  }
   return call("spile_rt_long_get", unit.module.i64(), {context, handle});
 }
 

@@ -80,6 +80,8 @@ class Lowering : BodyPart {
   void accumulate(const syntax::Expression& target, llvm::Value* value);
   void store_variable(const syntax::Variable& variable, llvm::Value* value);
   void add_to_global(const syntax::Global& global, llvm::Value* delta);
+  bool is_atomic(const syntax::Variable& variable) const;  // a global of sema::Sharing::kAtomic
+  llvm::Value* add_atomically(const syntax::Variable& variable, llvm::Value* delta);
   llvm::Value* combine(const syntax::Assignment& assignment, llvm::Value* old, llvm::Value* value);
 
   // lower_maps.cpp

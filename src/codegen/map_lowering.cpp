@@ -2,6 +2,11 @@
 
 namespace spile::codegen {
 
+llvm::Value* MapLowering::handle_of(const syntax::Global& global) {
+  llvm::Value* handle = unit.place.global(body, global);
+  return unit.sharing_of(global) == sema::Sharing::kStriped ? b.CreateGEP(b.getInt8Ty(), handle, body.stripe_offset(global)) : handle;
+}
+
 // Appends to a packed key, and moves its length.
 void MapLowering::put_keys(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values, Key& key) {
   for (size_t i = 0; i < values.size(); ++i) {
@@ -29,22 +34,22 @@ void MapLowering::remove(const syntax::Global& global, const Key& key) {
     buffer = entry_alloca(b.getInt64Ty(), "key");
     length = call("spile_rt_key_put_long", b.getInt32Ty(), {buffer, b.getInt32(0), key.single});
   }
-  call("spile_rt_map_remove", unit.module.none(), {context, unit.place.global(body, global), unit.map_shape(global), buffer, length});
+  call("spile_rt_map_remove", unit.module.none(), {context, handle_of(global), unit.map_shape(global), buffer, length});
 }
 
 void MapLowering::clear(const syntax::Global& global) {
-  call("spile_rt_map_clear", unit.module.none(), {context, unit.place.global(body, global), unit.map_shape(global)});
+  call("spile_rt_map_clear", unit.module.none(), {context, handle_of(global), unit.map_shape(global)});
 }
 
 llvm::Value* MapLowering::find(const syntax::Global& global, const Key& key) {
-  llvm::Value* handle = unit.place.global(body, global);
+  llvm::Value* handle = handle_of(global);
   llvm::Value* shape = unit.map_shape(global);
   if (key.single) return call("spile_rt_map_find_long", unit.module.ptr(), {context, handle, shape, key.single});
   return call("spile_rt_map_find", unit.module.ptr(), {context, handle, shape, key.buffer, key.length});
 }
 
 llvm::Value* MapLowering::insert(const syntax::Global& global, const Key& key, SourceRange range) {
-  llvm::Value* handle = unit.place.global(body, global);
+  llvm::Value* handle = handle_of(global);
   llvm::Value* shape = unit.map_shape(global);
   llvm::Value* element =
       key.single ? call("spile_rt_map_insert_long", unit.module.ptr(), {context, handle, shape, key.single})
@@ -121,7 +126,7 @@ void MapLowering::iterate(const syntax::Global& global, llvm::ArrayRef<llvm::Val
   llvm::Value* mark = frame_.mark();
   llvm::Value* hint = order.limit && !filters ? order.limit : number(-1);
   llvm::Value* iteration = call("spile_rt_iterate", unit.module.ptr(),
-                                {context, unit.place.global(body, global), unit.map_shape(global), b.getInt32(order.column),
+                                {context, handle_of(global), unit.map_shape(global), b.getInt32(order.column),
                                  b.getInt32(static_cast<uint32_t>(order.direction)), b.getInt32(order.statistic), hint});
   errors_.raise_if(b.CreateIsNull(iteration), range, "no scratch memory is left to iterate over '" + global.name + "'");
   llvm::Value* left = entry_alloca(b.getInt64Ty(), "left");

@@ -55,6 +55,7 @@ class MapLowering : BodyPart {
   void remove_visited(const syntax::Global& global, llvm::Value* element, llvm::Value* buffer);
 
  private:
+  llvm::Value* handle_of(const syntax::Global& global);  // of the thread's stripe
   void put_keys(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values, Key& key);
   void match(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, llvm::ArrayRef<llvm::Value*> keys,
              llvm::BasicBlock* otherwise);

@@ -131,7 +131,8 @@ const GlobalLayout& Unit::layout_of(const syntax::Global& global) const {
 }
 
 sema::Sharing Unit::sharing_of(const syntax::Global& global) const {
-  return program.sharing[static_cast<size_t>(global.index)];
+  const sema::Sharing sharing = program.sharing[static_cast<size_t>(global.index)];
+  return over_maps && sharing == sema::Sharing::kAtomic ? sema::Sharing::kLocked : sharing;
 }
 
 llvm::Constant* Unit::map_shape(const syntax::Global& global) {

@@ -37,6 +37,7 @@ class Unit {
   Place& place;
   const Layout* kernel_layout = nullptr;  // of a script that is_mixed(): where handlers in the kernel have their shards
 
+  bool over_maps = false;                 // handlers in the kernel work over its maps, whose values have no atomic changes
   const GlobalLayout& layout_of(const syntax::Global& global) const;
   sema::Sharing sharing_of(const syntax::Global& global) const;
   // abi::MapShape and abi::AggregateShape of a global as constants, for the runtime to read.

@@ -3,6 +3,7 @@
 
 #include "sema/elaboration.h"
 #include "sema/global_uses.h"
+#include "sema/single_steps.h"
 #include "sema/thread_keys.h"
 
 namespace spile::sema {
@@ -14,6 +15,7 @@ struct Uses {
   Touch begin;       // in begin probes: before anything is armed
   Touch controller;  // in end, error and timer probes
   Sides sides;
+  bool controlled = false;  // any handler in the controller uses it
 };
 
 void add(Touch& sum, const Touch& touch) {
@@ -22,14 +24,37 @@ void add(Touch& sum, const Touch& touch) {
   sum.written |= touch.written;
 }
 
-Sharing choose(const syntax::Global& global, const Uses& uses, bool keyed_by_thread) {
+Sharing choose(const syntax::Global& global, const Uses& uses, bool keyed_by_thread, bool in_one_step) {
   if (!uses.sides.process && !uses.sides.kernel) return Sharing::kController;
   bool only_read = !uses.traced.accumulated && !uses.traced.written;
   bool fixed_later = !uses.controller.accumulated && !uses.controller.written;
   if (only_read && fixed_later) return Sharing::kReadOnly;
   bool only_added = uses.traced.accumulated && !uses.traced.read && !uses.traced.written;
   if (only_added && syntax::info(global.array_kind).can_be_shards) return Sharing::kSharded;
-  return keyed_by_thread && !uses.sides.process ? Sharing::kByThread : Sharing::kLocked;
+  if (in_one_step) return Sharing::kAtomic;
+  if (!keyed_by_thread) return Sharing::kLocked;
+  if (!uses.sides.process) return Sharing::kByThread;
+  const bool limited = global.declared_size || syntax::info(global.array_kind).evicts;  // to a number of elements that a script counts on
+  return limited || uses.controlled ? Sharing::kLocked : Sharing::kStriped;
+}
+
+// What a handler does with several globals is one step only under their locks.
+void lock_together(Program& program, GlobalUses& found) {
+  for (const Probe& probe : program.probes) {
+    if (probe.kind == ProbeKind::kNever) continue;
+    std::vector<Sharing*> locked;
+    bool written = false;
+    for (const auto& [global, touch] : found.of(probe)) {
+      Sharing& sharing = program.sharing[static_cast<size_t>(global->index)];
+      if (!has_lock(sharing)) continue;
+      locked.push_back(&sharing);
+      written |= touch.written || touch.accumulated;
+    }
+    if (locked.size() < 2 || runs_apart(probe, written)) continue;
+    for (Sharing* sharing : locked) {
+      if (*sharing == Sharing::kAtomic) *sharing = Sharing::kLocked;
+    }
+  }
 }
 
 }  // namespace
@@ -46,8 +71,12 @@ const char* to_string(Sharing sharing) {
       return "sharded";
     case Sharing::kLocked:
       return "locked";
+    case Sharing::kAtomic:
+      return "atomic";
     case Sharing::kByThread:
       return "by thread";
+    case Sharing::kStriped:
+      return "striped";
   }
   return "?";
 }
@@ -62,16 +91,18 @@ void classify_globals(Elaboration& e) {
       uses.sides.process |= probe.domain == Domain::kTarget;
       uses.sides.kernel |= probe.domain == Domain::kKernel;
       if (probe.domain != Domain::kController) add(uses.traced, touch);
-      else add(probe.kind == ProbeKind::kBegin ? uses.begin : uses.controller, touch);
+      else uses.controlled = true, add(probe.kind == ProbeKind::kBegin ? uses.begin : uses.controller, touch);
     }
   }
   e.program.sharing.assign(e.program.globals.size(), Sharing::kUnused);
   e.program.sides.assign(e.program.globals.size(), {});
   const std::set<const syntax::Global*> keyed = arrays_keyed_by_thread(e.program);
+  const std::set<const syntax::Global*> numbers = numbers_of_one_step(e.program);
   for (const auto& [global, uses] : all) {
-    e.program.sharing[global->index] = choose(*global, uses, keyed.contains(global));
+    e.program.sharing[global->index] = choose(*global, uses, keyed.contains(global), numbers.contains(global));
     e.program.sides[global->index] = uses.sides;
   }
+  lock_together(e.program, found);
 }
 
 }  // namespace spile::sema

@@ -21,10 +21,16 @@ enum class Sharing : uint8_t {
   kReadOnly,    // set before arming (initial value, begin probes), only read in other domains
   kSharded,     // other domains only add to it (c++, a[k] += n, s <<< v): a shard per thread or CPU, merged on read
   kLocked,      // anything else: one copy under a lock
+  kAtomic,      // a number that each handler uses in one step, and no other global that needs a lock: one copy, changed by atomic instructions
   kByThread,    // an array that handlers in the kernel alone share with the controller, each using its own thread's elements: one copy
+  kStriped,     // an array of which handlers in processes, and in the kernel, use only their own thread's elements, and the controller none: an
+                // array with a lock of its own for each of several groups of threads
 };
-// Whether handlers take the global's lock (kByThread: those of threads without a number of their own).
-constexpr bool has_lock(Sharing sharing) { return sharing == Sharing::kLocked || sharing == Sharing::kByThread; }
+// Whether the global has a lock. Handlers take that of a kAtomic one over the kernel's maps alone, and that of a kByThread one there only
+// in threads without a number of their own.
+constexpr bool has_lock(Sharing sharing) {
+  return sharing == Sharing::kLocked || sharing == Sharing::kAtomic || sharing == Sharing::kByThread || sharing == Sharing::kStriped;
+}
 const char* to_string(Sharing sharing);
 
 // Where handlers outside of spile use a global.

@@ -67,7 +67,7 @@ TEST(ForeignAddresses, AreNotReadInTheKernel) {
 
 TEST(Sharing, AnythingElseIsLocked) {
   for (const char* body :
-       {"g = $x", "other = g++", "g *= 2", "g += g", "if (g) g++", "g[g2()]++; println(g[1])", "g .= \"x\"",
+       {"g = $x; other = g", "other = g++", "g *= 2", "g += g", "if (g) g++", "g[g2()]++; println(g[1])", "g .= \"x\"",
         "g <<< 1; println(@count(g))", "g[1]++; delete g[1]", "foreach (k in g) other += g[k]; g[1]++"}) {
     EXPECT_EQ(sharing_of_g(entry(body) + "function g2() { return 1 }"), Sharing::kLocked) << body;
   }
@@ -90,7 +90,7 @@ TEST(Sharing, FollowsFunctions) {
 
 TEST(Sharing, SetInBeginAndReadLaterIsReadOnly) {
   EXPECT_EQ(sharing_of_g("probe begin { g = 5 } " + entry("println(g)")), Sharing::kReadOnly);
-  EXPECT_EQ(sharing_of_g("probe begin { g = 5 } probe timer.s(1) { g = 6 } " + entry("println(g)")), Sharing::kLocked);
+  EXPECT_EQ(sharing_of_g("probe begin { g = 5 } probe timer.s(1) { g = 6 } " + entry("println(g)")), Sharing::kAtomic);
 }
 
 TEST(Sharing, ControllersOwn) {
@@ -147,9 +147,39 @@ TEST(Sharing, ElementsOfTheOwnThreadInFunctions) {
   EXPECT_EQ(sharing("function f(x) { return g[x] }"), Sharing::kLocked);
 }
 
-// Handlers in processes have locks that cost little.
+TEST(Sharing, NumbersOfOneStep) {
+  auto sharing = [](const std::string& handler, const std::string& rest = "") {
+    auto made = elaborate_text("global g, other, a[9] " + entry(handler) + rest + "probe begin { g = 2; g++; println(g, other) a[1] = 1 } probe end { println(g, g + 1) foreach (k in a) println(k) other = 1 }");
+    EXPECT_TRUE(made.ok()) << made.messages();
+    return made.ok() ? made.sharing("g") : Sharing::kUnused;
+  };
+  for (const char* handler : {"if (++g == 5) exit()", "println(g++)", "println(g += $x)", "println($x - (g -= 1) > 3)", "g = $x", "if ($x) println(g--)"}) {
+    EXPECT_EQ(sharing(handler), Sharing::kAtomic) << handler;
+  }
+  EXPECT_EQ(sharing("g = $x", "probe timer.s(1) { println(g) } "), Sharing::kAtomic);
+  EXPECT_EQ(sharing("g++; other++", "probe timer.s(1) { println(g) } "), Sharing::kSharded);
+  EXPECT_EQ(sharing("println(g++); other = 1", "probe timer.s(1) { g = 0 } "), Sharing::kLocked) << "two numbers that are changed together";
+  for (const char* handler : {
+           "if (g < 5) g++", "g *= 2; println(g)", "println(g = g + 1, g)", "for (i = 0; i < 3; i++) println(g++)", "println(g++); a[1] = $x", "delete g",
+           "a[g++] = 1; println(a[1])",
+       }) {
+    EXPECT_EQ(sharing(handler), Sharing::kLocked) << handler;
+  }
+  EXPECT_EQ(sharing("println(g++)", "probe timer.s(1) { if (g > 3) g = 0 } "), Sharing::kLocked) << "two steps of a timer";
+  EXPECT_EQ(sharing("println(g++, f())", "function f() { return g } "), Sharing::kLocked) << "in a function";
+}
+
 TEST(Sharing, ElementsOfTheOwnThreadInProcesses) {
-  EXPECT_EQ(sharing_of_g(entry("g[tid()] = 1; println(g[tid()])")), Sharing::kLocked);
+  const std::string handler = entry("g[tid()] = 1; println(g[tid()])");
+  EXPECT_EQ(sharing_of_g(handler), Sharing::kStriped);
+  EXPECT_EQ(sharing_of_g(handler + "probe kernel.trace(\"a:b\") { delete g[tid()] }"), Sharing::kStriped);
+  EXPECT_EQ(sharing_of_g(handler + "probe end { foreach (t in g) println(t) }"), Sharing::kLocked);
+  EXPECT_EQ(sharing_of_g(handler + "probe begin { g[1] = 2 }"), Sharing::kLocked);
+  for (const char* array : {"g[10]", "g%"}) {
+    auto made = elaborate_text("global " + std::string(array) + " " + handler);
+    ASSERT_TRUE(made.ok()) << made.messages();
+    EXPECT_EQ(made.sharing("g"), Sharing::kLocked) << array;
+  }
 }
 
 TEST(Uses, LocksInOrderWithTheirWrites) {

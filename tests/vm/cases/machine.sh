@@ -7,6 +7,7 @@ check kernel "$(uname -r)" '^6\.(1|12)\.'
 check calls "$(calls_static 10)" '^foo 145$'
 check calls "$(calls 10)" '^foo 145$'
 [ "$(nproc)" = 2 ] || fail "$(nproc) processors"
+rmmod dummy 2>/dev/null
 insmod /modules/dummy.ko || fail "no modules"
 grep -q '^dummy ' /proc/modules || fail "the module is not there"
 rmmod dummy
