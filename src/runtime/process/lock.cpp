@@ -51,7 +51,8 @@ SPILE_COLD bool wait_for_lock(abi::ThreadSlot* slot, uint32_t* lock, uint32_t va
     if (!stale || !may_be_dead(header, holder)) stale_since = time;
     if (time - stale_since > kStaleTime && compare_and_swap(lock, holder, value)) return true;
     if (time - start > (spile_rt_in_controller ? kControllerPatience : kTargetPatience)) break;
-    if (spile_rt_in_controller && round % 16 == 0) system_call(__NR_sched_yield);
+    // The holder may have been stopped on this very processor.
+    if (round % 16 == 0 && may_call_system()) system_call(__NR_sched_yield);
   }
   count_skip(slot, abi::kSkipLockTimeout);
   return false;
