@@ -111,6 +111,10 @@ llvm::Value* Lowering::assign_element(const syntax::Index& element, const syntax
   bool is_string = global.type == ValueType::kString;
   // The very element that the value lies in may make room.
   if (is_string && syntax::info(global.array_kind).evicts) value = frame_.copied(value);
+  if (!is_string && assignment.op == Operator::kSet) {
+    maps_.set(global, key, value, element.range);
+    return value;
+  }
   llvm::Value* place = maps_.insert(global, key, element.range);
   if (assignment.op == Operator::kConcatenate) {
     // A value in a map of the kernel ends where its element ends: the verifier would not see that what is appended stays within.
@@ -123,9 +127,7 @@ llvm::Value* Lowering::assign_element(const syntax::Index& element, const syntax
     call("spile_rt_string_copy", unit.module.none(), {place, value});
     return value;
   }
-  if (assignment.op == Operator::kArithmetic) {
-    value = combine(assignment, b.CreateLoad(b.getInt64Ty(), place), value);
-  }
+  value = combine(assignment, b.CreateLoad(b.getInt64Ty(), place), value);
   b.CreateStore(value, place);
   return value;
 }

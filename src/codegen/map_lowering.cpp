@@ -54,9 +54,22 @@ llvm::Value* MapLowering::insert(const syntax::Global& global, const Key& key, S
   llvm::Value* element =
       key.single ? call("spile_rt_map_insert_long", unit.module.ptr(), {context, handle, shape, key.single})
                  : call("spile_rt_map_insert", unit.module.ptr(), {context, handle, shape, key.buffer, key.length});
-  errors_.raise_if(b.CreateIsNull(element), range,
-           overflow_text(global) + " near identifier '" + global.name + "'");
+  raise_if_full(b.CreateIsNull(element), global, range);
   return element;
+}
+
+void MapLowering::raise_if_full(llvm::Value* full, const syntax::Global& global, SourceRange range) {
+  errors_.raise_if(full, range, overflow_text(global) + " near identifier '" + global.name + "'");
+}
+
+void MapLowering::set(const syntax::Global& global, const Key& key, llvm::Value* value, SourceRange range) {
+  // Of a thread's own element it is the value of `start[tid()] = ...`, which has been deleted since: one call of a helper instead of three.
+  if (key.single && !unit.place.globals_are_memory() && unit.sharing_of(global) == sema::Sharing::kByThread) {
+    llvm::Value* fits = call("spile_rt_map_set_long", unit.module.i1(), {context, handle_of(global), unit.map_shape(global), key.single, value});
+    raise_if_full(b.CreateNot(fits), global, range);
+    return;
+  }
+  b.CreateStore(value, insert(global, key, range));
 }
 
 llvm::Value* MapLowering::load_or_default(llvm::Value* element, ValueType type) {

@@ -29,6 +29,8 @@ class MapLowering : BodyPart {
   // element is missing. insert: makes it, zeroed, where it is missing; never null: a script error where the array is full.
   llvm::Value* find(const syntax::Global& global, const Key& key);
   llvm::Value* insert(const syntax::Global& global, const Key& key, SourceRange range);
+  // Stores a number, as insert() and a store do; a script error where the array is full.
+  void set(const syntax::Global& global, const Key& key, llvm::Value* value, SourceRange range);
   void remove(const syntax::Global& global, const Key& key);
   void clear(const syntax::Global& global);
   // Returns the value at `element`, an address from find() or value_of(): a long, or a string in place; 0 or "" where it is null.
@@ -56,6 +58,7 @@ class MapLowering : BodyPart {
 
  private:
   llvm::Value* handle_of(const syntax::Global& global);  // of the thread's stripe
+  void raise_if_full(llvm::Value* full, const syntax::Global& global, SourceRange range);
   void put_keys(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values, Key& key);
   void match(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, llvm::ArrayRef<llvm::Value*> keys,
              llvm::BasicBlock* otherwise);

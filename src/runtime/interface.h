@@ -166,6 +166,8 @@ void* spile_rt_map_find(Context*, Handle, const MapShape*, const char* key, uint
 void* spile_rt_map_insert(Context*, Handle, const MapShape*, const char* key, uint32_t length);
 void* spile_rt_map_find_long(Context*, Handle, const MapShape*, int64_t key);  // inlined: the common case
 void* spile_rt_map_insert_long(Context*, Handle, const MapShape*, int64_t key);
+// maps: stores a number in one step, where the element is likely to be missing. False: the map is full.
+bool spile_rt_map_set_long(Context*, Handle, const MapShape*, int64_t key, int64_t value);
 void spile_rt_map_remove(Context*, Handle, const MapShape*, const char* key, uint32_t length);
 void spile_rt_map_clear(Context*, Handle, const MapShape*);
 int64_t spile_rt_map_size(Context*, Handle, const MapShape*);  // elements

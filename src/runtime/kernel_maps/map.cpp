@@ -76,6 +76,10 @@ SPILE_INLINE void* spile_rt_map_insert_long(Context* context, Handle map, const 
   LongKey packed = {key, shard_of(context)};
   return insert(map, &packed);
 }
+SPILE_INLINE bool spile_rt_map_set_long(Context* context, Handle map, const MapShape*, int64_t key, int64_t value) {
+  LongKey packed = {key, shard_of(context)};
+  return update(map, &packed, &value, BPF_ANY) == 0;
+}
 SPILE_INLINE void spile_rt_map_remove(Context* context, Handle map, const MapShape* shape, const char* key, uint32_t) {
   put_shard(context, shape, key);
   remove(map, key);
