@@ -90,8 +90,9 @@ void classify_globals(Elaboration& e) {
       Uses& uses = all[global];
       uses.sides.process |= probe.domain == Domain::kTarget;
       uses.sides.kernel |= probe.domain == Domain::kKernel;
-      if (probe.domain != Domain::kController) add(uses.traced, touch);
-      else uses.controlled = true, add(probe.kind == ProbeKind::kBegin ? uses.begin : uses.controller, touch);
+      const bool controlled = probe.domain == Domain::kController;
+      uses.controlled |= controlled;
+      add(!controlled ? uses.traced : probe.kind == ProbeKind::kBegin ? uses.begin : uses.controller, touch);
     }
   }
   e.program.sharing.assign(e.program.globals.size(), Sharing::kUnused);
