@@ -51,8 +51,11 @@ class KernelCheck {
     else if (needs_structures(callee))
       unit_.refuse(range, "'" + callee.name + "' is not available in a handler that runs in the kernel: this version does not know the kernel's structures",
                    "pid(), tid(), execname(), uid(), and the tracepoint's fields, say who runs");
-    else if (seen_.insert(&callee).second)
+    else if (seen_.insert(&callee).second) {
+      ++depth_;
       statement(*callee.body);
+      --depth_;
+    }
   }
   // Functions of the library that are about the kernel's structures are errors everywhere: `error("NAME: only available to ...")`.
   static bool needs_structures(const syntax::Function& callee) {
@@ -66,7 +69,7 @@ class KernelCheck {
   void intrinsic(const syntax::Call& call) {
     if (call.name == "matched" || call.name == "matched_str" || call.name == "ngroups") refuse(call.range, call.name + "()");
     bool needs_site = sema::intrinsics()[static_cast<size_t>(call.intrinsic)].needs & sema::kNeedsSite;
-    if (needs_site && probe_.points.size() > 1 && !seen_.empty()) {
+    if (needs_site && probe_.points.size() > 1 && depth_ > 0) {
       unit_.refuse(call.range, call.name + "() inside a function, for a probe with many places, is not available in a handler that runs in the kernel",
                    "call it in the handler, and pass what it returns to the function");
     }
@@ -84,6 +87,7 @@ class KernelCheck {
   const sema::Probe& probe_;
   const bool over_arena_;
   std::set<const syntax::Function*> seen_;
+  int depth_ = 0;  // how many functions, each called by the one before, the walk is in; 0: in the handler itself
 };
 
 }  // namespace

@@ -21,6 +21,13 @@ spile("-e", trace + "{ println(ppid()) }").expect(status=1, err_match=r"'ppid' i
 spile("-e", trace + """{ if (pid() == target()) { printf("%d %d\\n", task_current() < 0, local_clock_ms() - gettimeofday_ms() < 1000 && ktime_get_ns() > 0 && cpu_clock_s(0) > 0); exit() } }""",
       "-c", "sleep 0.2").expect(status=0, out_match=r"^1 1$")
 
+# The name of one of many places is known in the handler, also where it calls functions, and not in those functions.
+places = 'probe kernel.trace("syscalls:sys_enter_getpp*"), kernel.trace("syscalls:sys_enter_getpg*") '
+named = "function show(name, what) { printf(\"%s %s\\n\", name, what) } function what() { return user_string(0, \"none\") }\n"
+spile("-p4", "-e", named + places + "{ show(pn(), what()) show(what(), ppfunc()) }").expect(status=0)
+spile("-p4", "-e", "function name() { return pn() }\n" + places + "{ println(name()) }").expect(
+    status=1, err_match=r":1:26: error: pn\(\) inside a function, for a probe with many places, is not available")
+
 # The kernel's variables are those of the kernel at tracepoints, too, whatever program is traced.
 spile("-e", 'probe kernel.trace("syscalls:sys_enter_getppid") { println(@var("no_such_variable_of_the_kernel")) }', "-c", f"{calls} 1").expect(
     status=1, err_match=r"no variable 'no_such_variable_of_the_kernel' in this kernel")
