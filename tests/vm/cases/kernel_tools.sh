@@ -2,21 +2,7 @@
 # seconds: 600
 # files: examples/kernel
 . /guest.sh
-tools=/files/kernel
 tracing=/sys/kernel/tracing
-
-# shows TOOL PATTERN COUNT COMMAND: runs the tool while the command runs; so many lines match.
-shows() {
-  out=$(spile $tools/$1.stp -c "$4" 2>&1)
-  lines=$(echo "$out" | grep -Ec -- "$2")
-  [ "$lines" = "$3" ] || fail "$1: $lines lines match $2, not $3: $out"
-}
-# counts TOOL PATTERN LEAST MOST COMMAND: the number before the pattern lies between the two.
-counts() {
-  out=$(spile $tools/$1.stp -c "$5" 2>&1)
-  number=$(echo "$out" | sed -n "s/^ *\([0-9][0-9]*\)$2/\1/p" | head -1)
-  [ -n "$number" ] && [ "$number" -ge "$3" ] && [ "$number" -le "$4" ] || fail "$1: $number, not between $3 and $4: $out"
-}
 
 ip link set lo up
 connect='for i in 1 2 3; do nc -l -p 1234 </dev/null >/dev/null & sleep 0.5; nc 127.0.0.1 1234 </dev/null >/dev/null; wait $!; done'
@@ -45,8 +31,6 @@ made=$(echo "$out" | awk '{ n += $NF } END { print n }')
 out=$(spile $tools/vfsstat.stp -c 'dd if=/dev/zero of=/dev/null bs=1 count=2000 2>/dev/null; sleep 2.5' 2>&1)
 reads=$(echo "$out" | awk '{ n += $1 } END { print n }')
 [ "$reads" -ge 2000 ] && [ "$reads" -le 9000 ] || fail "vfsstat: $reads: $out"
-# all_of TEXT: the sum of a histogram's counts.
-all_of() { echo "$1" | sed -n 's/.*|@* *\([0-9][0-9]*\)$/\1/p' | awk '{ n += $1 } END { print n + 0 }'; }
 out=$(spile $tools/runqlat.stp -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /usr/bin/true; done' 2>&1)
 [ "$(all_of "$out")" -ge 10 ] || fail "runqlat: $out"
 # Of all processes: without -c, under which spile samples the command's alone.
