@@ -162,14 +162,15 @@ std::string KernelInfo::refusal(const Symbol& symbol) {
   if (debuginfo::clone_name(symbol.name).fragment) return "is a part of a function that is jumped to, never called";
   if (is_blacklisted(blacklist(), symbol.name, symbol.address)) return "is on the kernel's blacklist of kprobes";
   if (!symbol.module.empty() || symbol.address == 0) return "";
-  Result<const Symbols*> all = symbols();
-  if (!all.ok()) return "";
-  auto address_of = [&](std::string_view name) {
-    std::vector<Symbol> found = (*all)->named(name, "");
-    return found.empty() ? uint64_t{0} : found[0].address;
-  };
-  const uint64_t begin = address_of("_sinittext"), end = address_of("_einittext");
-  if (begin <= symbol.address && symbol.address < end) return "ran while the kernel started (__init), and is gone";
+  if (!init_text_) {
+    Result<const Symbols*> all = symbols();
+    auto address_of = [&](std::string_view name) {
+      std::vector<Symbol> found = all.ok() ? (*all)->named(name, "") : std::vector<Symbol>();
+      return found.empty() ? uint64_t{0} : found[0].address;
+    };
+    init_text_ = {address_of("_sinittext"), address_of("_einittext")};
+  }
+  if (init_text_->first <= symbol.address && symbol.address < init_text_->second) return "ran while the kernel started (__init), and is gone";
   return "";
 }
 

@@ -52,6 +52,7 @@ class KernelInfo {
   std::optional<Result<Symbols>> symbols_;
   std::optional<Result<std::vector<TraceableFunction>>> traceable_;
   std::optional<std::vector<BlacklistedRange>> blacklist_;
+  std::optional<std::pair<uint64_t, uint64_t>> init_text_;  // where the code was that ran while the kernel started
   std::optional<Features> features_;
   std::optional<Result<std::string>> debug_image_;
 };

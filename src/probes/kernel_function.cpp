@@ -283,6 +283,17 @@ Result<Points> resolve_exact(TracedWorld& world, const Request& request) {
   return points;
 }
 
+// Adds a sentence for each function that matches a pattern, and is left out.
+void explain_left_out(TracedWorld& world, const Request& request, const kernelinfo::Symbols& symbols, const std::unordered_set<std::string_view>& found) {
+  for (const Symbol& symbol : symbols.all()) {
+    if (!symbol.is_code() || symbol.module != request.module || found.contains(symbol.name) || !debuginfo::glob_matches(request.pattern, symbol.name)) continue;
+    // The room before a function's entry has a symbol of its own (objtool's --prefix, and -fsanitize=kcfi).
+    if (symbol.name.starts_with("__pfx_") || symbol.name.starts_with("__cfi_")) continue;
+    const std::string refusal = world.kernel().refusal(symbol);
+    world.leave_out(fmt::format("{}: it {}", symbol.name, !refusal.empty() ? refusal : "is not among those that ftrace can trace (notrace, or written in assembly); a probe that names it alone uses a kprobe"));
+  }
+}
+
 Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
   TRY(const std::vector<kernelinfo::TraceableFunction>* traceable, world.kernel().traceable());
   TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
@@ -300,6 +311,7 @@ Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
     if (symbol.is_code() && symbol.module == request.module && !seen.insert(symbol.name).second) repeated.insert(symbol.name);
   }
   Points points;
+  std::unordered_set<std::string_view> found;  // only filled in for explanations
   for (const auto& function : *traceable) {
     if (function.module != request.module || !debuginfo::glob_matches(request.pattern, function.name)) continue;
     if (request.only_exported && !exported.contains(function.name)) continue;
@@ -309,8 +321,10 @@ Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
       world.leave_out(fmt::format("{}: several functions of the kernel have this name, and their addresses are not known", function.name));
       continue;
     }
+    if (world.options().explain_left_out) found.insert(function.name);
     points.push_back(point_at(request, {.symbol = function.name, .address = function.address, .is_unique = unique, .of_pattern = true}));
   }
+  if (world.options().explain_left_out && !request.only_exported) explain_left_out(world, request, *symbols, found);
   if (points.empty()) return no_function(request, *symbols);
   if (points.size() <= kernelinfo::kMostTracingPlaces && request.module.empty()) {
     for (ResolvedPoint& point : points) {

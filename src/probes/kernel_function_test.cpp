@@ -16,6 +16,8 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 constexpr const char* kSymbols =
     "ffffffff81000000 T vfs_read\n"
@@ -75,9 +77,10 @@ class KernelFunctionTest : public testing::Test {
     std::ofstream(folder_ + "/" + path) << text;
   }
 
-  std::unique_ptr<Elaborated> elaborate(const std::string& script) {
+  std::unique_ptr<Elaborated> elaborate(const std::string& script, bool explain_left_out = false) {
     auto made = std::make_unique<Elaborated>();
     WorldOptions options;
+    options.explain_left_out = explain_left_out;
     options.kernel = {folder_ + "/proc", folder_ + "/sys", folder_ + "/tracing", folder_ + "/modules"};
     made->world = World::open(options).value();
     made->program.scripts.push_back(syntax::parse(made->files.add("<input>", script), {}, made->diagnostics));
@@ -135,6 +138,21 @@ TEST_F(KernelFunctionTest, FindsFunctionsByPattern) {
   EXPECT_THAT(points("module(\"loop\").function(\"*\")"),
               ElementsAre("module(\"loop\").function(\"lo_open\")", "module(\"loop\").function(\"vfs_read\")"));
   EXPECT_THAT(points("kernel.function(\"*\").exported"), ElementsAre("kernel.function(\"vfs_read\").exported"));
+}
+
+TEST_F(KernelFunctionTest, ExplainsWhatAPatternLeavesOut) {
+  write("proc/kallsyms", std::string(kSymbols) + "ffffffff81000fe0 t __pfx_vfs_read\nffffffff83000000 T _sinittext\nffffffff83000010 t start_up\nffffffff83000100 T _einittext\n");
+  auto made = elaborate("probe kernel.function(\"*\") { next }", true);
+  EXPECT_THAT(made->texts(), SizeIs(5));
+  EXPECT_THAT(made->world->left_out(), UnorderedElementsAre(HasSubstr("copied.cold: it is a part of a function"), HasSubstr("copied.constprop.0: it is not among those that ftrace can trace"),
+                                                            "do_int3: it is on the kernel's blacklist of kprobes", HasSubstr("start_up: it ran while the kernel started"),
+                                                            HasSubstr("_sinittext: it ran while"), HasSubstr("_einittext: it is not among"), HasSubstr("untraceable: it is not among")));
+  EXPECT_THAT(elaborate("probe kernel.function(\"*\") { next }")->world->left_out(), testing::IsEmpty());
+}
+
+TEST_F(KernelFunctionTest, ListsTheVariablesOfAResolvedPoint) {
+  auto made = elaborate("probe kernel.function(\"vfs_read\").return { next }");
+  EXPECT_THAT(made->world->typed_variables(made->program.probes[0].points[0]), testing::Contains(HasSubstr("$return:")));
 }
 
 TEST_F(KernelFunctionTest, FindsInstructions) {

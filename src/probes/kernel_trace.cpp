@@ -57,6 +57,9 @@ bool is_glob(const std::string& text) {
   return text.find_first_of("*?[") != std::string::npos;
 }
 
+// The system whose events are only descriptions of what ftrace's own tracers write (kernel/trace/trace_export.c): nothing can be attached to them.
+constexpr std::string_view kTracersOwn = "ftrace";
+
 struct Found {
   std::vector<std::string> events;  // "sched:sched_switch"
   std::vector<std::string> others;  // seen on the way, for did-you-mean
@@ -67,7 +70,7 @@ Found find_events(int root, const std::string& system, const std::string& event)
   std::vector<std::string> systems = {system};
   if (system.empty() || is_glob(system)) systems = directories_in(root, "events");
   for (const std::string& candidate : systems) {
-    if (!system.empty() && fnmatch(system.c_str(), candidate.c_str(), 0) != 0) continue;
+    if (candidate == kTracersOwn || (!system.empty() && fnmatch(system.c_str(), candidate.c_str(), 0) != 0)) continue;
     for (const std::string& name : directories_in(root, "events/" + candidate)) {
       auto& list = fnmatch(event.c_str(), name.c_str(), 0) == 0 ? found.events : found.others;
       list.push_back(candidate + ":" + name);
@@ -85,6 +88,8 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   const std::string& name = *parts[1].text;
   size_t colon = name.find(':');
   std::string system = colon == std::string::npos ? "" : name.substr(0, colon);
+  if (system == kTracersOwn)
+    return Error{fmt::format("'{}' can't be probed: the events of the system ftrace only describe what ftrace's own tracers write", name), "spile -l 'kernel.trace(\"*\")' lists the kernel's tracepoints"};
   Found found = find_events(root.get(), system, colon == std::string::npos ? name : name.substr(colon + 1));
   if (found.events.empty()) {
     std::vector<std::string> candidates = found.others;
@@ -278,7 +283,7 @@ std::vector<std::string> tracepoint_variables(TracedWorld& world, const Resolved
   if (arguments) {
     for (const Btf::Parameter& parameter : arguments->list) names.push_back("$" + parameter.name + (typed ? ":" + parameter.type.name() : ""));
   }
-  if (point.site.by_arguments) return names;
+  if (point.site.by_arguments && !typed) return names;
   auto fields = world.tracepoint_fields(point.site.tracepoint);
   if (!fields.ok()) return names;
   for (const TracepointField& field : **fields) {

@@ -22,6 +22,7 @@ struct WorldOptions {
   // Returns whether handlers in processes and in the kernel can share globals on this machine (bpf::Arena::is_supported()); null: they can't.
   bool (*can_mix)() = nullptr;
   bool only_lists = false;  // nothing runs: what only one runtime can do is there, too
+  bool explain_left_out = false;  // left_out() has each function that matches a pattern and can't be probed, too
   kernelinfo::Places kernel = {};  // where the files about the kernel are; tests have their own
 };
 
@@ -69,6 +70,9 @@ class World : public sema::TargetInfo {
   };
   // Errors: as resolve().
   virtual Result<std::vector<ListedPoint>> list(const syntax::ProbePoint& pattern, bool with_variables) = 0;
+  // Returns the variables of a point that resolve() returned, with their types ("$a:long"): of a tracepoint both its arguments and the fields
+  // of its record.
+  virtual std::vector<std::string> typed_variables(const sema::ResolvedPoint& point) = 0;
 };
 
 }  // namespace spile::probes

@@ -158,8 +158,7 @@ class RealWorld : public World {
     return listed;
   }
 
- private:
-  std::vector<std::string> typed_variables(const ResolvedPoint& point) {
+  std::vector<std::string> typed_variables(const ResolvedPoint& point) override {
     std::vector<std::string> typed;
     switch (variables_of(point)) {
       case Variables::kNone: return {};
@@ -172,6 +171,7 @@ class RealWorld : public World {
     return {};
   }
 
+ private:
   TracedWorld world_;
   bool asks_kernel_ = false;  // a point is on a function of the kernel, or of one program's processes
 };

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <memory>
 #include <set>
 
 #include "base/diagnostics.h"
@@ -11,7 +14,7 @@
 #include "session/open_world.h"
 #include "session/procfs_value.h"
 #include "session/scripts.h"
-#include "syntax/parser.h"
+#include "syntax/tree.h"
 
 namespace spile::session {
 
@@ -23,37 +26,25 @@ void print(const Lines& lines) {
   for (const std::string& line : lines) print_to(stdout, "{}\n", line);
 }
 
-std::vector<const syntax::ProbePoint*> points_of(const syntax::Script& script) {
-  std::vector<const syntax::ProbePoint*> points;
-  for (const auto& probe : script.probes) {
-    for (const syntax::ProbePoint& point : probe->points) points.push_back(&point);
+// The names of the library's aliases: "syscall.open".
+std::vector<std::string> alias_names(const sema::Program& program) {
+  std::vector<std::string> names;
+  for (const syntax::Script& script : program.scripts) {
+    for (const auto& alias : script.aliases) {
+      for (const syntax::ProbePoint& point : alias->names) names.push_back(syntax::to_source(point));
+    }
   }
-  return points;
+  return names;
 }
 
 // "syscall.open" or "syscall.open.return" where the library has an alias syscall.open.
-bool names_alias(const sema::Program& program, const std::string& name) {
-  for (const syntax::Script& script : program.scripts) {
-    for (const auto& alias : script.aliases) {
-      for (const syntax::ProbePoint& point : alias->names) {
-        std::string head = syntax::to_source(point);
-        if (name.starts_with(head) && (name.size() == head.size() || name[head.size()] == '.')) return true;
-      }
-    }
-  }
-  return false;
+bool names_alias(const std::vector<std::string>& aliases, const std::string& name) {
+  return std::ranges::any_of(aliases, [&](const std::string& head) { return name.starts_with(head) && (name.size() == head.size() || name[head.size()] == '.'); });
 }
 
-std::string variables_of(probes::World& world, const sema::Probe& probe, const std::string& text) {
+std::string variables_of(probes::World& world, const sema::Probe& probe, const sema::ResolvedPoint& point) {
   std::string line;
-  SourceFiles files;
-  Diagnostics ignored;
-  syntax::Script script = syntax::parse(files.add("<point>", "probe " + text + " {}"), {}, ignored);
-  for (const syntax::ProbePoint* point : points_of(script)) {
-    auto listed = world.list(*point, true);
-    if (!listed.ok() || listed->empty()) continue;
-    for (const std::string& variable : listed->front().variables) line += " " + variable;
-  }
+  for (const std::string& variable : world.typed_variables(point)) line += " " + variable;
   for (const auto& local : probe.locals) line += fmt::format(" {}:{}", local->name, to_string(local->type));
   return line;
 }
@@ -61,11 +52,12 @@ std::string variables_of(probes::World& world, const sema::Probe& probe, const s
 // Returns the lines of one elaborated listing: aliases by their name, other points by the point that they were resolved to.
 Lines lines_of(const sema::Program& program, probes::World& world, const SourceFile* user, bool with_variables) {
   Lines lines;
+  const std::vector<std::string> aliases = alias_names(program);
   for (const sema::Probe& probe : program.probes) {
     if (probe.range.file != user) continue;
     for (const sema::ResolvedPoint& point : probe.points) {
-      std::string line = names_alias(program, point.name) ? point.name : point.text;
-      if (with_variables) line += variables_of(world, probe, point.text);
+      std::string line = names_alias(aliases, point.name) ? point.name : point.text;
+      if (with_variables) line += variables_of(world, probe, point);
       lines.insert(std::move(line));
     }
   }
@@ -80,33 +72,60 @@ void drop_bodies(sema::Program& program) {
   }
 }
 
-Result<int> list_points(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target) {
+// Prints why functions that match are not in the list: with -v how many, by reason, with -vv each.
+void print_left_out(const std::vector<std::string>& sentences, int verbosity) {
+  std::map<std::string, size_t> reasons;
+  for (const std::string& sentence : sentences) {
+    if (verbosity > 1) print_to(stderr, "left out: {}\n", sentence);
+    const size_t colon = sentence.find(": ");
+    ++reasons[colon == std::string::npos ? sentence : sentence.substr(colon + 2)];
+  }
+  if (verbosity > 1) return;
+  for (const auto& [reason, count] : reasons) print_to(stderr, "left out: {} function{}: {}\n", count, count == 1 ? "" : "s", reason);
+  if (!reasons.empty()) print_to(stderr, "-vv names them\n");
+}
+
+// A listing's point as pass 2 sees it.
+struct ListedPoints {
+  SourceFiles files;
+  Diagnostics diagnostics;
+  sema::Program program;
+  std::unique_ptr<probes::World> world;
+  const SourceFile* user = nullptr;  // null: the text has mistakes, or could not be parsed
+};
+
+Result<void> elaborate_point(const std::string& point, const ScriptOptions& script, const TargetOptions& target, bool with_bodies, bool explain, ListedPoints& listed) {
   ScriptOptions asked = script;
-  asked.text = "probe " + listing.point + " {}";
+  asked.text = "probe " + point + " {}";
+  TRY(LoadedScripts loaded, load_scripts(asked, target, listed.files, listed.diagnostics));
+  sema::Program& program = listed.program;
+  program.scripts = std::move(loaded.scripts);
+  program.library_functions = std::move(loaded.library_functions);
+  if (listed.diagnostics.has_errors()) return {};
+  declare_procfs_value(program.scripts, string_length(script), listed.files);
+  program.unoptimized = program.hide_globals = program.guru = program.describe_points = true;
+  if (!with_bodies) drop_bodies(program);
+  TRY(listed.world, open_world(target, true, explain));
+  listed.world->choose_runtime_for(program.scripts.front());
+  listed.user = program.scripts.front().file;
+  sema::elaborate(program, *listed.world, listed.diagnostics);
+  return {};
+}
+
+Result<int> list_points(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target, int verbosity) {
   for (bool with_bodies : {true, false}) {
-    SourceFiles files;
-    Diagnostics diagnostics;
-    sema::Program program;
-    TRY(LoadedScripts loaded, load_scripts(asked, target, files, diagnostics));
-    program.scripts = std::move(loaded.scripts);
-    program.library_functions = std::move(loaded.library_functions);
-    if (diagnostics.has_errors()) {
-      print_to(stderr, "{}", diagnostics.render(false));
-      return 1;
-    }
-    declare_procfs_value(program.scripts, string_length(script), files);
-    program.unoptimized = program.hide_globals = program.guru = program.describe_points = true;
-    if (!with_bodies) drop_bodies(program);
-    TRY(auto world, open_world(target, true));
-    world->choose_runtime_for(program.scripts.front());
-    const SourceFile* user = program.scripts.front().file;
-    sema::elaborate(program, *world, diagnostics);
-    if (diagnostics.has_errors()) {
-      if (!with_bodies) print_to(stderr, "{}", diagnostics.render(false));
+    ListedPoints listed;
+    TRY_DO(elaborate_point(listing.point, script, target, with_bodies, verbosity > 0, listed));
+    if (listed.diagnostics.has_errors()) {
+      if (!with_bodies || !listed.user) {
+        print_to(stderr, "{}", listed.diagnostics.render(false));
+        return 1;
+      }
       continue;
     }
-    Lines lines = lines_of(program, *world, user, listing.what == Listing::kPointsAndVariables);
+    Lines lines = lines_of(listed.program, *listed.world, listed.user, listing.what == Listing::kPointsAndVariables);
     print(lines);
+    if (verbosity > 0) print_left_out(listed.world->left_out(), verbosity);
     return lines.empty() ? 1 : 0;
   }
   return 1;
@@ -158,11 +177,11 @@ Result<int> dump_library(Listing what, const ScriptOptions& script_options, cons
 
 }  // namespace
 
-Result<int> list(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target) {
+Result<int> list(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target, const MessageOptions& messages) {
   switch (listing.what) {
     case Listing::kPoints:
     case Listing::kPointsAndVariables:
-      return list_points(listing, script, target);
+      return list_points(listing, script, target, messages.pass_verbosity[1]);
     case Listing::kProbeTypes:
       for (const std::string& type : probes::probe_types()) print_to(stdout, "{}\n", type);
       return 0;

@@ -5,13 +5,14 @@
 
 namespace spile::session {
 
-Result<std::unique_ptr<probes::World>> open_world(const TargetOptions& target, bool only_lists) {
+Result<std::unique_ptr<probes::World>> open_world(const TargetOptions& target, bool only_lists, bool explain_left_out) {
   probes::WorldOptions world;
   if (!target.command.empty()) world.program = command_words(target.command).front();
   world.processes = target.processes;
   world.runtime = target.runtime;
   world.can_mix = bpf::Arena::is_supported;
   world.only_lists = only_lists;
+  world.explain_left_out = explain_left_out;
   return probes::World::open(world);
 }
 

@@ -86,7 +86,7 @@ int run(const Options& options) {
   TerminalGuard guard;
   bool lists = options.listing.what != Listing::kNone;
   start_time_limit(lists ? 0 : options.target.time_limit_ns);
-  Result<int> status = lists ? list(options.listing, options.script, options.target) : run_passes(options);
+  Result<int> status = lists ? list(options.listing, options.script, options.target, options.messages) : run_passes(options);
   return status.ok() ? *status : print_error(status.error());
 }
 
