@@ -15,6 +15,7 @@
 #include "cli/rc_file.h"
 #include "editor/interactive.h"
 #include "editor/language_server.h"
+#include "verbs/verb.h"
 
 namespace spile::cli {
 
@@ -63,7 +64,11 @@ void print_help() {
              "Scripts are written in the SystemTap language; see spile(1).\n\n"
              "Usage: spile [OPTIONS] SCRIPT-FILE [ARGUMENTS]     (\"-\": standard input)\n"
              "       spile [OPTIONS] -e 'SCRIPT' [ARGUMENTS]\n"
-             "       spile [OPTIONS] -l 'PROBE'\n\nOptions:\n");
+             "       spile [OPTIONS] -l 'PROBE'\n");
+  for (const verbs::Verb& verb : verbs::verbs()) print_to(stdout, "       spile [OPTIONS] {} {}\n", verb.name, verb.words);
+  print_to(stdout, "\nVerbs make a script, which -p1 prints:\n");
+  for (const verbs::Verb& verb : verbs::verbs()) print_to(stdout, "  {:<27} {}\n", verb.name, verb.help);
+  print_to(stdout, "\nOptions:\n");
   for (const OptionSpec& spec : option_table()) {
     std::string names = name_of(spec.letter, spec.name);
     if (spec.letter && spec.name) names += fmt::format(", --{}", spec.name);
@@ -111,6 +116,15 @@ Result<void> apply_options(std::vector<char*>& argv, Reading& reading) {
   }
 }
 
+// Makes the script that a verb and its words ask for.
+Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& words, session::Options& options) {
+  TRY(verbs::VerbScript script, verb.make({words.begin() + 1, words.end()}, options));
+  options.script.text = std::move(script.text);
+  // What the user says comes later, and holds.
+  options.script.limits.insert(options.script.limits.begin(), script.limits.begin(), script.limits.end());
+  return {};
+}
+
 // Rejects options that can't go together, and takes the rest of the line: the script file and its arguments.
 Result<void> check_options(Reading& reading, std::vector<std::string> words) {
   session::Options& options = reading.options;
@@ -121,13 +135,17 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
     return Error{has_text ? "a script can't be given together with -l, -L or --dump-..." : "-E can't be given together with --dump-...",
                  has_text && lists_points ? "to list a script's own aliases, too, give it with -E" : ""};
   }
+  const bool may_lack = reading.interactive || reading.language_server;
   if (!listing && !has_text) {
-    bool may_lack = reading.interactive || reading.language_server;
     if (words.empty() && options.script.additional_texts.empty() && !may_lack) {
       return Error{"a script must be specified", "name a file, or give a script with -e; see spile --help"};
     }
+    const verbs::Verb* verb = words.empty() || may_lack ? nullptr : verbs::find_verb(words.front());
     if (words.empty()) {
       options.script.text = "";  // -E alone
+    } else if (verb) {
+      TRY_DO(take_verb(*verb, words, options));
+      words.clear();
     } else {
       options.script.file = words.front();
       if (options.script.file.empty()) return Error{"the name of the script file is empty", {}};

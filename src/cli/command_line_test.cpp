@@ -34,6 +34,19 @@ TEST(CommandLine, TakesTheScriptFromTheLine) {
   EXPECT_EQ(line.options.script.arguments, std::vector<std::string>{"7"});
 }
 
+TEST(CommandLine, TakesVerbs) {
+  EXPECT_EQ(read({"hist"}).leave, 1);
+  EXPECT_EQ(read({"-c", "ls", "hist", "sched:sched_switch"}).leave, 1);
+  CommandLine timer = read({"-DMAXACTION=7", "hist", "timer.ms(1)", "keys=cpu"});
+  ASSERT_FALSE(timer.leave);
+  EXPECT_NE(timer.options.script.text->find("probe timer.ms(1) {"), std::string::npos);
+  EXPECT_TRUE(timer.options.script.arguments.empty());
+  ASSERT_EQ(timer.options.script.limits.size(), 2u);
+  EXPECT_EQ(timer.options.script.limits[1], "MAXACTION=7");  // the user's come last, and hold
+  EXPECT_EQ(read({"./hist"}).options.script.file, "./hist");
+  EXPECT_EQ(read({"-e", "probe begin {}", "hist"}).options.script.arguments, std::vector<std::string>{"hist"});
+}
+
 TEST(CommandLine, RefusesWithStatus1) {
   EXPECT_EQ(read({}).leave, 1);
   EXPECT_EQ(read({"--no-such"}).leave, 1);

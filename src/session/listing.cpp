@@ -177,6 +177,26 @@ Result<int> dump_library(Listing what, const ScriptOptions& script_options, cons
 
 }  // namespace
 
+Result<PointVariables> variables_at(const std::string& point, const ScriptOptions& script, const TargetOptions& target) {
+  ListedPoints listed;
+  TRY_DO(elaborate_point(point, script, target, true, false, listed));
+  for (const Diagnostic& mistake : listed.diagnostics.all()) {
+    if (mistake.severity == Severity::kError) return Error{fmt::format("'{}': {}", point, mistake.message), mistake.hint_text};
+  }
+  for (const sema::Probe& probe : listed.program.probes) {
+    if (probe.range.file != listed.user || probe.points.empty()) continue;
+    PointVariables found;
+    found.in_process = probe.points.front().domain == sema::Domain::kTarget;
+    for (const std::string& variable : listed.world->typed_variables(probe.points.front())) {
+      const size_t colon = variable.find(':');
+      found.variables.emplace_back(variable.substr(0, colon), colon == std::string::npos ? "" : variable.substr(colon + 1));
+    }
+    for (const auto& local : probe.locals) found.variables.emplace_back(local->name, to_string(local->type));
+    return found;
+  }
+  return Error{fmt::format("'{}' is not a probe point", point), {}};
+}
+
 Result<int> list(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target, const MessageOptions& messages) {
   switch (listing.what) {
     case Listing::kPoints:

@@ -16,4 +16,12 @@ namespace spile::session {
 // read. REQUIRES: listing.what is not kNone.
 Result<int> list(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target, const MessageOptions& messages);
 
+// The variables of a probe point, by name and type: ("$count", "size_t"), and those that an alias sets: ("name", "string").
+struct PointVariables {
+  bool in_process = false;  // handlers run in a traced process
+  std::vector<std::pair<std::string, std::string>> variables;
+};
+// Returns the variables of the first place that a point stands for. Errors: the first mistake in the point, or in the body of its alias.
+Result<PointVariables> variables_at(const std::string& point, const ScriptOptions& script, const TargetOptions& target);
+
 }  // namespace spile::session

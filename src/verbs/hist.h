@@ -1,0 +1,27 @@
+#pragma once
+// `spile hist`: what a hist trigger of ftrace does, as a script. The handler adds to arrays by the keys; the end probe sorts and prints them.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "session/options.h"
+#include "verbs/event_fields.h"
+#include "verbs/hist_request.h"
+#include "verbs/verb_script.h"
+
+namespace spile::verbs {
+
+// Which processes a script for events in the kernel counts.
+struct Processes {
+  bool only_these = false;            // -c or -x was given
+  std::vector<pid_t> running = {};  // of -x: the threads of these processes and of their children; the command's is target()
+};
+
+// Returns the script. events: those of the request, in its order. Errors: a field is not there, or not fit for what it is used for.
+Result<VerbScript> hist_script(const HistRequest& request, const std::vector<Event>& events, const Processes& processes);
+
+// As Verb::make.
+Result<VerbScript> make_hist(const std::vector<std::string>& words, const session::Options& options);
+
+}  // namespace spile::verbs

@@ -1,0 +1,28 @@
+#pragma once
+// Verbs: tasks with a name, such as `spile hist sched:sched_switch`. A verb turns its words into an ordinary script, which then takes the ordinary way through
+// all passes, so that -x, -c, -T, -o and -p mean what they mean for a script. `spile -p1 hist ...` prints the script.
+//
+// To add a verb: a file with its make function, a line in kVerbs (verb.cpp), a test beside it, a section in docs/man/spile.1 and docs/verbs.md.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "session/options.h"
+#include "verbs/verb_script.h"
+
+namespace spile::verbs {
+
+struct Verb {
+  const char* name;
+  const char* words;  // what follows, for --help
+  const char* help;
+  // Returns the script that `words` ask for; they begin behind the verb. Errors: a word has no meaning; the event or a field of it is not there.
+  Result<VerbScript> (*make)(const std::vector<std::string>& words, const session::Options& options);
+};
+std::span<const Verb> verbs();
+// Returns the verb of a name; null: absent.
+const Verb* find_verb(const std::string& name);
+
+}  // namespace spile::verbs
