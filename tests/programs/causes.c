@@ -2,11 +2,13 @@
 //   causes unix|tcp|udp N   sends and receives N messages of 6 bytes over one pair of sockets
 //   causes mutex N          waits N times, 3 ms each, for a mutex that another thread holds
 //   causes pages N          writes to N pages of memory for the first time
+//   causes pieces N         reads 2 pieces of 3 bytes from /dev/zero and writes them to /dev/null, N times
 //   causes brk N            makes the heap larger N times, by a page each
 //   causes zombies N        leaves N ended children for 1 s, then waits for them
 //   causes signals N        sends itself SIGUSR1, with a handler, N times
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +82,12 @@ int main(int argc, char** argv) {
     char* pages = mmap(NULL, count * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     madvise(pages, count * 4096, MADV_NOHUGEPAGE);
     for (long i = 0; i < count; i++) pages[i * 4096] = 1;
+  } else if (strcmp(what, "pieces") == 0) {
+    char text[6];
+    struct iovec pieces[2] = {{text, 3}, {text + 3, 3}};
+    int from = open("/dev/zero", O_RDONLY), to = open("/dev/null", O_WRONLY);
+    for (long i = 0; i < count; i++)
+      if (readv(from, pieces, 2) != 6 || writev(to, pieces, 2) != 6) return 1;
   } else if (strcmp(what, "brk") == 0) {
     for (long i = 0; i < count; i++)
       if (sbrk(4096) == (void*)-1) return 1;
