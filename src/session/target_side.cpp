@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -134,7 +137,11 @@ Result<pid_t> TargetSide::acquire() {
   } else if (!options_.processes.empty()) {
     pid_ = options_.first_process();
     given_ = {options_.processes.begin(), options_.processes.end()};
-    if (follows_ || !script_.target.image.bytes.empty()) TRY_DO(attach_all());
+    if (follows_ || !script_.target.image.bytes.empty()) {
+      TRY_DO(attach_all());
+    } else {
+      watch_given();
+    }
   }
   return pid_;
 }
@@ -150,6 +157,23 @@ std::string numbers_of(const std::vector<pid_t>& pids) {
 }
 
 }  // namespace
+
+// Nothing is attached to where only handlers in the kernel run: the kernel says when the processes of -x end.
+void TargetSide::watch_given() {
+  for (const pid_t pid : given_) {
+    // One that has ended since it was looked up has no descriptor.
+    if (UniqueFd process{static_cast<int>(syscall(SYS_pidfd_open, pid, 0))}) watched_.push_back(std::move(process));
+  }
+  finished_ = watched_.empty();
+}
+
+void TargetSide::look_at_watched() {
+  std::erase_if(watched_, [](const UniqueFd& process) {
+    pollfd ended{process.get(), POLLIN, 0};
+    return ::poll(&ended, 1, 0) > 0;
+  });
+  finished_ = watched_.empty();
+}
 
 Result<void> TargetSide::attach_all() {
   for (pid_t pid : options_.processes) {
@@ -521,6 +545,7 @@ Result<void> TargetSide::detach() {
 }
 
 Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
+  if (!watched_.empty()) look_at_watched();
   TRY(std::vector<engine::Event> events, engine_->poll(timeout_ms));
   for (engine::Event& event : events) {
     switch (event.kind) {

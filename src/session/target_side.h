@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "codegen/codegen.h"
 #include "engine/engine.h"
 #include "probes/probes.h"
@@ -118,6 +119,8 @@ class TargetSide {
   void warn_refused_returns(const engine::ArmReport& report);
   Result<void> require_named_returns(const engine::ArmReport& report) const;
   Result<void> attach_all();
+  void watch_given();
+  void look_at_watched();
   void warn(const std::vector<std::string>& warnings) const;
   void print_waiting(pid_t pid, const std::string& state);
   void kill_unstarted();
@@ -149,6 +152,7 @@ class TargetSide {
   pid_t waited_for_ = 0;         // the process that the last message about waiting was for
   bool resumed_ = false;
   bool finished_ = false;
+  std::vector<UniqueFd> watched_;  // pidfds of the processes of -x that run, where nothing is attached to
   std::optional<int> command_status_;
   uint64_t refusals_printed_ = 0;
   uint64_t handed_over_ = 0;

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <set>
 
 #include "base/diagnostics.h"
 #include "base/proc.h"
+#include "engine/process/process_status.h"
 #include "verbs/hist_filter.h"
 
 namespace spile::verbs {
@@ -466,11 +466,9 @@ std::set<pid_t> threads_of_all(std::vector<pid_t> processes, bool with_children)
     const pid_t process = processes.back();
     processes.pop_back();
     if (!all.insert(process).second) continue;
-    for (const pid_t thread : threads_of(process)) {
-      all.insert(thread);
-      std::ifstream children(fmt::format("/proc/{}/task/{}/children", process, thread));
-      for (pid_t child = 0; with_children && children >> child;) processes.push_back(child);
-    }
+    for (const pid_t thread : threads_of(process)) all.insert(thread);
+    if (!with_children) continue;
+    for (const pid_t child : engine::children_of(process)) processes.push_back(child);
   }
   return all;
 }

@@ -60,6 +60,22 @@ expect(sum(int(line.split()[-1]) for line in entries(hist("syscalls:sys_enter_cl
 states = entries(hist("sched:sched_switch", "keys=prev_state", 'if prev_comm == "python3" && prev_state & 1'))
 expect_true(len(states) == 1 and re.match(r"\{ prev_state:          1 \} hitcount: +\d+$", states[0]), states)
 
+# Of a running process and a child that it makes then; the session ends when the process does.
+go = temporary_directory() / "go"
+waiter = temporary_directory() / "waiter.py"
+waiter.write_text(f"""
+import os, time
+while not os.path.exists({str(go)!r}): time.sleep(0.05)
+os.fork()
+zero = os.open("/dev/zero", os.O_RDONLY)
+for i in range(6): os.read(zero, 200000)
+os.waitid(os.P_ALL, 0, os.WEXITED) if os.fork() else os._exit(0)
+""")
+waiting = start("/usr/bin/python3", "-S", waiter)
+attached = spile("hist", "syscalls:sys_enter_read", "keys=count", "if count == 200000", "-x", waiting.pid, "-E", f'probe timer.ms(50) {{ if (!started++) system("touch {go}") }} global started', timeout=60)
+attached.expect(status=0)
+expect(entries(attached), ["{ count:     200000 } hitcount:         12"])
+
 # In a process, without the kernel: its functions, its symbols.
 calls = spile("hist", 'process.function("foo")', "keys=caller.sym,common_pid.execname", "-c", f"{program('calls')} 1000").expect(status=0)
 expect_true(re.search(r"^\{ caller: \[[0-9a-f]+\] main +, common_pid: calls +\[ +\d+\] \} hitcount:       1000$", calls.out, re.M), calls.out)
