@@ -318,7 +318,9 @@ uint64_t place_tables(const sema::Program& program, Layout& layout, Part part, b
     arena.tables_size = program.needs & sema::kNeedsLines ? 2 * kTablesSize : kTablesSize;
     at = arena.tables_offset + arena.tables_size;
   }
-  if (uses_arena && program.needs & (sema::kNeedsKernelStack | sema::kNeedsKernelNames)) {
+  // Over the kernel's maps, handlers of spile's own name the kernel's addresses.
+  const bool over_maps = part != Part::kProcesses && !uses_arena && has_domain(program, sema::Domain::kKernel);
+  if ((uses_arena && program.needs & sema::kNeedsKernelStack) || ((uses_arena || over_maps) && program.needs & sema::kNeedsKernelNames)) {
     at = align(at, abi::kPageSize);
     arena.kernel_code_offset = at;
     arena.kernel_code_size = kKernelCodeSize + (program.needs & sema::kNeedsKernelNames ? kKernelNamesSize : 0);

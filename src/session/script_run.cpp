@@ -168,7 +168,7 @@ Result<void> ScriptRun::prepare() {
   if (target_) target_->make_stacks(own, has_two ? kernel : std::span<uint8_t>(), arena_->controller_state());
   if (target_) output_->name_addresses_by(target_->stacks());
   if (has_kernel_probes()) {
-    TRY_DO(kernel_stacks_.fill(kernel, script_.kernel.arena, program_.needs));
+    TRY_DO(kernel_stacks_.fill(kernel, has_two ? script_.kernel.arena : script_.layout, program_.needs));
     output_->name_kernel_by(&kernel_stacks_);
   }
   TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->collect_controller(*arena_); }));
