@@ -316,7 +316,8 @@ probe kernel.trace("sched:sched_process_exit") {
     }
     all.insert(all.begin(), table);
     for (const Column& key : keys_) {
-      if (key.field.shown == Shown::kProgram) all.push_back(fmt::format("if (!({0} in programs)) programs[{0}] = execname()", key.variable));
+      // By tid() itself, so that the array needs no lock.
+      if (key.field.shown == Shown::kProgram) all.push_back("if (!(tid() in programs)) programs[tid()] = execname()");
     }
     if (request_.max_of.empty()) return all;
     std::string keep = fmt::format("peak{} = {}", at, max_of_.expression);
