@@ -1,5 +1,5 @@
 # The commands of docs/cookbook.md that trace the whole system: those marked `guest` (tests/e2e/cookbook.py runs the others).
-# seconds: 300
+# seconds: 400
 # files: docs/cookbook.md
 . /guest.sh
 
@@ -7,7 +7,7 @@
 mkdir -p /tmp/recipes
 awk '
   function keep(command, pattern) { n++; print command > ("/tmp/recipes/" n ".sh"); print pattern > ("/tmp/recipes/" n ".expected") }
-  /^    / { block = block substr($0, 5) "\n"; next }
+  /^    / { line = substr($0, 5); sub(/^sudo /, "", line); block = block line "\n"; next }
   /^<!-- guest: / { pattern = $0; sub(/^<!-- guest: /, "", pattern); sub(/ -->$/, "", pattern); keep(block, pattern) }
   { block = "" }
   /^\| .* \| `(sudo )?spile .*` \|$/ { command = $0; sub(/^.* \| `(sudo )?/, "", command); sub(/` \|$/, "", command); commands[++rows] = command }
