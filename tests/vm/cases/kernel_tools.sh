@@ -45,6 +45,7 @@ killall timeout
 
 # A disk: each direct write is a request.
 [ -d /sys/module/loop ] || insmod /modules/loop.ko || fail "no loop.ko"
+losetup -d /dev/loop0 2>/dev/null
 dd if=/dev/zero of=/root/disk bs=1M count=4 2>/dev/null && losetup /dev/loop0 /root/disk || fail "no disk"
 writes='dd if=/dev/zero of=/dev/loop0 bs=4096 count=20 oflag=direct 2>/dev/null'
 shows biosnoop '^[0-9]+ +dd +7:0 +W[A-Z]* +[0-9]+ +4096 +[0-9]+$' 20 "$writes"
