@@ -204,6 +204,7 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
   job.module->define_constant("spile_rt_string_size", layout.string_limit);
   KernelPlace place;
   Unit unit(program_, layout, tables_, *job.module, place);
+  unit.over_maps = true;
   unit.own_text = &own_text_;
   unit.lines.emplace(job.module->module());
   // Probes that are refused are lowered all the same: all refusals are reported together.
