@@ -4,13 +4,14 @@
 
 # wait_for_run: until the spile whose messages are in /tmp/err has armed its probes.
 wait_for_run() {
-  until grep -q "starting run" /tmp/err; do sleep 0.2; done
+  until grep -q "starting run" /tmp/err 2>/dev/null; do sleep 0.2; done
   sleep 2
 }
 
 # A running process and the children that it makes later, and no other.
 sh -c 'while [ ! -e /tmp/go ]; do usleep 100000; done; for i in 1 2 3; do head -c 7 /etc/passwd >/dev/null; done' &
 child=$!
+rm -f /tmp/err
 spile -v hist syscalls:sys_enter_read keys=comm,count 'if comm == head' -x $child >/tmp/hist.out 2>/tmp/err &
 tracer=$!
 wait_for_run
@@ -37,6 +38,7 @@ plain=$(timed)
 echo 'hist:keys=common_pid:vals=count:sort=hitcount' >/sys/kernel/tracing/events/syscalls/sys_enter_read/trigger
 trigger=$(timed)
 echo '!hist:keys=common_pid:vals=count:sort=hitcount' >/sys/kernel/tracing/events/syscalls/sys_enter_read/trigger
+rm -f /tmp/err  # else the other one's would be seen, and a signal that comes before the run be lost: the shell has such children ignore it
 spile -v hist syscalls:sys_enter_read keys=common_pid vals=count >/tmp/hist.out 2>/tmp/err &
 tracer=$!
 wait_for_run
