@@ -3,8 +3,9 @@ from spiletest import *
 
 scripts = sorted([*ROOT.glob("examples/**/*.stp"), *ROOT.glob("tapset/**/*.stp")])
 expect_true(len(scripts) > 20, "there are scripts")
-arguments = ["x", 1, 2, 3]
 for script in scripts:
+    interval = "timer.s(%(" in script.read_text()  # its first argument is a number
+    arguments = [4 if interval else "x", 1, 2, 3]
     first = spile("-p1", "-g", "-w", script, *arguments).expect(status=0).out
     tree = first.partition("\n")[2]
     expect_true(tree != "", f"{script} has a tree")

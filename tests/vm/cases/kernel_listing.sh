@@ -13,20 +13,20 @@ timed() {
 }
 spile -l begin >/tmp/out # reads the files of the program once
 
-timed 20000 spile -l 'kernel.function("*")'
+timed 60000 spile -l 'kernel.function("*")'
 all=$(wc -l </tmp/out)
 named=$(sed 's/ \[.*//' /sys/kernel/tracing/available_filter_functions | grep -v __ftrace_invalid | sort -u | wc -l)
 awk -v a="$all" -v b="$named" 'BEGIN { exit !(a > 0.9 * b && a <= b) }' || fail "$all functions of $named"
-timed 20000 spile -L 'kernel.function("*")'
+timed 60000 spile -L 'kernel.function("*")'
 [ "$(wc -l </tmp/out)" = "$all" ] || fail "-L has other functions than -l"
 check "parameters" "$(grep '"vfs_read"' /tmp/out)" 'vfs_read"\) \$file:struct file\* \$buf:char\* \$count:size_t \$pos:loff_t\*$'
-timed 15000 spile -L 'kernel.function("tcp_*")'
-timed 15000 spile -L 'kernel.trace("*")'
+timed 60000 spile -L 'kernel.function("tcp_*")'
+timed 60000 spile -L 'kernel.trace("*")'
 check "fields" "$(grep sched_switch /tmp/out)" '\$prev_comm:char\[16\] \$prev_pid:pid_t'
 
-timed 15000 spile -v -l 'kernel.function("do_in*")'
+timed 60000 spile -v -l 'kernel.function("do_in*")'
 check "reasons" "$(cat /tmp/err)" "^left out: [0-9]+ functions?: it is on the kernel's blacklist of kprobes"
-timed 15000 spile -vv -l 'kernel.function("do_in*")'
+timed 60000 spile -vv -l 'kernel.function("do_in*")'
 check "names" "$(cat /tmp/err)" "^left out: do_int3: it is on the kernel's blacklist of kprobes"
 grep -q '"do_int3"' /tmp/out && fail "do_int3 is listed"
 exit 0
