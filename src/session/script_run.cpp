@@ -29,7 +29,6 @@
 #include "session/signals.h"
 #include "session/skips.h"
 #include "session/target_side.h"
-#include "session/time_limit.h"
 #include "session/timers.h"
 #include "session/trust.h"
 
@@ -66,7 +65,6 @@ class ScriptRun {
   Result<void> prepare();
   Result<void> start();
   Result<void> run();
-  void warn_short_run();
   Result<void> stop();
   int finish();
 
@@ -124,6 +122,7 @@ class ScriptRun {
   FlightSocket flight_;
   ProcfsServer procfs_;
 
+  int64_t armed_ns_ = 0;  // from here on -T counts
   int64_t next_collection_ = 0;
   int64_t next_housekeeping_ = 0;
   bool stop_signal_ = false;
@@ -250,7 +249,8 @@ Result<void> ScriptRun::start() {
     Result<void> ran = run_controller_probe(probe);
     if (!ran.ok()) print_to(stderr, "ERROR: {}\n", ran.error().message);
   }));
-  timers_.start(monotonic_ns());
+  armed_ns_ = monotonic_ns();
+  timers_.start(armed_ns_);
   return {};
 }
 
@@ -267,7 +267,7 @@ Result<void> ScriptRun::run() {
       if (exit_requested() || failed()) break;
     }
     if (now >= next_housekeeping_) housekeeping(now);
-    if (traced_.time_limit_ns > 0 && now - time_limit_start() >= traced_.time_limit_ns) break;
+    if (traced_.time_limit_ns > 0 && now - armed_ns_ >= traced_.time_limit_ns) break;
   }
   return {};
 }
@@ -286,7 +286,7 @@ Result<void> ScriptRun::wait_and_collect() {
   if (shares_arena()) until = std::min(until, std::max(next_collection_, now));
   if (process_stacks_) until = std::min(until, std::max(process_stacks_->next_serve_ns(), now));
   if (auto due = timers_.next_due()) until = std::min(until, *due);
-  if (traced_.time_limit_ns > 0) until = std::min(until, time_limit_start() + traced_.time_limit_ns);
+  if (traced_.time_limit_ns > 0) until = std::min(until, armed_ns_ + traced_.time_limit_ns);
   int64_t wait = std::max<int64_t>(until - now, 0);
 
   // Served in this order; -1: this run has no such source. The kernel's ring is read in any case.
@@ -532,16 +532,6 @@ void ScriptRun::warn_end_probes() {
            "  hint: `probe end, error {{ ... }}` runs after errors, too; --suppress-handler-errors continues after errors\n");
 }
 
-// Warns if compilation took nearly all of -T: the script is likely to print nothing, or 0, for that reason alone.
-void ScriptRun::warn_short_run() {
-  int64_t limit = traced_.time_limit_ns, over = monotonic_ns() - time_limit_start();
-  if (messages_.suppress_warnings || exit_requested() || failed() || limit <= 0 || over < limit - limit / 10) return;
-  print_to(stderr,
-           "WARNING: {:.1f} s of the {:g} s of -T were over when the probes were armed\n"
-           "  hint: -T counts from the start of spile; the script is compiled now, so the same command has more time when it is run again\n",
-           static_cast<double>(over) / 1e9, static_cast<double>(limit) / 1e9);
-}
-
 // Warns of what was not counted or not printed.
 void ScriptRun::warn_of_losses() {
   print_to(stderr, "{}", count_skips(*arena_).text());
@@ -603,7 +593,6 @@ Result<int> run_script(const RunInput& input, const TargetOptions& target, const
   TRY_DO(run.prepare());
   TRY_DO(run.start());
   started();
-  run.warn_short_run();
   TRY_DO(run.run());
   TRY_DO(run.stop());
   return run.finish();

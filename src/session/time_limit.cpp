@@ -8,13 +8,9 @@
 
 #include <string>
 
-#include "base/clock.h"
-
 namespace spile::session {
 
 namespace {
-
-int64_t start_ns = 0;
 
 std::string message;  // made before, as a signal handler can't
 
@@ -32,11 +28,10 @@ void set_timer(int64_t ns) {
 }  // namespace
 
 void start_time_limit(int64_t limit_ns) {
-  start_ns = monotonic_ns();
   if (limit_ns <= 0) return;
   message = fmt::format(
-      "ERROR: the {:g} s of -T ended before the script was compiled\n  hint: -T counts from the start of spile, and compiled code is cached: "
-      "use a longer -T once, or run the same command with -p4 first, without -T\n",
+      "ERROR: the {:g} s of -T ended before the script was compiled\n  hint: compiled code is cached: use a longer -T once, or run the same command with "
+      "-p4 first, without -T\n",
       static_cast<double>(limit_ns) / 1e9);
   signal(SIGALRM, end_program);
   set_timer(limit_ns);
@@ -46,7 +41,5 @@ void compiled_in_time() {
   set_timer(0);
   signal(SIGALRM, SIG_DFL);
 }
-
-int64_t time_limit_start() { return start_ns; }
 
 }  // namespace spile::session

@@ -18,18 +18,15 @@ def cold():
 
 
 cold()
-first = spile(*COMMAND, "-p4").expect(err_match="^Pass 4: compiled [1-9]\\d{6,} bytes")
-analysis, compiling = (int(re.search(rf"^Pass {n}: .*/(\d+)real ms", first.err, re.M)[1]) / 1000 for n in (2, 4))
+spile(*COMMAND, "-p4").expect(err_match="^Pass 4: compiled [1-9]\\d{6,} bytes")
 spile(*COMMAND).expect(out="1\n", err_match="^Pass 4: took from the cache")
-kept = cold()
-limit = round(analysis + compiling / 2, 3)
-spile(*COMMAND, "-T", limit).expect(status=1, out="", err_match=f"the {limit:g} s of -T ended before the script was compiled\n  hint: .*-p4")
+for limit in (0.3, 0.6, 1.2, 2.4):  # on a busy machine the analysis takes longer than the first ones
+    kept = cold()
+    ended = spile(*COMMAND, "-T", limit).expect(status=1, out="", err_match=f"the {limit:g} s of -T ended before the script was compiled\n  hint: .*-p4")
+    if list(kept.glob("*.answers")):
+        break
 expect_true(list(kept.glob("*.answers")), "what the analysis has learnt is kept")
 
-# Where nearly all of -T is over when the probes are armed, a warning says so. Here `probe begin` takes it.
-for spare in (0.1, 0.2, 0.3):
-    script = f'probe begin {{ t = gettimeofday_ms(); while (gettimeofday_ms() - t < {4000 - 1000 * spare:.0f}) {{}} }} probe timer.s(9) {{}}'
-    result = spile("-g", "--suppress-time-limits", "-T", 4, "-e", script).expect()
-    if "-T were over" in result.err:
-        break
-expect_match(r"^WARNING: [34]\.\d s of the 4 s of -T were over when the probes were armed\n  hint: ", result.err, "the warning")
+# -T counts from the moment when the probes are armed: what `probe begin` takes before is not part of it.
+script = "global n probe begin { t = gettimeofday_ms(); while (gettimeofday_ms() - t < 1500) {} } probe timer.ms(100) { n++ } probe end { println(n) }"
+expect_true(int(spile("-g", "--suppress-time-limits", "-T", 1, "-e", script).expect().out) >= 5, "the time of the session")

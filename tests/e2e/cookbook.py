@@ -127,7 +127,7 @@ def ask_over_http(command, expected):
 tried = 0
 for question, command, how, expected in chosen:
     if how == "run":
-        if " -T " in command:  # the time counts from the start of spile: a busy machine may need all of it to compile
+        if " -T " in command:  # the time limits the compilation, too, and a busy machine may need more
             end(begin(re.sub(r" -T \d+", " -p4", command)), command)
         out = end(begin(command), command)
     else:

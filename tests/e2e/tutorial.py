@@ -5,8 +5,8 @@ import json
 
 from spiletest import *
 
-# The seconds of -T count from the start of spile, and a busy machine may need all of them to compile: so each script of these is
-# compiled before (-p4), and comes from the cache then.
+# The seconds of -T limit the compilation, too, and a busy machine may need more: so each script of these is compiled before (-p4), and
+# comes from the cache then.
 TIMED = r"^spile (.*) -T \d+"
 COMPILED_BEFORE = r"spile -p4 \1 -T 100"
 END = "@@ end of the step, status "
