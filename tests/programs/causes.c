@@ -27,6 +27,7 @@ static void* hold(void* count) {
   for (long i = 0; i < (long)count; i++) {
     pthread_mutex_lock(&mutex);
     pthread_barrier_wait(&begin);
+    while (__atomic_load_n(&mutex.__data.__lock, __ATOMIC_RELAXED) != 2) usleep(100);  // until the other thread waits (glibc's sign of it)
     usleep(3000);
     pthread_mutex_unlock(&mutex);
     pthread_barrier_wait(&end);
