@@ -53,7 +53,9 @@ out=$(spile $tools/biolatency.stp -c "$writes" 2>&1)
 check biolatency "$out" '^device 7:0$'
 [ "$(all_of "$out")" -ge 20 ] && [ "$(all_of "$out")" -le 24 ] || fail "biolatency: $out"
 out=$(spile $tools/bitesize.stp -c "$writes" 2>&1)
-check bitesize "$out" '^ +4096 \|@+ +2[0-4]$'
+# By the threads that hand the requests to the disk, which may be several of the kernel's.
+pages=$(echo "$out" | sed -n 's/^ *4096 |@* *\([0-9][0-9]*\)$/\1/p' | awk '{ n += $1 } END { print n + 0 }')
+[ "$pages" -ge 20 ] && [ "$pages" -le 24 ] || fail "bitesize: $pages requests of 4096 bytes: $out"
 
 # A network that loses all: the first segment of a connection is sent again after 1 s.
 insmod /modules/dummy.ko 2>/dev/null; ip link add dummy0 type dummy 2>/dev/null
