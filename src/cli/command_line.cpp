@@ -11,6 +11,7 @@
 #include <iostream>
 
 #include "base/print.h"
+#include "base/terminal_text.h"
 #include "cli/option_table.h"
 #include "cli/rc_file.h"
 #include "editor/interactive.h"
@@ -66,7 +67,7 @@ void print_help() {
              "       spile [OPTIONS] -e 'SCRIPT' [ARGUMENTS]\n"
              "       spile [OPTIONS] -l 'PROBE'\n");
   for (const verbs::Verb& verb : verbs::verbs()) print_to(stdout, "       spile [OPTIONS] {} {}\n", verb.name, verb.words);
-  print_to(stdout, "\nVerbs make a script, which -p1 prints:\n");
+  print_to(stdout, "\nVerbs (-p1 prints the script of those that make one):\n");
   for (const verbs::Verb& verb : verbs::verbs()) print_to(stdout, "  {:<27} {}\n", verb.name, verb.help);
   print_to(stdout, "\nOptions:\n");
   for (const OptionSpec& spec : option_table()) {
@@ -143,6 +144,8 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
     const verbs::Verb* verb = words.empty() || may_lack ? nullptr : verbs::find_verb(words.front());
     if (words.empty()) {
       options.script.text = "";  // -E alone
+    } else if (verb && verb->answer) {
+      reading.asks = verb;
     } else if (verb) {
       TRY_DO(take_verb(*verb, words, options));
       words.clear();
@@ -165,6 +168,12 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
   if (options.output.bulk && options.output.rotate_bytes > 0) return Error{"-b and -S can't be used together", "-S limits the size of text files of -o"};
   if (options.output.rotate_bytes > 0 && options.output.file.empty()) return Error{"-S needs -o", "-S limits the size of -o's files"};
   return {};
+}
+
+Result<int> answer(const verbs::Verb& verb, const session::Options& options) {
+  TerminalGuard guard;
+  const std::vector<std::string>& words = options.script.arguments;
+  return verb.answer({words.begin() + 1, words.end()}, options);
 }
 
 Result<int> do_other(Reading& reading, const std::vector<std::string>& words) {
@@ -197,6 +206,10 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
     return std::optional<int>(status);
   }
   TRY_DO(check_options(reading, std::move(words)));
+  if (reading.asks) {
+    TRY(int status, answer(*reading.asks, reading.options));
+    return std::optional<int>(status);
+  }
   if (reading.interactive) return std::optional<int>(editor::run_interactive(reading.options));
   if (reading.language_server) {
     return std::optional<int>(editor::run_language_server(reading.options, std::cin, std::cout));

@@ -22,6 +22,7 @@ using session::PassOptions;
 using session::ProgramOptions;
 using session::ScriptOptions;
 using session::TargetOptions;
+using session::VerbOptions;
 
 Result<int64_t> number(const std::string& text, int64_t least, int64_t most, const char* what) {
   int64_t value = 0;
@@ -345,6 +346,11 @@ constexpr OptionSpec kOptions[] = {
     {0, "unprivileged", Takes::kNothing, "", "the same as --privilege=stapusr", be_unprivileged},
     {0, "color", Takes::kMaybe, "WHEN", "color messages: auto, always, never", take_color},
     {0, "colour", Takes::kMaybe, "WHEN", "the same as --color", take_color},
+    {0, "json", Takes::kNothing, "", "with -l, -L and verbs: print JSON Lines", set<&Options::verb, &VerbOptions::json>},
+    {0, "lib", Takes::kValue, "PATTERN", "of verbs that ask: look in the program's libraries that match", take<&Options::verb, &VerbOptions::library>, true},
+    {0, "source", Takes::kValue, "FOLDER", "of lines: where source files are", take<&Options::verb, &VerbOptions::source_folder>, true},
+    {0, "range", Takes::kNothing, "", "of vars: the lines on which each variable can be read", set<&Options::verb, &VerbOptions::ranges>},
+    {0, "globals", Takes::kNothing, "", "of vars: the variables of the function's source file, too", set<&Options::verb, &VerbOptions::globals>},
     {0, "download-debuginfo", Takes::kMaybe, "WHEN", "ask debuginfod servers: yes, no, or a timeout", take_debuginfo},
     {0, "disable-cache", Takes::kNothing, "", "do not use ~/.cache/spile", disable_cache},
     {0, "poison-cache", Takes::kNothing, "", "the same as --disable-cache", disable_cache},

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "session/options.h"
+#include "verbs/verb.h"
 
 namespace spile::cli {
 
@@ -19,6 +20,7 @@ struct Reading {
   bool help = false, version = false, merge = false, clean_cache = false;
   pid_t flight_dump = 0;  // of --flight-dump; 0: not given
   bool interactive = false, language_server = false;
+  const verbs::Verb* asks = nullptr;  // the verb that answers; its words are options.script.arguments
 };
 
 enum class Takes : uint8_t { kNothing, kValue, kMaybe };  // kMaybe: a value may be given, as --name=VALUE

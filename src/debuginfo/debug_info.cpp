@@ -270,6 +270,11 @@ Result<Variable> DebugInfo::variable_of_unit(FileAddress function, const std::st
   return made_from(record, symbols);
 }
 
+std::vector<std::string> DebugInfo::global_names(FileAddress function) {
+  auto dwarf = reader();
+  return dwarf.ok() ? (*dwarf)->unit_variable_names(function) : std::vector<std::string>();
+}
+
 Error DebugInfo::no_such_variable(FileAddress function, const std::vector<Variable>& visible, const std::string& name) {
   std::vector<std::string> names;
   for (const Variable& variable : visible)

@@ -47,6 +47,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
                             const SymbolFacts& symbols);
   Result<Variable> global_variable(const std::string& name, const std::string& file, const SymbolFacts& symbols);
   Result<Variable> variable_of_unit(FileAddress function, const std::string& name, const SymbolFacts& symbols);
+  std::vector<std::string> global_names(FileAddress function);  // not cached
   Type type_with_id(uint64_t id) { return Type(shared_from_this(), id); }
   Result<Type> type_named(const std::string& name);
   Result<Place> return_value(FileAddress function, const SymbolFacts& symbols, size_t index);

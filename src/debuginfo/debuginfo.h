@@ -208,6 +208,8 @@ class Module {
   virtual Result<Variable> global_variable(const std::string& name, const std::string& file = {}) = 0;
   // Returns a file-scope variable of the source file that has the function. Error: no such variable.
   virtual Result<Variable> variable_of_unit(FileAddress function, const std::string& name) = 0;
+  // Returns the names that variable_of_unit() finds, without scopes; at most 10,000. Empty: no debug information about the function.
+  virtual std::vector<std::string> global_names(FileAddress function) = 0;
   // Returns the type of a Type::id of this build of the file, from this or an earlier run; for other numbers, a kUnknown type.
   virtual Type type_with_id(uint64_t id) = 0;
   // Finds a type by its name in C: "struct node", "node" (a struct, class, union, enum or typedef), "unsigned int"; or, as

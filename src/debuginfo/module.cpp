@@ -85,6 +85,9 @@ class ElfModule final : public Module {
   Result<Variable> variable_of_unit(FileAddress function, const std::string& name) override {
     return info().variable_of_unit(function, name, symbol_facts(function));
   }
+  std::vector<std::string> global_names(FileAddress function) override {
+    return has_debug_info() ? info().global_names(function) : std::vector<std::string>();
+  }
   Type type_with_id(uint64_t id) override { return info().type_with_id(id); }
   Result<Type> type_named(const std::string& name) override { return info().type_named(name); }
   Result<Place> return_value(FileAddress function, size_t index) override {

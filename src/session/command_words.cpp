@@ -1,4 +1,4 @@
-#include "session/target_side.h"
+#include "session/command_words.h"
 
 #include <algorithm>
 

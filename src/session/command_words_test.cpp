@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "session/target_side.h"
+#include "session/command_words.h"
 
 namespace spile::session {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/diagnostics.h"
@@ -42,23 +43,45 @@ bool names_alias(const std::vector<std::string>& aliases, const std::string& nam
   return std::ranges::any_of(aliases, [&](const std::string& head) { return name.starts_with(head) && (name.size() == head.size() || name[head.size()] == '.'); });
 }
 
-std::string variables_of(probes::World& world, const sema::Probe& probe, const sema::ResolvedPoint& point) {
-  std::string line;
-  for (const std::string& variable : world.typed_variables(point)) line += " " + variable;
-  for (const auto& local : probe.locals) line += fmt::format(" {}:{}", local->name, to_string(local->type));
+// By name and type.
+using TypedNames = std::vector<std::pair<std::string, std::string>>;
+
+TypedNames variables_of(probes::World& world, const sema::Probe& probe, const sema::ResolvedPoint& point) {
+  TypedNames variables;
+  for (const std::string& variable : world.typed_variables(point)) {
+    const size_t colon = variable.find(':');
+    variables.emplace_back(variable.substr(0, colon), colon == std::string::npos ? "" : variable.substr(colon + 1));
+  }
+  for (const auto& local : probe.locals) variables.emplace_back(local->name, to_string(local->type));
+  return variables;
+}
+
+std::string as_text(const std::string& point, const TypedNames& variables) {
+  std::string line = point;
+  for (const auto& [name, type] : variables) line += fmt::format(" {}{}{}", name, type.empty() ? "" : ":", type);
   return line;
 }
 
+std::string as_json(const std::string& point, const TypedNames* variables) {
+  nlohmann::ordered_json object = {{"point", point}};
+  if (variables) {
+    object["variables"] = nlohmann::ordered_json::array();
+    for (const auto& [name, type] : *variables) object["variables"].push_back({{"name", name}, {"type", type}});
+  }
+  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 // Returns the lines of one elaborated listing: aliases by their name, other points by the point that they were resolved to.
-Lines lines_of(const sema::Program& program, probes::World& world, const SourceFile* user, bool with_variables) {
+Lines lines_of(const sema::Program& program, probes::World& world, const SourceFile* user, bool with_variables, bool json) {
   Lines lines;
   const std::vector<std::string> aliases = alias_names(program);
   for (const sema::Probe& probe : program.probes) {
     if (probe.range.file != user) continue;
     for (const sema::ResolvedPoint& point : probe.points) {
-      std::string line = names_alias(aliases, point.name) ? point.name : point.text;
-      if (with_variables) line += variables_of(world, probe, point);
-      lines.insert(std::move(line));
+      const std::string& name = names_alias(aliases, point.name) ? point.name : point.text;
+      TypedNames variables;
+      if (with_variables) variables = variables_of(world, probe, point);
+      lines.insert(json ? as_json(name, with_variables ? &variables : nullptr) : as_text(name, variables));
     }
   }
   return lines;
@@ -112,7 +135,7 @@ Result<void> elaborate_point(const std::string& point, const ScriptOptions& scri
   return {};
 }
 
-Result<int> list_points(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target, int verbosity) {
+Result<int> list_points(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target, int verbosity, bool json) {
   for (bool with_bodies : {true, false}) {
     ListedPoints listed;
     TRY_DO(elaborate_point(listing.point, script, target, with_bodies, verbosity > 0, listed));
@@ -123,7 +146,7 @@ Result<int> list_points(const ListingOptions& listing, const ScriptOptions& scri
       }
       continue;
     }
-    Lines lines = lines_of(listed.program, *listed.world, listed.user, listing.what == Listing::kPointsAndVariables);
+    Lines lines = lines_of(listed.program, *listed.world, listed.user, listing.what == Listing::kPointsAndVariables, json);
     print(lines);
     if (verbosity > 0) print_left_out(listed.world->left_out(), verbosity);
     return lines.empty() ? 1 : 0;
@@ -187,21 +210,17 @@ Result<PointVariables> variables_at(const std::string& point, const ScriptOption
     if (probe.range.file != listed.user || probe.points.empty()) continue;
     PointVariables found;
     found.in_process = probe.points.front().domain == sema::Domain::kTarget;
-    for (const std::string& variable : listed.world->typed_variables(probe.points.front())) {
-      const size_t colon = variable.find(':');
-      found.variables.emplace_back(variable.substr(0, colon), colon == std::string::npos ? "" : variable.substr(colon + 1));
-    }
-    for (const auto& local : probe.locals) found.variables.emplace_back(local->name, to_string(local->type));
+    found.variables = variables_of(*listed.world, probe, probe.points.front());
     return found;
   }
   return Error{fmt::format("'{}' is not a probe point", point), {}};
 }
 
-Result<int> list(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target, const MessageOptions& messages) {
+Result<int> list(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target, const MessageOptions& messages, bool json) {
   switch (listing.what) {
     case Listing::kPoints:
     case Listing::kPointsAndVariables:
-      return list_points(listing, script, target, messages.pass_verbosity[1]);
+      return list_points(listing, script, target, messages.pass_verbosity[1], json);
     case Listing::kProbeTypes:
       for (const std::string& type : probes::probe_types()) print_to(stdout, "{}\n", type);
       return 0;

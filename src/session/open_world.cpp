@@ -1,7 +1,7 @@
 #include "session/open_world.h"
 
 #include "bpf/arena.h"
-#include "session/target_side.h"
+#include "session/command_words.h"
 
 namespace spile::session {
 

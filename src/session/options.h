@@ -101,6 +101,15 @@ struct ListingOptions {
   std::string point = {};                          // -l and -L: the pattern
 };
 
+// What verbs take beside their words.
+struct VerbOptions {
+  bool json = false;                               // --json: JSON Lines, docs/json.md
+  std::string library = {};                        // --lib: names of the program's libraries, a pattern of fnmatch(3); empty: the program
+  std::string source_folder = {};                  // --source: where source files are that are not where the compiler found them
+  bool ranges = false;                             // --range
+  bool globals = false;                            // --globals
+};
+
 struct Options {
   ScriptOptions script;
   ProgramOptions program;
@@ -109,7 +118,11 @@ struct Options {
   MessageOptions messages;
   PassOptions passes;
   ListingOptions listing;
+  VerbOptions verb;
 };
+
+// Whether messages on a descriptor have colors. kAuto: it is a terminal that is not dumb, and NO_COLOR is not set (https://no-color.org).
+bool wants_color(Color color, int descriptor);
 
 // Runs the passes, or prints the listing. Diagnostics and reports go to standard error, the script's output to standard output or -o.
 // Returns the exit status: 0, or 1 if the script is wrong, the world refused, handlers raised errors or -c's command failed.

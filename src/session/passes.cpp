@@ -28,15 +28,9 @@ namespace {
 
 int verbosity_of(Pass pass, const MessageOptions& messages) { return messages.pass_verbosity[static_cast<size_t>(pass - 1)]; }
 
-bool wants_color(Color color) {
-  if (color != Color::kAuto) return color == Color::kAlways;
-  const char* terminal = getenv("TERM");
-  return isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb";
-}
-
 // Prints what was diagnosed. True if the script can't go on.
 bool report(const Diagnostics& diagnostics, const MessageOptions& messages, Pass pass, const char* what) {
-  print_to(stderr, "{}", diagnostics.render(!messages.suppress_warnings, wants_color(messages.color)));
+  print_to(stderr, "{}", diagnostics.render(!messages.suppress_warnings, wants_color(messages.color, STDERR_FILENO)));
   size_t warnings = messages.suppress_warnings ? 0 : diagnostics.all().size() - diagnostics.errors();
   if (!diagnostics.has_errors() && (warnings == 0 || !messages.warnings_are_errors)) return false;
   if (!diagnostics.has_errors()) print_to(stderr, "spile: {} warning{} treated as errors (-W)\n", warnings, warnings == 1 ? "" : "s");

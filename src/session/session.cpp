@@ -1,6 +1,8 @@
 // The readable page: one call of spile from script text to exit status, pass by pass.
 
 #include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -75,6 +77,13 @@ Result<int> run_passes(const Options& options) {
 
 }  // namespace
 
+bool wants_color(Color color, int descriptor) {
+  if (color != Color::kAuto) return color == Color::kAlways;
+  const char* terminal = getenv("TERM");
+  const char* unwanted = getenv("NO_COLOR");
+  return isatty(descriptor) && terminal && std::string_view(terminal) != "dumb" && !(unwanted && *unwanted);
+}
+
 int clean_cache() {
   const std::string folder = debuginfo::AnswerCache::default_directory();
   std::error_code error;
@@ -86,7 +95,7 @@ int run(const Options& options) {
   TerminalGuard guard;
   bool lists = options.listing.what != Listing::kNone;
   start_time_limit(lists ? 0 : options.target.time_limit_ns);
-  Result<int> status = lists ? list(options.listing, options.script, options.target, options.messages) : run_passes(options);
+  Result<int> status = lists ? list(options.listing, options.script, options.target, options.messages, options.verb.json) : run_passes(options);
   return status.ok() ? *status : print_error(status.error());
 }
 

@@ -19,6 +19,7 @@
 #include "probes/go_programs.h"
 #include "probes/return_readers.h"
 #include "probes/stack_owners.h"
+#include "session/command_words.h"
 #include "session/mapped_module.h"
 #include "session/unwind_sites.h"
 

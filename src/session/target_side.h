@@ -167,7 +167,4 @@ class TargetSide {
   std::map<int, bool> conditions_;       // of probes that are `switched`, by index: as last switched
 };
 
-// Returns the arguments by which to execute a command line of -c: split into words when it needs no shell, else {"/bin/sh", "-c", command}.
-std::vector<std::string> command_words(const std::string& command);
-
 }  // namespace spile::session

@@ -1,5 +1,6 @@
 #include "verbs/verb.h"
 
+#include "verbs/asking_verbs.h"
 #include "verbs/hist.h"
 
 namespace spile::verbs {
@@ -9,6 +10,10 @@ namespace {
 constexpr Verb kVerbs[] = {
     {"hist", "EVENT [EVENT match=FIELD/FIELD] [keys=...] [vals=...] [sort=...] ['if FILTER']",
      "count an event and add up its fields by keys, as a hist trigger of ftrace", make_hist},
+    {"funcs", "[FILE] ['PATTERN|PATTERN'] ['!PATTERN']", "list functions", nullptr, answer_funcs},
+    {"lines", "[FILE] FUNCTION | SOURCE:FIRST-LAST", "show source text, with the lines that can be probed", nullptr, answer_lines},
+    {"vars", "[FILE] FUNCTION[:LINE]", "list variables, with their types and places", nullptr, answer_vars},
+    {"marks", "[FILE] ['PROVIDER:NAME']", "list SDT marks, with their arguments", nullptr, answer_marks},
 };
 
 }  // namespace

@@ -1,8 +1,9 @@
 #pragma once
-// Verbs: tasks with a name, such as `spile hist sched:sched_switch`. A verb turns its words into an ordinary script, which then takes the ordinary way through
-// all passes, so that -x, -c, -T, -o and -p mean what they mean for a script. `spile -p1 hist ...` prints the script.
+// Verbs: tasks with a name, such as `spile hist sched:sched_switch`. A verb that traces turns its words into an ordinary script, which then takes the ordinary way
+// through all passes, so that -x, -c, -T, -o and -p mean what they mean for a script. `spile -p1 hist ...` prints the script. A verb that asks, such as
+// `spile funcs /bin/ls`, answers itself, and runs nothing.
 //
-// To add a verb: a file with its make function, a line in kVerbs (verb.cpp), a test beside it, a section in docs/man/spile.1 and docs/verbs.md.
+// To add a verb: a file with its make or answer function, a line in kVerbs (verb.cpp), a test beside it, a section in docs/man/spile.1 and docs/verbs.md.
 
 #include <span>
 #include <string>
@@ -18,8 +19,12 @@ struct Verb {
   const char* name;
   const char* words;  // what follows, for --help
   const char* help;
-  // Returns the script that `words` ask for; they begin behind the verb. Errors: a word has no meaning; the event or a field of it is not there.
+  // Of make and answer one is set. `words` begin behind the verb.
+  // Returns the script that `words` ask for. Errors: a word has no meaning; the event or a field of it is not there.
   Result<VerbScript> (*make)(const std::vector<std::string>& words, const session::Options& options);
+  // Prints the answer on standard output. Returns the exit status: 0, or 1 if nothing was found, which has been reported. Errors: a word has no
+  // meaning; what it names is not there, or can't be read.
+  Result<int> (*answer)(const std::vector<std::string>& words, const session::Options& options) = nullptr;
 };
 std::span<const Verb> verbs();
 // Returns the verb of a name; null: absent.

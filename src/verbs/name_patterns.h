@@ -1,0 +1,22 @@
+#pragma once
+// Which names a verb is asked for: 'a*|b*' '!c*', as perf probe's filters have it.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace spile::verbs {
+
+struct NamePatterns {
+  std::vector<std::string> wanted;    // globs; a name that one of them matches is meant; never empty: "*"
+  std::vector<std::string> unwanted;  // unless one of these matches it
+
+  bool excludes(const std::string& name) const;
+};
+
+// Words are patterns joined by '|'; those that begin with '!' exclude. Without a pattern that includes, all names are meant.
+// Error: a pattern is empty.
+Result<NamePatterns> parse_name_patterns(const std::vector<std::string>& words);
+
+}  // namespace spile::verbs
