@@ -14,7 +14,6 @@
 #include "bpf/bpf.h"
 #include "debuginfo/answer_cache.h"
 #include "runtime/bitcode.h"
-#include "session/flight_recorder.h"
 #include "session/limits.h"
 #include "session/pass_timer.h"
 #include "session/procfs_value.h"
@@ -74,24 +73,7 @@ codegen::Options codegen_options(const OutputOptions& output, const std::vector<
   return options;
 }
 
-int run_here(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages,
-             const std::function<void()>& started) {
-  if (messages.verbosity() > 0) print_to(stderr, "Pass 5: starting run.\n");
-  PassTimer timer(kRun, messages.verbosity());
-  Result<int> status = run_script(input, target, output, messages, started);
-  timer.done("run completed");
-  int result = status.ok() ? *status : print_error(status.error());
-  if (result != 0) print_to(stderr, "Pass 5: run failed.\n");
-  return result;
-}
-
 }  // namespace
-
-int print_error(const Error& error) {
-  print_to(stderr, "spile: {}\n", error.message);
-  if (!error.hint.empty()) print_to(stderr, "  hint: {}\n", error.hint);
-  return 1;
-}
 
 Result<void> check_print_after(const std::string& name, const StepNames& steps) {
   if (name.empty() || std::find(steps.begin(), steps.end(), name) != steps.end()) return {};
@@ -175,11 +157,6 @@ Result<codegen::CompiledScript> build_program(std::unique_ptr<codegen::Translati
   note_steps(compiled.timings, verbosity, steps);
   compiled_in_time();
   return std::move(compiled.script);
-}
-
-Result<int> run_program(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages) {
-  if (!output.flight_recorder) return run_here(input, target, output, messages, [] {});
-  return run_in_background([&](std::function<void()> started) { return run_here(input, target, output, messages, started); });
 }
 
 }  // namespace spile::session

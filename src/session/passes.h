@@ -18,12 +18,13 @@
 #include "probes/probes.h"
 #include "sema/program.h"
 #include "session/options.h"
+#include "session/run_pass.h"
 #include "session/script_run.h"
 #include "session/scripts.h"
 
 namespace spile::session {
 
-enum Pass : int { kParse = 1, kElaborate = 2, kTranslate = 3, kBuild = 4, kRun = 5 };
+enum Pass : int { kParse = 1, kElaborate = 2, kTranslate = 3, kBuild = 4 };
 
 // Names of the steps that have run so far, for --print-after; each pass adds its own.
 using StepNames = std::vector<std::string>;
@@ -50,14 +51,7 @@ Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Prog
 // Pass 4: the IR becomes machine code, and its memory is freed. From here on, -T no longer ends the program (session/time_limit.h).
 Result<codegen::CompiledScript> build_program(std::unique_ptr<codegen::Translation> translation, const MessageOptions& messages, StepNames& steps);
 
-// Pass 5: runs the script, in the background with -F. Returns the exit status, and has printed the errors of the run itself. With -F
-// returns once probes are armed, or the run has failed. Errors: no process can be made for the background.
-Result<int> run_program(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages);
-
 // Checks that `name` of --print-after is a step of the passes that have run, or "". Errors: it is not.
 Result<void> check_print_after(const std::string& name, const StepNames& steps);
-
-// Prints an error of the world on standard error; returns the exit status, 1.
-int print_error(const Error& error);
 
 }  // namespace spile::session

@@ -9,6 +9,8 @@
 #include "base/print.h"
 #include "base/terminal_text.h"
 #include "debuginfo/answer_cache.h"
+#include "session/bundle_file.h"
+#include "session/bundle_run.h"
 #include "session/kept_folder.h"
 #include "session/listing.h"
 #include "session/open_world.h"
@@ -69,9 +71,12 @@ Result<int> run_passes(const Options& options) {
   TRY(codegen::CompiledScript script, build_program(std::move(translation), options.messages, steps));
   TRY_DO(keep_code(kept, options.script.module_name, script));
   TRY_DO(check_print_after(print_after, steps));
-  if (last == kBuild) return show(sizes_of(script));
-
   const probes::ModuleFiles modules = world->module_files();
+  if (last == kBuild && !options.output.file.empty()) {
+    TRY_DO(write_bundle(options.output.file, {program, script, modules, world->kernel_features(), options.script.module_name}, options.script, options.program, options.target));
+    return 0;
+  }
+  if (last == kBuild) return show(sizes_of(script));
   return run_program({program, script, modules, world->kernel_features(), options.script.module_name}, options.target, options.output, options.messages);
 }
 
@@ -94,6 +99,15 @@ int clean_cache() {
 int run(const Options& options) {
   TerminalGuard guard;
   bool lists = options.listing.what != Listing::kNone;
+  if (!lists && !options.script.text && is_bundle(options.script.file)) {
+    std::optional<Options> again;
+    Result<int> status = run_bundle(options.script.file, options, again);
+    if (status.ok() && again) {
+      start_time_limit(options.target.time_limit_ns);
+      status = run_passes(*again);
+    }
+    return status.ok() ? *status : print_error(status.error());
+  }
   start_time_limit(lists ? 0 : options.target.time_limit_ns);
   Result<int> status = lists ? list(options.listing, options.script, options.target, options.messages, options.verb.json) : run_passes(options);
   return status.ok() ? *status : print_error(status.error());
