@@ -4,7 +4,6 @@
 #include "cli/command_line.h"
 
 #include <fmt/format.h>
-#include <getopt.h>
 #include <stdlib.h>
 
 #include <cstring>
@@ -14,6 +13,8 @@
 #include "base/terminal_text.h"
 #include "cli/option_table.h"
 #include "cli/rc_file.h"
+#include "cli/read_options.h"
+#include "cli/remote.h"
 #include "editor/interactive.h"
 #include "editor/language_server.h"
 #include "verbs/verb.h"
@@ -23,43 +24,6 @@ namespace spile::cli {
 namespace {
 
 constexpr const char* kVersion = SPILE_VERSION;  // of project() in CMakeLists.txt
-// Codes of long options, by their place in the tables; beyond every letter.
-constexpr int kFirstLong = 1000, kFirstRefused = 2000;
-
-struct GetoptTables {
-  std::string letters = ":";
-  std::vector<option> names;
-};
-
-GetoptTables make_tables() {
-  GetoptTables tables;
-  auto add = [&](char letter, const char* name, Takes takes, int code) {
-    if (letter != 0) tables.letters += letter;
-    if (letter != 0 && takes == Takes::kValue) tables.letters += ':';
-    int argument = takes == Takes::kValue ? required_argument : takes == Takes::kMaybe ? optional_argument : no_argument;
-    if (name) tables.names.push_back({name, argument, nullptr, code});
-  };
-  int code = kFirstLong;
-  for (const OptionSpec& spec : option_table()) add(spec.letter, spec.name, spec.takes, code++);
-  code = kFirstRefused;
-  for (const RefusedOption& refused : refused_options()) {
-    add(refused.letter, refused.name, !refused.takes_value ? Takes::kNothing : refused.letter ? Takes::kValue : Takes::kMaybe, code++);
-  }
-  tables.names.push_back({});
-  return tables;
-}
-
-// The table's entry for what getopt_long returned; by letter, or by code.
-template <typename Spec>
-const Spec* find(std::span<const Spec> table, int code, int first) {
-  for (const Spec& spec : table) {
-    if (code == first++ || (spec.letter != 0 && code == spec.letter)) return &spec;
-  }
-  return nullptr;
-}
-
-std::string name_of(char letter, const char* name) { return letter ? fmt::format("-{}", letter) : fmt::format("--{}", name); }
-
 void print_help() {
   print_to(stdout, "Traces running programs and the Linux kernel.\n"
              "Scripts are written in the SystemTap language; see spile(1).\n\n"
@@ -76,44 +40,6 @@ void print_help() {
     if (spec.takes == Takes::kMaybe) names += fmt::format("[={}]", spec.value);
     if (spec.takes == Takes::kValue) names += fmt::format(" {}", spec.value);
     print_to(stdout, "  {:<27} {}\n", names, spec.help);
-  }
-}
-
-// The long options that a word cut short may stand for: " --dump-functions --dump-probe-types".
-std::string beginning_with(const std::string& word) {
-  std::string matches;
-  for (const OptionSpec& spec : option_table()) {
-    if (spec.name && word.size() > 2 && fmt::format("--{}", spec.name).starts_with(word)) matches += fmt::format(" --{}", spec.name);
-  }
-  return matches;
-}
-
-Result<void> apply_options(std::vector<char*>& argv, Reading& reading) {
-  GetoptTables tables = make_tables();
-  optind = 0;  // also forgets an earlier reading
-  while (true) {
-    int at = optind ? optind : 1;
-    int code = getopt_long(static_cast<int>(argv.size()) - 1, argv.data(), tables.letters.c_str(), tables.names.data(), nullptr);
-    if (code == -1) return {};
-    if (code == ':') return Error{fmt::format("option '{}' needs a value", argv[static_cast<size_t>(optind) - 1]), "see spile --help"};
-    if (code == '?') {
-      std::string word = optopt > 0 && optopt < kFirstLong ? fmt::format("-{}", static_cast<char>(optopt)) : std::string(argv[static_cast<size_t>(optind) - 1]);
-      (void)at;
-      if (optopt >= kFirstLong) return Error{fmt::format("option '{}' takes no value", word), {}};
-      if (std::string matches = beginning_with(word); !matches.empty()) {
-        return Error{fmt::format("option '{}' is ambiguous; possibilities:{}", word, matches), {}};
-      }
-      return Error{fmt::format("unknown option '{}'", word), "see spile --help; put -- before arguments of the script"};
-    }
-    if (const RefusedOption* refused = find(refused_options(), code, kFirstRefused)) {
-      return Error{fmt::format("{} is not supported: {}", name_of(refused->letter, refused->name), refused->why), {}};
-    }
-    const OptionSpec* spec = find(option_table(), code, kFirstLong);
-    CHECK(spec);
-    if (spec->takes == Takes::kValue && spec->must_say && std::string_view(optarg).find_first_not_of(" \t\n") == std::string_view::npos) {
-      return Error{fmt::format("the value of option '{}' is empty", name_of(spec->letter, spec->name)), {}};
-    }
-    TRY_DO(spec->apply(reading, optarg ? optarg : ""));
   }
 }
 
@@ -194,13 +120,10 @@ Result<int> do_other(Reading& reading, const std::vector<std::string>& words) {
 
 Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
   TRY(std::vector<std::string> rc_words, read_rc_file());
-  std::vector<char*> all;
-  all.push_back(argv[0]);
-  for (std::string& word : rc_words) all.push_back(word.data());
+  std::vector<std::string> all(argv, argv + 1);
+  all.insert(all.end(), rc_words.begin(), rc_words.end());
   all.insert(all.end(), argv + 1, argv + argc);
-  all.push_back(nullptr);
-  TRY_DO(apply_options(all, reading));
-  std::vector<std::string> words(all.begin() + optind, all.end() - 1);
+  TRY(std::vector<std::string> words, apply_options(all, reading));
   if (reading.help || reading.version || reading.merge || reading.flight_dump != 0 || reading.clean_cache) {
     TRY(int status, do_other(reading, words));
     return std::optional<int>(status);
@@ -208,6 +131,10 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
   TRY_DO(check_options(reading, std::move(words)));
   if (reading.asks) {
     TRY(int status, answer(*reading.asks, reading.options));
+    return std::optional<int>(status);
+  }
+  if (!reading.remotes.empty()) {
+    TRY(int status, run_remotely(reading.remotes, reading.options));
     return std::optional<int>(status);
   }
   if (reading.interactive) return std::optional<int>(editor::run_interactive(reading.options));

@@ -87,7 +87,7 @@ TEST(CommandLine, RefusesValuesOutOfRange) {
            {"-S", "1"}, {"-T", "0"}, {"-T", "-1"}, {"-T", "5x"}, {"-m", "a-b"}, {"-m", ""}, {"-D", "9=1"}, {"-D", ""},
            {"-G", "x"}, {"-G", "=1"}, {"--vp", "12a"}, {"--vp", "000000"}, {"--color=blue"}, {"--runtime", "x"}, {"--privilege", "root"}, {"--privilege", "stapusr", "-g"}, {"--suppress-time-limits"},
            {"--compatible", "new"}, {"--prologue-searching=maybe"}, {"-a", "vax"}, {"-r", "0.99"}, {"-B", "X=1"},
-           {"-R", "/"}, {"--remote", "host"}, {"--use-server"}, {"--monitor"}, {"--guru=1"}, {"-e", "a", "-e", "b"},
+           {"-R", "/"}, {"--remote=-x"}, {"--use-server"}, {"--monitor"}, {"--guru=1"}, {"-e", "a", "-e", "b"},
            {"-l", "begin"}, {"-x"}}) {
     std::vector<std::string> line = words;
     if (words[0] == "-l") line.insert(line.end(), {"-e", "probe begin {}"});

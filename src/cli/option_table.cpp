@@ -256,6 +256,12 @@ Result<void> take_debuginfo(Reading&, const std::string& value) {
   return {};
 }
 
+Result<void> take_remote(Reading& reading, const std::string& value) {
+  if (value.starts_with('-')) return Error{fmt::format("invalid host '{}' for --remote", value), "[USER@]HOST, as ssh takes it"};
+  reading.remotes.push_back(value);
+  return {};
+}
+
 Result<void> disable_cache(Reading&, const std::string&) {
   setenv("SPILE_NO_CACHE", "1", 1);
   return {};
@@ -346,6 +352,8 @@ constexpr OptionSpec kOptions[] = {
     {0, "unprivileged", Takes::kNothing, "", "the same as --privilege=stapusr", be_unprivileged},
     {0, "color", Takes::kMaybe, "WHEN", "color messages: auto, always, never", take_color},
     {0, "colour", Takes::kMaybe, "WHEN", "the same as --color", take_color},
+    {0, "remote", Takes::kValue, "[USER@]HOST", "run the script on another machine, by ssh; may be repeated", take_remote, true},
+    {0, "remote-prefix", Takes::kNothing, "", "put the machine's name before each line of --remote; it is always there", always},
     {0, "json", Takes::kNothing, "", "with -l, -L and verbs: print JSON Lines", set<&Options::verb, &VerbOptions::json>},
     {0, "lib", Takes::kValue, "PATTERN", "of verbs that ask: look in the program's libraries that match", take<&Options::verb, &VerbOptions::library>, true},
     {0, "source", Takes::kValue, "FOLDER", "of lines: where source files are", take<&Options::verb, &VerbOptions::source_folder>, true},
@@ -371,7 +379,6 @@ constexpr OptionSpec kOptions[] = {
 
 constexpr const char* kNoServer = "spile compiles in milliseconds where it runs; there is no compile server";
 constexpr const char* kNoModule = "spile makes no kernel modules";
-constexpr const char* kNoRemote = "spile runs where it is started; use ssh HOST spile ...";
 constexpr RefusedOption kRefused[] = {
     {0, "use-server", true, kNoServer},
     {0, "use-http-server", true, kNoServer},
@@ -382,8 +389,6 @@ constexpr RefusedOption kRefused[] = {
     {0, "sign-module", true, "spile makes no kernel modules, so there is nothing to sign"},
     {0, "modinfo", true, kNoModule},
     {0, "save-uprobes", false, "spile needs no uprobes module"},
-    {0, "remote", true, kNoRemote},
-    {0, "remote-prefix", false, kNoRemote},
     {0, "sysroot", true, "spile traces the system that it runs on"},
     {0, "sysenv", true, "spile traces the system that it runs on"},
     {0, "kelf", false, "the kernel's symbols are read from /proc/kallsyms"},

@@ -10,7 +10,10 @@
 
 #include "base/result.h"
 #include "session/options.h"
-#include "verbs/verb.h"
+
+namespace spile::verbs {
+struct Verb;
+}
 
 namespace spile::cli {
 
@@ -20,6 +23,7 @@ struct Reading {
   bool help = false, version = false, merge = false, clean_cache = false;
   pid_t flight_dump = 0;  // of --flight-dump; 0: not given
   bool interactive = false, language_server = false;
+  std::vector<std::string> remotes;   // of --remote; empty: the script runs here
   const verbs::Verb* asks = nullptr;  // the verb that answers; its words are options.script.arguments
 };
 
