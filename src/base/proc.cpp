@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "base/unique_fd.h"
 
@@ -83,6 +85,28 @@ std::vector<pid_t> threads_of(pid_t pid) {
   }
   closedir(directory);
   return tids;
+}
+
+std::vector<pid_t> processes_named(const std::string& name) {
+  constexpr size_t kLongestName = 15;  // TASK_COMM_LEN - 1
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string number = entry.path().filename();
+    pid_t pid = 0;
+    auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), pid);
+    if (failure != std::errc() || end != number.data() + number.size() || pid == getpid()) continue;
+    std::error_code unreadable;
+    const std::filesystem::path program = std::filesystem::read_symlink(entry.path() / "exe", unreadable);
+    if (unreadable) continue;  // another user's, a kernel thread, a zombie
+    std::string kernel_name;
+    std::getline(std::ifstream(entry.path() / "comm"), kernel_name);
+    std::string file = program.filename();
+    if (file.ends_with(" (deleted)")) file.resize(file.size() - std::string_view(" (deleted)").size());
+    if (file == name || kernel_name == name.substr(0, kLongestName)) found.push_back(pid);
+  }
+  std::ranges::sort(found);
+  return found;
 }
 
 }  // namespace spile

@@ -29,6 +29,10 @@ Result<std::vector<Mapping>> read_mappings(pid_t pid);
 // Parses the text of a maps file. Never fails: fields that are not there are 0, false or "".
 std::vector<Mapping> parse_mappings(std::string_view text);
 
+// Returns the IDs of the processes, other than this one, whose program has that name, ascending: the file's last component, or the kernel's name of the
+// process (15 bytes of it), as pidof(1) has it. Empty: there is none that this user may look at.
+std::vector<pid_t> processes_named(const std::string& name);
+
 // Returns the IDs of the threads that the process has now, in no order; empty for one that has ended. REQUIRES: pid is not 0.
 std::vector<pid_t> threads_of(pid_t pid);
 

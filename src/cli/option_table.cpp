@@ -5,10 +5,13 @@
 #include <strings.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+
+#include "base/proc.h"
 
 namespace spile::cli {
 
@@ -113,10 +116,19 @@ Result<void> take_global(Reading& reading, const std::string& value) {
 }
 
 Result<void> take_process(Reading& reading, const std::string& value) {
-  auto pid = number(value, 1, INT32_MAX, "process ID");
-  if (!pid.ok()) return Error{fmt::format("invalid target process ID number '{}'", value), {}};
+  std::vector<pid_t> wanted;
+  if (value.find_first_not_of("0123456789-+ ") != std::string::npos) {
+    wanted = processes_named(value);
+    if (wanted.empty()) return Error{fmt::format("no process is called '{}'", value), geteuid() == 0 ? "-x takes a process ID, or the name of a program" : "-x takes a process ID, or the name of a program; processes of other users need root"};
+  } else {
+    auto pid = number(value, 1, INT32_MAX, "process ID");
+    if (!pid.ok()) return Error{fmt::format("invalid target process ID number '{}'", value), {}};
+    wanted.push_back(static_cast<pid_t>(*pid));
+  }
   std::vector<pid_t>& processes = reading.options.target.processes;
-  if (std::find(processes.begin(), processes.end(), *pid) == processes.end()) processes.push_back(static_cast<pid_t>(*pid));
+  for (pid_t pid : wanted) {
+    if (std::find(processes.begin(), processes.end(), pid) == processes.end()) processes.push_back(pid);
+  }
   return {};
 }
 
@@ -302,7 +314,7 @@ constexpr OptionSpec kOptions[] = {
      take_listing<Listing::kProbeAliases>},
     {0, "dump-functions", Takes::kNothing, "", "list the functions of the library", take_listing<Listing::kFunctions>},
     {'c', nullptr, Takes::kValue, "COMMAND", "run COMMAND, probe it, and exit when it ends", take<&Options::target, &TargetOptions::command>, true},
-    {'x', nullptr, Takes::kValue, "PID", "probe the running process PID; target() returns the first PID", take_process},
+    {'x', nullptr, Takes::kValue, "PID", "probe the running process PID, or those of a program's name; target() returns the first PID", take_process},
     {0, "children", Takes::kMaybe, "WHETHER", "with -x, also probe children that are already running: yes (the default) or no", take_children},
     {0, "no-children", Takes::kNothing, "", "the same as --children=no", set<&Options::target, &TargetOptions::children, false>},
     {'T', nullptr, Takes::kValue, "SECONDS", "exit after SECONDS", take_seconds},

@@ -25,3 +25,14 @@ session.stop().expect(out="100 1\n", status=0)
 expect_untouched(other.pid)
 spile("-e", 'probe process.function("work") { }', "-x", other.pid, "-x", 4194304).expect(status=1, err_match="there is no process 4194304")
 expect_untouched(other.pid)
+
+# By name: all processes of that program, of a name that is longer than the kernel keeps, too.
+folder = temporary_directory()
+named = [start(shutil.copy(program("server"), folder / f"served-by-a-long-name-{os.getpid()}"), 60, 1, ready="ready")]
+named.append(start(folder / f"served-by-a-long-name-{os.getpid()}", 60, 1, ready="ready"))
+session = Session("-v", "-e", SCRIPT, "-x", f"served-by-a-long-name-{os.getpid()}").attached(named[0].pid).attached(named[1].pid)
+for process in named:
+    wait_turns(process.pid)
+lowest, highest = sorted(process.pid for process in named)
+session.stop().expect(out=f"{lowest} {highest} {lowest}\n", status=0)
+spile("-e", "probe begin {}", "-x", "no-such-program").expect(status=1, err_match="no process is called 'no-such-program'")
