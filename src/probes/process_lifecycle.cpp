@@ -17,6 +17,7 @@
 #include "base/diagnostics.h"
 #include "probes/family.h"
 #include "probes/process_lifecycle.h"
+#include "probes/system_call_parameters.h"
 #include "probes/traced_world.h"
 
 namespace spile::probes {
@@ -131,6 +132,12 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   return Points{made};
 }
 
+// The parameters of the call that the point names; null: it is on all calls, or they are not known.
+std::optional<std::vector<SystemCallParameter>> parameters_of(const ResolvedPoint& point) {
+  const int32_t call = point.site.system_call;
+  return call < 0 ? std::nullopt : system_call_parameters(abi::system_call_name(call));
+}
+
 }  // namespace
 
 Result<sema::Binding> bind_in_system_call(const ResolvedPoint& point, const syntax::TargetVariable& variable) {
@@ -138,6 +145,21 @@ Result<sema::Binding> bind_in_system_call(const ResolvedPoint& point, const synt
   std::string known = at_return ? "$syscall $return $arg1 ... $arg6" : "$syscall $arg1 ... $arg6";
   auto from = [](location::Operation operation) { return sema::Binding{.ops = {operation}}; };
   std::string name = variable.name.starts_with("$") ? variable.name.substr(1) : variable.name;
+  const auto parameters = parameters_of(point);
+  if (parameters) {
+    for (size_t i = 0; i < parameters->size(); ++i) {
+      const SystemCallParameter& each = (*parameters)[i];
+      known += fmt::format(" ${}", each.name);
+      if (each.name != name) continue;
+      if (!variable.path.empty()) {
+        return Error{fmt::format("'${}' is a number here, and has no members", name),
+                     fmt::format("for a structure: @cast(${}, \"TYPE\", \"kernel\")->MEMBER", name)};
+      }
+      sema::Binding binding = from(location::Register{abi::kConvention.system_call_arguments[i]});
+      if (each.bytes < 8) binding.ops.emplace_back(location::Convert{each.bytes, each.is_signed});
+      return binding;
+    }
+  }
   if (!variable.path.empty()) return Error{fmt::format("'${}' is a number here, and has no members", name), ""};
   if (name == "syscall") return from(location::CallNumber{});
   if (name == "return" && at_return) return from(location::Register{abi::kConvention.system_call_result});
@@ -148,6 +170,10 @@ Result<sema::Binding> bind_in_system_call(const ResolvedPoint& point, const synt
 
 std::vector<std::string> system_call_variables(const ResolvedPoint& point, const std::string& which) {
   std::vector<std::string> arguments = {"$arg1", "$arg2", "$arg3", "$arg4", "$arg5", "$arg6"};
+  if (const auto parameters = parameters_of(point)) {
+    arguments.clear();
+    for (const SystemCallParameter& each : *parameters) arguments.push_back(fmt::format("${}", each.name));
+  }
   if (which == "$$return") return point.kind == ProbeKind::kSystemCallReturn ? std::vector<std::string>{"$return"} : std::vector<std::string>{};
   if (which == "$$locals") return {};
   if (which == "$$vars") arguments.insert(arguments.begin(), "$syscall");

@@ -56,6 +56,14 @@ CASES = [
     ("openat.return", "retval == -2", '"%s %s", name, retstr', "openat -2 (ENOENT)"),
     ("mmap2.return", "1", '"%d", isinstr(retstr, "0x7")', "1"),
     ("connect.return", "retval < 0", '"%s", retstr', "-2 (ENOENT)"),
+    # By the names of the kernel's sources, by number, and what the call began with.
+    ("lseek", "$whence == 2", '"%d %d", $offset, int_arg(3)', "-3 2"),
+    ("openat", '$dfd == -100 && user_string(@var("filename"), "") =~ "nowhere/at"', '"%o %d", $mode, s32_arg(1)', "0 -100"),
+    ("setsockopt", "$optlen == 4", '"%d", user_int($optval)', "5000"),
+    ("setpriority", "$niceval == 5", '"%s", $$parms', "which=0x0 who=0x0 niceval=0x5"),
+    ("openat.return", "returnval() == -2", '"%d %d", @entry($dfd), @entry(int_arg(1))', "-100 -100"),
+    ("write.return", "@entry(ulong_arg(3)) == 9", '"%d %d", $return, gettimeofday_ns() > @entry(gettimeofday_ns())', "9 1"),
+    ("unlink.return", "1", '"%s", @entry(user_string_quoted($pathname))', '"%s"' % str(FILE).replace('"', '\\"')),
 ]
 
 
