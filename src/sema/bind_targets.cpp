@@ -319,12 +319,7 @@ class Binder {
   void save_at_entry(ExpressionPtr& slot, ExpressionPtr operand, bool is_explicit) {
     SourceRange range = operand->range;
     if (!is_return_) {
-      if (point_.kind == ProbeKind::kSystemCallReturn) {
-        problem(*operand, "@entry is available in .return probes of functions, not of system calls",
-                "keep the value in an array: began[tid()] = ... in process.syscall, and delete began[tid()] here");
-      } else {
-        problem(*operand, "@entry needs a .return probe", {});
-      }
+      problem(*operand, "@entry needs a .return probe", {});
       slot = std::move(operand);
       return;
     }

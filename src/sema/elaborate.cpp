@@ -77,6 +77,8 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   passes.run("expand-aliases", expand_aliases);
   passes.run("resolve-points", resolve_points);
   // From here on, every probe point is a place, or a time, with no globs and no aliases left.
+  passes.run("name-call-arguments", name_call_arguments);
+  passes.run("save-at-calls", save_at_calls);
   passes.run("bind-targets", bind_targets);
   // From here on program.probes is complete, every $variable has its binding, and no @defined or @entry is left.
   passes.run("resolve-symbols", resolve_symbols);

@@ -65,6 +65,7 @@ struct Elaboration {
   std::unordered_map<const syntax::Global*, GlobalTraffic> traffic;  // resolve-symbols
   std::unordered_map<std::string, syntax::Function*> enum_names;     // bind-targets: made for @enumname, by the constants
   std::vector<LocalTraffic> local_traffic;                           // resolve-symbols
+  size_t made_arrays = 0;                                            // save-at-calls: how many arrays it has made
 
   // bind-dereferences: values that are pointers of the traced program: those of a global (0), or of the n-th key of an array (n).
   std::set<std::pair<const syntax::Global*, size_t>> pointers;
@@ -102,6 +103,8 @@ void gather_library(Elaboration& e);
 void apply_overrides(Elaboration& e);
 void expand_aliases(Elaboration& e);
 void resolve_points(Elaboration& e);
+void name_call_arguments(Elaboration& e);
+void save_at_calls(Elaboration& e);
 void bind_targets(Elaboration& e);
 void fold_constants(Elaboration& e);
 void resolve_symbols(Elaboration& e);

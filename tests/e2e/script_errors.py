@@ -16,7 +16,7 @@ for script, pattern in [
     ("probe begin {\n  y = 1\n  break\n}", r":3:\d+: error:"),
     ("global a[0] probe begin { a[1] = 2 }", r"error:"),
     ('probe begin { println("unterminated) }', r":1:\d+: error:"),
-    ("probe process.syscall.return { println(@entry(tid())) }", r"@entry is available in .return probes of functions, not of system calls"),
+    ("probe process.syscall { println(@entry(tid())) }", r"@entry needs a .return probe"),
 ]:
     result = spile("-e", script, "-c", f"{program('calls')} 10").expect(status=1, out="", err_match=pattern)
     expect_match(r"\^", result.err, f"the caret under {script!r}")
