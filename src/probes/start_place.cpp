@@ -143,6 +143,13 @@ Result<StartPlace> cast_start(TracedWorld& world, const ResolvedPoint* point, co
 // Whether names without a module are the kernel's, though the point is on no code of its own.
 bool of_tracepoint(const ResolvedPoint* point) { return point && point->kind == sema::ProbeKind::kTracepoint && point->site.module.empty(); }
 
+// A name was looked for in the kernel, as nothing says where it is: it may be a program's.
+Error without_module(Error error, const ResolvedPoint* point, const char* with_module) {
+  if ((point && !point->site.module.empty()) || of_tracepoint(point)) return error;
+  error.hint += fmt::format("{}if it is a program's: {}", error.hint.empty() ? "" : "; ", with_module);
+  return error;
+}
+
 // @cast(pointer, "type", "module"): what the pointer points to is of that type.
 Result<StartPlace> start_of_cast(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& operation) {
   const std::string* name = literal(operation, 1);
@@ -153,14 +160,17 @@ Result<StartPlace> start_of_cast(TracedWorld& world, const ResolvedPoint* point,
   if (!name || operation.arguments.size() > 3 || (operation.arguments.size() == 3 && !modules)) {
     return Error{"@cast needs a pointer and a type's name as a literal", "@cast(pointer, \"struct node\")->next"};
   }
-  if (!modules && (!point || point->site.module.empty()) && !of_tracepoint(point) && !world.has_target())
-    return Error{"@cast needs a module here, as this probe is not on one", "@cast(pointer, \"struct node\", \"/bin/program\")"};
-  std::string own = of_tracepoint(point) ? "kernel" : point && !point->site.module.empty() ? point->site.module : world.program();
-  if (!modules && is_kernel_module(own)) {
-    TRY(debuginfo::Type type, kernel_type(world, own, *name));
-    return StartPlace{fmt::format("@cast({})", *name), own, pointee(type), true};
-  }
-  return cast_start(world, point, *name, modules ? *modules : own);
+  if (modules) return cast_start(world, point, *name, *modules);
+  // Without a module: of the probe's own; of the program; of the kernel, as in SystemTap.
+  if (point && !point->site.module.empty() && !is_kernel_module(point->site.module)) return cast_start(world, point, *name, point->site.module);
+  const bool in_program = (!point || point->site.module.empty()) && !of_tracepoint(point) && world.has_target();
+  Result<StartPlace> of_program = in_program ? cast_start(world, point, *name, world.program()) : Result<StartPlace>(Error{});
+  if (of_program.ok()) return of_program;
+  const std::string own = point && !point->site.module.empty() ? point->site.module : "kernel";
+  Result<debuginfo::Type> type = kernel_type(world, own, *name);
+  if (type.ok()) return StartPlace{fmt::format("@cast({})", *name), own, pointee(*type), true};
+  if (in_program) return of_program;
+  return without_module(std::move(type).error(), point, "@cast(pointer, \"TYPE\", \"/bin/program\")");
 }
 
 Result<StartPlace> global_in(TracedWorld& world, const ResolvedPoint* point, const std::string& name, const std::string& path);
@@ -175,13 +185,17 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   const bool probed = point && !point->site.module.empty();
   const bool in_kernel = world.process_domain() == sema::Domain::kKernel;
   std::string of_kernel = module_name ? find_kernel_module(world, point, *module_name) : point && is_kernel_module(point->site.module) ? point->site.module : std::string();
-  if (name->ends_with("@kernel") || (!module_name && of_tracepoint(point))) of_kernel = "kernel";  // @var("jiffies@kernel")
+  const bool unnamed = !module_name && !probed && (of_tracepoint(point) || !world.has_target());
+  if (name->ends_with("@kernel") || unnamed) of_kernel = "kernel";  // @var("jiffies@kernel")
   if (!of_kernel.empty()) {
     Result<debuginfo::Place> place = place_of_kernel_variable(world, of_kernel, *name, operation.address_of);
     if (place.ok()) return StartPlace{*name, of_kernel, std::move(*place), false};
     if (auto described = of_kernel == "kernel" ? global_in_image(world, *name) : std::nullopt)
       return StartPlace{*name, kKernelImage, std::move(*described), false};
-    return std::move(place).error();
+    if (!unnamed) return std::move(place).error();
+    // A file's name is more likely a program's: the kernel's variables are found without it.
+    if (name->find('@') == std::string::npos || name->ends_with("@kernel"))
+      return without_module(std::move(place).error(), point, "@var(\"name@file.c\", \"/bin/program\")");
   }
   if (!probed && in_kernel)
     return Error{"@var can't be read here: handlers in the kernel only know the load address of their own probe's module", "read it in a probe of the module"};

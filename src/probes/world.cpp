@@ -32,6 +32,19 @@ bool is_life_of_program(const ResolvedPoint& point) {
   return sema::info(point.kind).source == sema::Source::kWatch && point.domain == sema::Domain::kKernel && !point.site.module.empty();
 }
 
+// The variable of the probed place that @var("name") may mean; null: another operation, or one that says where the variable is.
+std::unique_ptr<syntax::TargetVariable> local_of(const syntax::AtOperation& operation) {
+  if (operation.name != "@var" || operation.arguments.size() != 1) return nullptr;
+  const auto* name = syntax::as<syntax::String>(operation.arguments[0]);
+  if (!name || name->value.find('@') != std::string::npos) return nullptr;
+  syntax::ExpressionPtr copy = syntax::clone(operation);
+  auto variable = std::make_unique<syntax::TargetVariable>(operation.range);
+  variable->name = "$" + name->value;
+  variable->path = std::move(static_cast<syntax::AtOperation&>(*copy).path);
+  variable->address_of = operation.address_of;
+  return variable;
+}
+
 class RealWorld : public World {
  public:
   explicit RealWorld(const WorldOptions& options) : world_(options) {}
@@ -74,12 +87,13 @@ class RealWorld : public World {
     }
   }
 
+  // @var("name") is $name where the point has it.
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) override {
-    if (point.packet) return bind_in_function(world_, point, at_entry, operation);
-    switch (variables_of(point)) {
-      case Variables::kSystemCall: return Error{fmt::format("'{}' is not available at system calls", operation.name), ""};
-      default: return bind_in_function(world_, point, at_entry, operation);
+    if (auto local = local_of(operation)) {
+      Result<Binding> binding = bind(point, at_entry, *local);
+      if (binding.ok()) return binding;
     }
+    return bind_in_function(world_, point, at_entry, operation);
   }
 
   Result<Binding> bind_dereference(const sema::TargetType& pointer, const syntax::Dereference& dereference) override {

@@ -38,4 +38,4 @@ for where, message in [("begin", "'@var' needs a traced program, and a begin pro
     spile("-p2", "-e", f'function f() {{ return @var("calls_leaf") }} probe {where} {{ println(f()) }}', "-c", f"{callees} 1").expect(
         status=1, err_match=message)
 spile("-p2", "-e", 'function f() { return @var("x") } probe process("/bin/true").begin { println(f()) }').expect(
-    status=1, err_match="@var needs a module here|handlers in the kernel only know")
+    status=1, err_match="if it is a program's: @var|handlers in the kernel only know")
