@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "abi/machine.h"
 #include "base/diagnostics.h"
 #include "debuginfo/debuginfo.h"
@@ -126,7 +128,9 @@ Result<Place> walk_member(const Place& from, const std::string& name) {
     std::vector<std::string> names = type.member_names();
     if (names.empty())
       return Error{fmt::format("'{}' has no member '{}': it is only declared, not defined", type.name(), name), {}};
-    const std::string near = nearest_name(name, names);
+    // Members of the kernel that only its own accessors shall read have got underscores: task_struct's __state.
+    const bool marked = std::ranges::find(names, "__" + name) != names.end();
+    const std::string near = marked ? "__" + name : nearest_name(name, names);
     if (names.size() > kMostNamesInHint) {
       names.resize(kMostNamesInHint);
       names.push_back("...");

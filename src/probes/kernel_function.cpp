@@ -154,7 +154,6 @@ Result<Request> parse(const syntax::ProbePoint& point) {
   if (kprobe && parts.size() > 1 && parts[1].name == "module") module = &parts[next++];
   if (module) {
     if (!module->text || module->text->empty()) return Error{"module needs the name of a module", "module(\"loop\").function(\"lo_open\")"};
-    if (debuginfo::is_glob(*module->text)) return Error{"module takes no pattern in this version", "name each module"};
     request.module = *module->text;
     request.head = fmt::format("{}module(\"{}\")", kprobe ? "kprobe." : "", request.module);
   }
@@ -168,6 +167,45 @@ Result<Request> parse(const syntax::ProbePoint& point) {
 // ---- what is there
 
 std::string where(const Request& request) { return request.module.empty() ? "this kernel" : fmt::format("the module {}", request.module); }
+
+// Functions of scripts for older kernels that have another name now.
+struct Renamed {
+  std::string_view old_name, new_name;
+};
+constexpr Renamed kRenamed[] = {
+    {"__lock_page", "__folio_lock"},          {"_do_fork", "kernel_clone"},
+    {"account_page_dirtied", "folio_account_dirtied"}, {"add_to_page_cache_lru", "filemap_add_folio"},
+    {"blk_account_io_completion", "__blk_account_io_done"}, {"blk_account_io_done", "__blk_account_io_done"},
+    {"do_fork", "kernel_clone"},              {"do_page_fault", "exc_page_fault"},
+    {"do_sync_read", "vfs_read"},             {"do_sync_write", "vfs_write"},
+    {"lru_cache_add", "folio_add_lru"},       {"mark_page_accessed", "folio_mark_accessed"},
+    {"resched_task", "resched_curr"},         {"wait_on_page_bit", "folio_wait_bit"},
+};
+
+// The system call of sys_NAME or SyS_NAME, if the kernel has it; else empty.
+std::string called_by_programs(const std::string& function, const std::vector<std::string>& names) {
+  const bool is_call = function.starts_with("sys_") || function.starts_with("SyS_");
+  if (!is_call || std::ranges::find(names, "__x64_sys_" + function.substr(4)) == names.end()) return {};
+  return function.substr(4);
+}
+
+// Returns the name that a function of another kernel probably has in this one: a known new name; itself with underscores before or words behind; one that
+// is almost the same. Else empty.
+std::string today_name(const std::string& function, const std::vector<std::string>& names) {
+  const auto has = [&](std::string_view name) { return std::ranges::find(names, name) != names.end(); };
+  for (const Renamed& each : kRenamed) {
+    if (each.old_name == function && has(each.new_name)) return std::string(each.new_name);
+  }
+  for (const std::string& each : {function + "_noprof", "__" + function, "_" + function}) {
+    if (has(each)) return each;
+  }
+  if (const size_t first = function.find_first_not_of('_'); first != std::string::npos && first > 0 && has(function.substr(first))) return function.substr(first);
+  std::string longer;
+  for (const std::string& each : names) {
+    if (each.starts_with(function + "_") && (longer.empty() || each.size() < longer.size())) longer = each;
+  }
+  return longer.empty() ? nearest_name(function, names) : longer;
+}
 
 Error no_function(const Request& request, const kernelinfo::Symbols& symbols) {
   std::vector<std::string> names;
@@ -184,7 +222,11 @@ Error no_function(const Request& request, const kernelinfo::Symbols& symbols) {
             !known.empty() ? fmt::format("did you mean '{}'?", known) : "hooks are the functions security_NAME of the kernel, without that prefix"};
   }
   const bool glob = debuginfo::is_glob(request.pattern);
-  std::string near = glob ? std::string() : nearest_name(request.pattern, names);
+  if (const std::string call = glob ? std::string() : called_by_programs(request.pattern, names); !call.empty()) {
+    return {fmt::format("no function '{}' in {}", request.pattern, where(request)),
+            fmt::format("since Linux 4.17 the parameter of such a function is a set of registers: probe syscall.{}, which has the arguments, or kernel.function(\"__x64_sys_{}\")", call, call)};
+  }
+  std::string near = glob ? std::string() : today_name(request.pattern, names);
   if (glob)
     return {fmt::format("no function that can be probed in {} matches '{}'", where(request), request.pattern), ""};
   return {fmt::format("no function '{}' in {}", request.pattern, where(request)), near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
@@ -369,7 +411,39 @@ Points inlined_in_kernel(TracedWorld& world, const syntax::ProbePoint& point) {
   return {};
 }
 
+Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point);
+
+// module("kvm*"): of the modules that are loaded. One of them may lack the function.
+Result<Points> resolve_in_modules(TracedWorld& world, const syntax::ProbePoint& point, size_t part) {
+  TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
+  const std::string& pattern = *point.components[part].text;
+  std::set<std::string> modules;
+  for (const Symbol& symbol : symbols->all()) {
+    if (!symbol.module.empty() && debuginfo::glob_matches(pattern, symbol.module)) modules.emplace(symbol.module);
+  }
+  if (modules.empty()) return Error{fmt::format("no module that is loaded matches '{}'", pattern), "lsmod lists them; modprobe loads one"};
+  Points points;
+  Error first;
+  for (const std::string& module : modules) {
+    syntax::ProbePoint in_module;
+    in_module.components = point.components;
+    in_module.components[part].text = module;
+    Result<Points> found = resolve(world, in_module);
+    if (found.ok()) points.insert(points.end(), std::make_move_iterator(found->begin()), std::make_move_iterator(found->end()));
+    else if (first.message.empty()) first = std::move(found).error();
+  }
+  if (points.empty()) return first;
+  return points;
+}
+
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
+  for (size_t part = 0; part < 2 && part < point.components.size(); ++part) {
+    const syntax::PointComponent& component = point.components[part];
+    if (component.name == "module" && component.text && debuginfo::is_glob(*component.text)) {
+      TRY_DO(world.require_kernel("module"));
+      return resolve_in_modules(world, point, part);
+    }
+  }
   if (needs_debug_info(point)) {
     TRY_DO(world.require_kernel(fmt::format("kernel.{}", point.components[1].name).c_str()));
     Result<Points> points = point.components[1].name == "function" ? resolve_functions(world, point) : resolve_statements(world, point);
