@@ -81,7 +81,8 @@ void Lowering::define_accessors(const std::string& code) {
 llvm::Value* Lowering::run_embedded(EmbeddedC::Piece piece, llvm::ArrayRef<llvm::Value*> arguments, llvm::Value* result) {
   SourceRange range = piece.range;
   if (!unit.place.runs_embedded_c()) {
-    unit.refuse(range, "embedded C is not available in handlers that run in the kernel", "do it in a timer or end probe");
+    unit.refuse(range, "embedded C is not available in handlers that run in the kernel",
+                "the kernel runs eBPF only, and no C of others: @cast(pointer, \"struct NAME\", \"kernel\")->MEMBER reads its structures; C can run in a timer or end probe");
     return result ? result : number(0);
   }
   define_accessors(piece.code);
