@@ -1,0 +1,68 @@
+# What scripts of the field use of the kernel: values of system calls' begins, functions that SystemTap's library has for itself, and @cast without a
+# module in functions. Each with a cause that is counted.
+# kernels: 6.12
+# seconds: 150
+. /guest.sh
+
+for options in '' --runtime=bpf; do
+  out=$(spile $options -e 'global slept, short
+    probe syscall.clock_nanosleep.return, syscall.nanosleep.return { if (execname() == "usleep") { if (gettimeofday_us() - @entry(gettimeofday_us()) >= 100000) slept++; else short++ } }
+    probe end { printf("slept %d %d\n", slept, short) }' -c 'for i in 1 2 3; do /usr/bin/usleep 100000; done' 2>&1)
+  check "@entry of calls $options" "$out" '^slept 3 0$'
+done
+# Functions have no module of their own: @cast finds the kernel's types.
+out=$(spile -e 'function number(task) { return @cast(task, "task_struct")->pid } global n
+  probe kernel.function("vfs_read") { if (number(task_current()) != tid()) n++ } probe end { printf("others %d\n", n) }' -c 'cat /etc/passwd >/dev/null' 2>&1)
+check "@cast in functions" "$out" '^others 0$'
+
+out=$(spile -e 'global n, wrong
+  probe syscall.write.return { if (@entry($count) == 3 && $return == 3) { n++; if ($fd != @entry($fd)) wrong++ } }
+  probe end { printf("writes %d %d\n", n, wrong) }' -c 'dd if=/dev/zero of=/dev/null bs=3 count=400 2>/dev/null' 2>&1)
+check "names of a call's parameters" "$out" '^writes 400 0$'
+
+out=$(spile -e 'global n probe kprobe.function(@arch_syscall_prefix "sys_sync") { n++ } probe end { printf("syncs %d\n", n) }' -c 'sync; sync; sync' 2>&1)
+check "the prefix of system calls" "$out" '^syncs 3$'
+
+# What a socket knows of a connection is what stands in its packets.
+out=$(spile -e 'global states, other, n
+  probe kernel.function("tcp_rcv_established") {
+    header = __get_skb_tcphdr($skb)
+    ip = __get_skb_iphdr($skb)
+    if (__tcp_sock_sport($sk) != 1234 && __tcp_sock_dport($sk) != 1234) next
+    n++
+    states[tcp_sockstate_str(tcp_ts_get_info_state($sk))]++
+    if (__tcp_skb_sport(header) != __tcp_sock_dport($sk) || __tcp_skb_dport(header) != __tcp_sock_sport($sk)) other++
+    # One of the sockets may be of IPv6: ::ffff:127.0.0.1
+    if (format_ipaddr(__ip_skb_saddr(ip), 2) != "127.0.0.1") other += 100
+    if (format_ipaddr(__ip_sock_daddr($sk), __ip_sock_family($sk)) !~ "(^|:)127.0.0.1$") other += 10000
+    if (__ip_skb_proto(ip) != 6 || !__tcp_skb_ack(header) || __tcp_skb_syn(header)) other++
+    if (tcp_get_info_rto($sk) < 1000 || tcp_get_info_snd_cwnd($sk) < 1) other++
+  }
+  probe end { foreach (s in states) printf("%s\n", s); printf("packets %d wrong %d\n", n > 0, other) }' -c 'nc -l -p 1234 </dev/null >/dev/null & sleep 0.5; echo hello | nc 127.0.0.1 1234 >/dev/null; wait $!' 2>&1)
+check "packets" "$out" '^packets 1 wrong 0$'
+check "states" "$out" '^TCP_ESTABLISHED$'
+
+echo 12345 >/tmp/some_file
+out=$(spile -e 'global n, names, devices
+  probe kernel.function("vfs_read") { if (__file_filename($file) == "some_file") { n++; names[__file_ino($file)]++; devices[MAJOR(__file_dev($file))]++ } }
+  probe end { foreach (ino in names) printf("file %d %d\n", n, ino) }' -c 'for i in 1 2 3; do dd if=/tmp/some_file of=/dev/null bs=100 count=1 2>/dev/null; done' 2>&1)
+check "files" "$out" "^file 3 $(stat -c %i /tmp/some_file)\$"
+
+[ -d /sys/module/loop ] || insmod /modules/loop.ko || fail "no loop.ko"
+out=$(spile -l 'module("l[on]op*").function("lo_op*")' 2>&1)
+check "modules by a pattern" "$out" '^module\("loop"\).function\("lo_open'
+out=$(spile -p2 -e 'probe module("nothing*").function("x") { next }' 2>&1)
+check "no such modules" "$out" "no module that is loaded matches 'nothing\*'"
+dd if=/dev/zero of=/tmp/disk bs=1M count=1 2>/dev/null && losetup /dev/loop0 /tmp/disk || fail "no disk"
+out=$(spile -e 'global names probe kernel.function("submit_bio") { if ($bio->bi_bdev) names[bdevname($bio->bi_bdev)]++ }
+  probe end { foreach (n in names) printf("%s %d\n", n, names[n]) }' -c 'dd if=/dev/zero of=/dev/loop0 bs=4096 count=20 oflag=direct 2>/dev/null' 2>&1)
+check "names of devices" "$out" '^loop0 2[0-9]$'
+losetup -d /dev/loop0
+
+# What is not there in this kernel.
+out=$(spile -p2 -e 'probe kernel.function("sys_openat") { next }' 2>&1)
+check "a system call's function" "$out" 'probe syscall.openat, which has the arguments'
+out=$(spile -p2 -e 'probe kernel.trace("sched_switch") { println($prev->state) }' 2>&1)
+check "a member" "$out" "did you mean '__state'"
+out=$(spile -g -e 'function f:long(x:long) %{ STAP_RETVALUE = STAP_ARG_x; %} probe kernel.function("vfs_read") { println(f(1)) }' 2>&1)
+check "embedded C" "$out" 'the kernel runs eBPF only'
