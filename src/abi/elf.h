@@ -16,6 +16,7 @@ struct ElfKinds {
   uint32_t thread_module;  // the number of a module that has thread-local variables
   char name[16];           // for messages
   char libraries[32];      // the folder of the machine's libraries in /lib and /usr/lib
+  uint32_t indirect;       // another type of relocation: what the function at load bias + addend returns (STT_GNU_IFUNC)
 };
 
 }  // namespace spile::abi

@@ -257,14 +257,14 @@ Result<void> take_privilege(Reading& reading, const std::string& value) {
 
 Result<void> be_unprivileged(Reading& reading, const std::string&) { return take_privilege(reading, "stapusr"); }
 
-Result<void> take_debuginfo(Reading&, const std::string& value) {
-  if (value == "no") {
-    unsetenv("DEBUGINFOD_URLS");
-  } else if (!value.empty() && value != "yes" && value != "ask") {
-    auto seconds = number(value, 1, 1'000'000, "timeout");
-    if (!seconds.ok()) return Error{fmt::format("invalid argument '{}' for --download-debuginfo", value), "yes, no, or a timeout in seconds"};
-    setenv("DEBUGINFOD_TIMEOUT", value.c_str(), 1);
-  }
+Result<void> take_debuginfo(Reading& reading, const std::string& value) {
+  using When = session::DownloadOptions::When;
+  session::DownloadOptions& download = reading.options.target.download;
+  download = {.when = value == "no" ? When::kNever : value == "ask" ? When::kAsk : When::kAlways};
+  if (value.empty() || value == "yes" || value == "no" || value == "ask") return {};
+  auto seconds = number(value, 1, 1'000'000, "timeout");
+  if (!seconds.ok()) return Error{fmt::format("invalid argument '{}' for --download-debuginfo", value), "yes, no, ask, or a timeout in seconds"};
+  download.seconds = *seconds;
   return {};
 }
 
@@ -371,7 +371,7 @@ constexpr OptionSpec kOptions[] = {
     {0, "source", Takes::kValue, "FOLDER", "of lines: where source files are", take<&Options::verb, &VerbOptions::source_folder>, true},
     {0, "range", Takes::kNothing, "", "of vars: the lines on which each variable can be read", set<&Options::verb, &VerbOptions::ranges>},
     {0, "globals", Takes::kNothing, "", "of vars: the variables of the function's source file, too", set<&Options::verb, &VerbOptions::globals>},
-    {0, "download-debuginfo", Takes::kMaybe, "WHEN", "ask debuginfod servers: yes, no, or a timeout", take_debuginfo},
+    {0, "download-debuginfo", Takes::kMaybe, "WHEN", "ask debuginfod servers: yes, no, ask, or a timeout", take_debuginfo},
     {0, "disable-cache", Takes::kNothing, "", "do not use ~/.cache/spile", disable_cache},
     {0, "poison-cache", Takes::kNothing, "", "the same as --disable-cache", disable_cache},
     {'i', "interactive", Takes::kNothing, "", "build a script line by line and run it; type help there",

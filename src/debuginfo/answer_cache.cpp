@@ -1,60 +1,58 @@
 #include "debuginfo/answer_cache.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
-#include <optional>
-
-#include "base/unique_fd.h"
 
 namespace spile::debuginfo {
 namespace {
 
-constexpr std::string_view kFormat = "spile answers 13\n";
+constexpr char kFormat[24] = "spile answers 14\n";
 constexpr off_t kMostBytes = 256 << 20;
+constexpr std::string_view kAnswersEnding = ".answers", kImportedEnding = ".imported";
+
+// As the file begins.
+struct Head {
+  char format[sizeof kFormat];
+  uint64_t checksum;
+  uint32_t stamp_bytes, name_bytes, count, padding;
+};
+static_assert(sizeof(Head) == 48);
 
 // FNV-1a: against accidents (a full disk, a bad block), not against malice: the directory is the user's own.
-uint64_t checksum(std::string_view bytes) {
-  uint64_t hash = 0xcbf29ce484222325;
+uint64_t checksum(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325) {
   for (unsigned char c : bytes) hash = (hash ^ c) * 0x100000001b3;
   return hash;
 }
 
-void append_text(std::string& bytes, std::string_view text) {
-  const auto length = static_cast<uint32_t>(text.size());
-  bytes.append(reinterpret_cast<const char*>(&length), sizeof length);
-  bytes.append(text);
+std::string_view counts_of(const Head& head) {
+  return {reinterpret_cast<const char*>(&head.stamp_bytes), sizeof head - offsetof(Head, stamp_bytes)};
 }
 
-std::optional<std::string_view> take_text(std::string_view& bytes) {
-  uint32_t length;
-  if (bytes.size() < sizeof length) return std::nullopt;
-  memcpy(&length, bytes.data(), sizeof length);
-  bytes.remove_prefix(sizeof length);
-  if (bytes.size() < length) return std::nullopt;
-  std::string_view text = bytes.substr(0, length);
-  bytes.remove_prefix(length);
-  return text;
-}
-
-std::string read_whole(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+// Opens a regular file of our own that is not too large; invalid: it is not such a file.
+UniqueFd open_own(const std::string& path, uint64_t& size) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   struct stat status;
   if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kMostBytes ||
-      status.st_uid != geteuid())
+      status.st_size < static_cast<off_t>(sizeof(Head)) || status.st_uid != geteuid())
     return {};
-  std::string bytes(static_cast<size_t>(status.st_size), '\0');
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::read(fd.get(), bytes.data() + done, bytes.size() - done);
-    if (got <= 0) return {};
-    done += static_cast<size_t>(got);
-  }
-  return bytes;
+  size = static_cast<uint64_t>(status.st_size);
+  return fd;
+}
+
+// The time of change says when a file was last used: to the day, as each note of it is a write.
+void note_use(int fd) {
+  constexpr time_t kDay = 24 * 60 * 60;
+  struct stat status;
+  if (fstat(fd, &status) == 0 && time(nullptr) - status.st_mtim.tv_sec > kDay) futimens(fd, nullptr);
 }
 
 bool write_whole(int fd, std::string_view bytes) {
@@ -83,65 +81,162 @@ std::string AnswerCache::default_directory() {
   return {};
 }
 
-AnswerCache::Answers AnswerCache::read_file() const {
-  Answers answers;
-  if (path_.empty()) return answers;
-  const std::string file = read_whole(path_);
-  std::string_view bytes = file;
-  uint64_t sum;
-  if (bytes.substr(0, kFormat.size()) != kFormat || bytes.size() < kFormat.size() + sizeof sum) return answers;
-  memcpy(&sum, bytes.data() + kFormat.size(), sizeof sum);
-  bytes.remove_prefix(kFormat.size() + sizeof sum);
-  if (checksum(bytes) != sum) return answers;
-  if (auto stamp = take_text(bytes); !stamp || *stamp != stamp_) return answers;
-  while (!bytes.empty()) {
-    auto key = take_text(bytes);
-    auto answer = key ? take_text(bytes) : std::nullopt;
-    if (!answer) return {};
-    answers.emplace(*key, *answer);
-  }
-  return answers;
+bool AnswerCache::read_head(int fd, uint64_t size) {
+  Head head;
+  if (::pread(fd, &head, sizeof head, 0) != sizeof head || memcmp(head.format, kFormat, sizeof kFormat) != 0) return false;
+  const uint64_t texts = uint64_t{head.stamp_bytes} + head.name_bytes, rest = texts + uint64_t{head.count} * sizeof(Place);
+  if (rest > size - sizeof head) return false;
+  std::string bytes(rest, '\0');
+  if (::pread(fd, bytes.data(), rest, sizeof head) != static_cast<ssize_t>(rest)) return false;
+  if (head.checksum != checksum(bytes, checksum(counts_of(head)))) return false;
+  if (!any_stamp_ && bytes.compare(0, head.stamp_bytes, stamp_) != 0) return false;
+  places_.resize(head.count);
+  memcpy(places_.data(), bytes.data() + texts, head.count * sizeof(Place));
+  return true;
 }
 
-void AnswerCache::load() {
-  if (loaded_) return;
-  loaded_ = true;
-  answers_ = read_file();
+void AnswerCache::open() {
+  if (opened_) return;
+  opened_ = true;
+  if (path_.empty()) return;
+  uint64_t size = 0;
+  file_ = open_own(path_, size);
+  if (!file_ || !read_head(file_.get(), size)) {
+    file_.reset();
+    places_.clear();
+    return;
+  }
+  note_use(file_.get());
+}
+
+bool AnswerCache::has_file() {
+  open();
+  return static_cast<bool>(file_);
+}
+
+std::optional<std::pair<std::string, std::string>> AnswerCache::read_entry(const Place& place) const {
+  const uint64_t both = uint64_t{place.key_bytes} + place.answer_bytes;
+  uint64_t sum;
+  if (both > static_cast<uint64_t>(kMostBytes)) return std::nullopt;
+  std::string bytes(both + sizeof sum, '\0');
+  if (::pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(place.offset)) != static_cast<ssize_t>(bytes.size())) return std::nullopt;
+  memcpy(&sum, bytes.data() + both, sizeof sum);
+  bytes.resize(both);
+  if (checksum(bytes) != sum) return std::nullopt;
+  return std::pair(bytes.substr(0, place.key_bytes), bytes.substr(place.key_bytes));
 }
 
 const std::string* AnswerCache::find(const std::string& key) {
-  load();
-  auto found = answers_.find(key);
-  return found == answers_.end() ? nullptr : &found->second;
+  if (auto known = answers_.find(key); known != answers_.end()) return &known->second;
+  open();
+  const uint64_t hash = checksum(key);
+  auto place = std::lower_bound(places_.begin(), places_.end(), hash, [](const Place& p, uint64_t h) { return p.hash < h; });
+  for (; place != places_.end() && place->hash == hash; ++place) {
+    if (place->key_bytes != key.size()) continue;
+    auto entry = read_entry(*place);
+    if (entry && entry->first == key) return &answers_.insert_or_assign(key, std::move(entry->second)).first->second;
+  }
+  return nullptr;
 }
 
 void AnswerCache::put(const std::string& key, std::string answer) {
-  load();
   answers_.insert_or_assign(key, std::move(answer));
   changed_ = true;
 }
 
-void AnswerCache::save() {
-  if (!changed_ || path_.empty()) return;
+Answers AnswerCache::read_all() {
+  open();
+  Answers all;
+  for (const Place& place : places_)
+    if (auto entry = read_entry(place)) all.insert(std::move(*entry));
+  return all;
+}
+
+bool AnswerCache::save() {
+  if (!changed_ || path_.empty()) return true;
   changed_ = false;
   // Another spile may have learnt other things meanwhile.
-  answers_.merge(read_file());
-  std::string body;
-  append_text(body, stamp_);
-  for (const auto& [key, answer] : answers_) {
-    append_text(body, key);
-    append_text(body, answer);
+  Answers all = answers_;
+  all.merge(AnswerCache(path_, stamp_, name_).read_all());
+  Head head{};
+  memcpy(head.format, kFormat, sizeof kFormat);
+  head.stamp_bytes = static_cast<uint32_t>(stamp_.size());
+  head.name_bytes = static_cast<uint32_t>(name_.size());
+  head.count = static_cast<uint32_t>(all.size());
+  std::vector<Place> places;
+  std::string entries;
+  uint64_t begin = sizeof head + stamp_.size() + name_.size() + all.size() * sizeof(Place);
+  for (const auto& [key, answer] : all) {
+    places.push_back({checksum(key), begin + entries.size(), static_cast<uint32_t>(key.size()), static_cast<uint32_t>(answer.size())});
+    const uint64_t sum = checksum(answer, checksum(key));
+    entries += key;
+    entries += answer;
+    entries.append(reinterpret_cast<const char*>(&sum), sizeof sum);
+    if (begin + entries.size() > static_cast<uint64_t>(kMostBytes)) return false;
   }
-  if (body.size() > static_cast<size_t>(kMostBytes)) return;
-  const uint64_t sum = checksum(body);
-  if (!make_directories(path_)) return;
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.hash < b.hash; });
+  std::string rest = stamp_ + name_;
+  rest.append(reinterpret_cast<const char*>(places.data()), places.size() * sizeof(Place));
+  head.checksum = checksum(rest, checksum(counts_of(head)));
+  if (!make_directories(path_)) return false;
   std::string temporary = path_ + ".XXXXXX";
   UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (!fd) return;
-  const bool written = write_whole(fd.get(), kFormat) &&
-                       write_whole(fd.get(), {reinterpret_cast<const char*>(&sum), sizeof sum}) &&
-                       write_whole(fd.get(), body);
-  if (!written || ::rename(temporary.c_str(), path_.c_str()) != 0) ::unlink(temporary.c_str());
+  if (!fd) return false;
+  const bool written = write_whole(fd.get(), {reinterpret_cast<const char*>(&head), sizeof head}) && write_whole(fd.get(), rest) &&
+                       write_whole(fd.get(), entries);
+  if (!written || ::rename(temporary.c_str(), path_.c_str()) != 0) {
+    ::unlink(temporary.c_str());
+    return false;
+  }
+  prune_answers(path_.substr(0, path_.rfind('/')), kMostCached);
+  return true;
+}
+
+std::vector<CachedFile> cached_files(const std::string& directory) {
+  std::vector<CachedFile> files;
+  DIR* opened = directory.empty() ? nullptr : ::opendir(directory.c_str());
+  if (!opened) return files;
+  for (dirent* entry; (entry = ::readdir(opened));) {
+    const std::string name = entry->d_name;
+    CachedFile file;
+    file.imported = name.ends_with(kImportedEnding);
+    if (!file.imported && !name.ends_with(kAnswersEnding)) continue;
+    file.path = directory + "/" + name;
+    file.build_id = name.substr(0, name.rfind('.'));
+    UniqueFd fd = open_own(file.path, file.bytes);
+    struct stat status;
+    if (!fd || ::fstat(fd.get(), &status) != 0) continue;
+    file.used = status.st_mtim.tv_sec;
+    Head head;
+    if (::pread(fd.get(), &head, sizeof head, 0) == sizeof head && memcmp(head.format, kFormat, sizeof kFormat) == 0 &&
+        uint64_t{head.stamp_bytes} + head.name_bytes <= file.bytes) {
+      file.name.resize(head.name_bytes);
+      if (::pread(fd.get(), file.name.data(), head.name_bytes, static_cast<off_t>(sizeof head + head.stamp_bytes)) != static_cast<ssize_t>(head.name_bytes))
+        file.name.clear();
+      file.answers = head.count;
+    }
+    files.push_back(std::move(file));
+  }
+  ::closedir(opened);
+  std::sort(files.begin(), files.end(), [](const CachedFile& a, const CachedFile& b) { return a.used != b.used ? a.used < b.used : a.path < b.path; });
+  return files;
+}
+
+Answers all_answers(const std::string& path) { return AnswerCache(path).read_all(); }
+
+std::string imported_path(const std::string& directory, const std::string& build_id) {
+  return fmt::format("{}/{}{}", directory, build_id, kImportedEnding);
+}
+
+uint64_t prune_answers(const std::string& directory, uint64_t most_bytes) {
+  const std::vector<CachedFile> files = cached_files(directory);
+  uint64_t total = 0, removed = 0;
+  for (const CachedFile& file : files) total += file.bytes;
+  for (const CachedFile& file : files) {
+    if (total - removed <= most_bytes) break;
+    if (::unlink(file.path.c_str()) == 0) removed += file.bytes;
+  }
+  return removed;
 }
 
 void ByteWriter::number(uint64_t value) {

@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/diagnostics.h"
 #include "debuginfo/calling_convention.h"
+#include "debuginfo/dwarf_file.h"
 #include "debuginfo/go_convention.h"
 #include "debuginfo/records.h"
 
@@ -22,10 +24,11 @@ std::string file_stamp(const std::string& path) {
 }
 
 // Without a build-id, the file itself (its stamp is compared too) has to tell one build from another.
-std::string cache_path(const ElfImage& image, const OpenOptions& options) {
+std::string cache_path(const ElfImage& image, const OpenOptions& options, bool imported) {
   const std::string directory =
       options.cache_directory.empty() ? AnswerCache::default_directory() : options.cache_directory;
-  if (!options.use_cache || directory.empty()) return {};
+  if (!options.use_cache || directory.empty() || (imported && image.build_id().empty())) return {};
+  if (imported) return imported_path(directory, image.build_id());
   const std::string name = image.build_id().empty()
                                ? fmt::format("path-{:016x}", std::hash<std::string>()(image.opened_path()))
                                : image.build_id();
@@ -40,11 +43,19 @@ DebugInfo::DebugInfo(std::string path, std::shared_ptr<ElfImage> image, std::sha
       image_(std::move(image)),
       with_dwarf_(std::move(with_dwarf)),
       debug_file_(with_dwarf_ ? with_dwarf_->opened_path() : ""),
-      cache_(with_dwarf_ ? cache_path(*image_, options) : "", with_dwarf_ ? file_stamp(debug_file_) : "") {}
+      servers_(options.servers),
+      cache_(cache_path(*image_, options, !with_dwarf_), with_dwarf_ ? file_stamp(debug_file_) : kImportedStamp, path_) {
+  if (with_dwarf_ || !cache_.has_file()) return;
+  imported_ = true;
+  debug_file_ = cache_path(*image_, options, true);
+}
 
 Result<DwarfReader*> DebugInfo::reader() {
   if (reader_) return reader_.get();
   if (open_error_) return *open_error_;
+  if (imported_)
+    return Error{fmt::format("{}: its debug information is not here, and the imported answers (spile cache) do not have this", path_),
+                 "where the debug information is: spile cache add FILE, then spile cache export"};
   if (!with_dwarf_)
     return Error{
         fmt::format("{}: has no debug information", path_),
@@ -53,9 +64,16 @@ Result<DwarfReader*> DebugInfo::reader() {
             : "install its debug symbols (package NAME-dbgsym or NAME-dbg), or build it with -g; without them, function "
               "arguments can be read by number: int_arg(1), pointer_arg(2)"};
   opened_ = true;
-  const ElfImage::Section* link = with_dwarf_->section(".gnu_debugaltlink");
-  const std::string alternate(link ? ElfImage::string_at(with_dwarf_->contents(*link), 0) : "");
-  auto opened = DwarfReader::open(path_, image_->fd(), with_dwarf_->fd(), debug_file_, alternate);
+  DwarfSources sources{.path = path_, .main_fd = image_->fd(), .debug_fd = with_dwarf_->fd(), .debug_file = debug_file_,
+                       .main_file = image_->opened_path(), .alternate = {}, .alternate_id = {}, .servers = servers_.get()};
+  if (const ElfImage::Section* link = with_dwarf_->section(".gnu_debugaltlink")) {
+    const std::string_view contents = with_dwarf_->contents(*link);
+    sources.alternate = ElfImage::string_at(contents, 0);
+    constexpr size_t kLongestId = 64;
+    for (unsigned char c : contents.substr(std::min(sources.alternate.size() + 1, contents.size())).substr(0, kLongestId))
+      sources.alternate_id += fmt::format("{:02x}", c);
+  }
+  auto opened = DwarfReader::open(sources);
   if (!opened.ok()) {
     open_error_ = opened.error();
     return *open_error_;
@@ -66,12 +84,13 @@ Result<DwarfReader*> DebugInfo::reader() {
 
 template <typename T, typename Read, typename Compute>
 Result<T> DebugInfo::remembered(const std::string& key, Read read, Compute compute) {
-  if (with_dwarf_)
+  if (with_dwarf_ || imported_)
     if (const std::string* bytes = cache_.find(key))
       if (auto value = read(*bytes)) return std::move(*value);
   TRY(DwarfReader * dwarf, reader());
   Result<T> computed = compute(*dwarf);
-  if (computed.ok()) cache_.put(key, to_bytes(*computed));
+  // What is missing today may be there the next time.
+  if (computed.ok() && !dwarf->lacks_units()) cache_.put(key, to_bytes(*computed));
   return computed;
 }
 
@@ -98,7 +117,8 @@ Result<FunctionRecord> DebugInfo::function_record(FileAddress function, FileAddr
 }
 
 Result<CodePlaces> DebugInfo::inlined_calls(const std::string& name) {
-  const std::string key = name.empty() ? "inlined" : "inlined " + name;
+  // Another machine has asked for all.
+  const std::string key = name.empty() || imported_ ? "inlined" : "inlined " + name;
   return remembered<CodePlaces>(key, places_from_bytes, [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.inlined_calls(name); });
 }
 Result<CodePlaces> DebugInfo::inlined_calls_in(FileAddress function) {
@@ -112,7 +132,7 @@ Result<CodePlaces> DebugInfo::labels() {
 Result<CodePlaces> DebugInfo::statements(const std::string& file_pattern) {
   return remembered<CodePlaces>(
       "statements " + file_pattern, places_from_bytes,
-      [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.statements(file_pattern); });
+      [&](DwarfReader& dwarf) { return dwarf.statements(file_pattern); });
 }
 Result<CodePlaces> DebugInfo::place_at(FileAddress pc) {
   return remembered<CodePlaces>(fmt::format("place {:x}", pc.value), places_from_bytes,
@@ -346,7 +366,29 @@ Result<Place> DebugInfo::return_value(FileAddress function, const SymbolFacts& s
   return lost;
 }
 
+void DebugInfo::learn_types(std::vector<uint64_t> types) {
+  std::unordered_set<uint64_t> seen(types.begin(), types.end());
+  auto add = [&](uint64_t id) {
+    if (id != kUnknownType && seen.insert(id).second) types.push_back(id);
+  };
+  while (!types.empty()) {
+    const uint64_t id = types.back();
+    types.pop_back();
+    const TypeNode& node = type_node(id);
+    add(node.target);
+    for (const MemberNode& member : node.members) add(member.type);
+    if (node.is_declaration) add(type_definition(id));
+  }
+}
+
+void DebugInfo::keep_functions(const std::vector<DwarfFunction>& functions) { cache_.put("functions", to_bytes(functions)); }
+
 std::vector<DwarfFunction> DebugInfo::all_functions() {
+  if (imported_) {
+    const std::string* bytes = cache_.find("functions");
+    auto functions = bytes ? functions_from_bytes(*bytes) : std::nullopt;
+    return functions ? std::move(*functions) : std::vector<DwarfFunction>();
+  }
   auto dwarf = reader();
   return dwarf.ok() ? (*dwarf)->all_functions() : std::vector<DwarfFunction>();
 }

@@ -21,7 +21,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
             const OpenOptions& options);
   ~DebugInfo() override { save_cache(); }
 
-  // Returns the path of the file that has .debug_info; "": none.
+  // Returns the path of the file that has .debug_info, or of that with imported answers; "": none.
   const std::string& debug_file() const { return debug_file_; }
   // Whether a question needed DWARF because the cache did not have the answer.
   bool opened_dwarf() const { return opened_; }
@@ -52,6 +52,10 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Result<Type> type_named(const std::string& name);
   Result<Place> return_value(FileAddress function, const SymbolFacts& symbols, size_t index);
   std::vector<DwarfFunction> all_functions();  // empty: no debug information; not cached
+  // Asks for the nodes of types and of all that they lead to: types of members, what pointers point to, definitions of what is only declared.
+  void learn_types(std::vector<uint64_t> types);
+  // Adds the functions of the symbol table to the cache, for machines to which it is carried.
+  void keep_functions(const std::vector<DwarfFunction>& functions);
   // Answer as the functions of the same names of DwarfReader.
   Result<CodePlaces> inlined_calls(const std::string& name);
   Result<CodePlaces> inlined_calls_in(FileAddress function);
@@ -83,10 +87,12 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   std::string path_;
   std::shared_ptr<ElfImage> image_, with_dwarf_;
   std::string debug_file_;
+  std::shared_ptr<DebugServers> servers_;
   AnswerCache cache_;
   std::unique_ptr<DwarfReader> reader_;
   std::optional<Error> open_error_;
   bool opened_ = false;
+  bool imported_ = false;  // no debug information, but answers from another machine
   std::unordered_map<uint64_t, std::unique_ptr<TypeNode>> types_;
   std::unordered_map<uint64_t, uint64_t> definitions_;
 };

@@ -25,6 +25,8 @@
 
 namespace spile::debuginfo {
 
+class DebugServers;
+
 struct OpenOptions {
   // Put in front of every path that is opened: "/proc/4711/root" for a process in another mount namespace. Debug files
   // are looked for there first, then without it.
@@ -35,6 +37,8 @@ struct OpenOptions {
   std::string place_of(const std::string& path) const { return file.empty() ? root + path : file; }
   // Where separate debug files are: DIR/.build-id/ab/cdef.debug, and DIR/path/of/file/NAME by .gnu_debuglink.
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};
+  // Asked for separate debug files that are not there (debug_servers.h); null: no server is.
+  std::shared_ptr<DebugServers> servers = {};
   bool use_cache = true;        // read and write remembered answers
   std::string cache_directory;  // "": AnswerCache::default_directory()
 };
@@ -51,7 +55,7 @@ struct Segment {
 
 // A function with code of its own. Several names of one address are one Function.
 struct Function {
-  enum class Source : uint8_t { kSymtab, kDynsym, kDwarf };
+  enum class Source : uint8_t { kSymtab, kDynsym, kDwarf, kUnwind };
 
   std::string linkage_name;          // the symbol: mangled, with its clone suffix (.isra.0, .constprop.0, .part.0)
   std::vector<std::string> aliases;  // linkage names of the same address other than linkage_name
@@ -142,15 +146,19 @@ class Module {
   std::optional<FileAddress> address_of(uint64_t file_offset) const;
 
   // ---- functions
-  // Returns the functions that match, ascending by address; empty: none. Of several names the best that matches is linkage_name.
+  // Returns the functions that match, ascending by address; empty: none. Of several names the best that matches is linkage_name. In a file without
+  // any symbol, pieces of code that .eh_frame describes stand for functions; they are named by their address, "0x401136".
   // Error: pattern.file is given, and the module has no debug information. A function whose file can't be found is left out.
   virtual Result<std::vector<Function>> functions(const FunctionPattern& pattern) = 0;
   // Returns the function whose code contains the address; nullopt: none that symbols or debug information name.
   virtual std::optional<Function> function_at(FileAddress address) = 0;
+  // Returns the piece of code that .eh_frame describes there, of which no symbol is known; see functions().
+  virtual std::optional<Function> unnamed_function_at(FileAddress address) = 0;
   // Returns names for did-you-mean, sorted: every function symbol's without its clone suffix, C++ names with as many scopes as
   // `like` has. All are demangled: 0.2 s for a large library.
   virtual std::vector<std::string> function_names(const std::string& like) = 0;
   virtual size_t function_count() = 0;  // of all_functions()
+  virtual bool has_static_symbols() = 0;  // false: stripped, so that only exported functions have names
   // Returns a data symbol's address (.symtab, .dynsym; nullopt: absent), and its size in *size. size: may be null.
   virtual std::optional<FileAddress> data_symbol(const std::string& name, uint64_t* size = nullptr) = 0;
 
@@ -166,6 +174,9 @@ class Module {
   virtual bool has_debug_info() = 0;
   // The file that has it: the path opened, a separate file, or "" for none.
   virtual const std::string& debug_file() = 0;
+  // Returns the error for what needs debug information, of a file that has none: `what`, with why (files of another build, servers that have
+  // none), and a hint how to have it. instead: what the hint ends with: "use int_arg(1)"; may be empty. Takes 20 ms.
+  virtual Error needs_debug_info(const std::string& what, const std::string& instead) = 0;
   // Returns where the function that starts at the address is declared. Errors: no debug information, or none about that function.
   virtual Result<SourcePlace> declaration(FileAddress function) = 0;
   // Returns the source line of the instruction at pc. Errors: no debug information, or no line there.
@@ -174,6 +185,12 @@ class Module {
   // ---- what linkers know; empty where the file has none, or they are damaged
   virtual const std::vector<Mark>& marks() = 0;
   virtual const std::vector<PltEntry>& plt() = 0;
+
+  // Returns the words of the module's memory that hold the implementation which a function of this module with is_ifunc has chosen.
+  virtual std::vector<FileAddress> slots_of_ifunc(FileAddress resolver) = 0;
+  // Returns the words that hold the address of a function of another module, by its symbol's name. With lazy binding it is there only
+  // after the first call; before, they hold an address of this module.
+  virtual std::vector<FileAddress> slots_of_import(const std::string& name) = 0;
 
   // ---- places inside functions. Errors: debug information that can't be read. Without debug information the result is empty, unless
   // the function says otherwise.
@@ -220,6 +237,9 @@ class Module {
   // from 0; ignored for other languages. Errors: the function returns nothing, or has no such result; no debug information.
   virtual Result<Place> return_value(FileAddress function, size_t index = 0) = 0;
 
+  // Asks all questions about functions, for the cache: declarations, variables at the entry, results, inlined calls, and the types that they lead to.
+  // Returns the number of functions. Takes seconds for a large library. Error: no debug information.
+  virtual Result<size_t> learn_all() = 0;
   // Writes what was learned to the cache; so does the destructor. Failure is silent: it only costs time.
   virtual void save_cache() = 0;
   // True once DWARF had to be opened: tests and -v use it to recognize cached answers.
@@ -228,6 +248,9 @@ class Module {
 
 // Removes the places whose function (CodePlace::linkage_name) or source file does not match the pattern.
 void keep_matching(const FunctionPattern& pattern, CodePlaces& places);
+// Does so, and keeps the places in functions that only another symbol of theirs names so, which debug information does not know: malloc, where it
+// says __libc_malloc.
+void keep_matching(const FunctionPattern& pattern, CodePlaces& places, Module& module);
 
 // ---- paths from a variable: ->member  .member  [index]  *
 

@@ -1,6 +1,7 @@
 #include "debuginfo/dwarf_file.h"
 
 #include <dwarf.h>
+#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +13,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "debuginfo/debug_servers.h"
+#include "debuginfo/dwarf_split_units.h"
 #include "debuginfo/names.h"
+#include "debuginfo/stable_file.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -73,64 +77,136 @@ bool blocks(const std::string& file) {
   return ::stat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-// Where libdw looks for a file that debug information names.
-std::vector<std::string> places_of(const std::string& name, const std::string& folder, const std::string& compiled_in) {
-  if (name.empty()) return {};
-  if (name[0] == '/') return {name};
-  std::vector<std::string> places{folder + "/" + name};
-  if (!compiled_in.empty()) places.push_back((compiled_in[0] == '/' ? compiled_in : folder + "/" + compiled_in) + "/" + name);
-  return places;
-}
-
-// The path of a file that debug information names and that is not a regular file; "": all are regular. libdw would open such a file, and
-// wait for ever for the writer of a FIFO.
-std::string find_blocking_file(Dwarf* dwarf, int fd, const std::string& alternate) {
+// The folder that libdw looks for files in, whose names it has from a file.
+std::string folder_of(int fd) {
   char link[PATH_MAX];
   const ssize_t length = readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), link, sizeof link);
   std::string folder(link, length > 0 ? static_cast<size_t>(length) : 0);
   folder.resize(std::min(folder.rfind('/'), folder.size()));
-  for (const std::string& place : places_of(alternate, folder, ""))
+  return folder;
+}
+
+// Where libdw looks for a file with common parts.
+std::vector<std::string> places_of_alternate(const std::string& name, const std::string& id, const std::string& folder) {
+  if (name.empty()) return {};
+  std::vector<std::string> places = {name[0] == '/' ? name : folder + "/" + name};
+  if (id.size() > 2) places.push_back(fmt::format("/usr/lib/debug/.build-id/{}/{}.debug", id.substr(0, 2), id.substr(2)));
+  return places;
+}
+
+std::string either(const std::vector<std::string>& places) {
+  std::string text;
+  for (const std::string& place : places) text += (text.empty() ? "" : &place == &places.back() ? " or " : ", ") + place;
+  return text;
+}
+
+// The path of a file that debug information names and that is not a regular file; "": all are regular. libdw would open such a file, and
+// wait for ever for the writer of a FIFO.
+std::string find_blocking_file(Dwarf* dwarf, const std::string& folder, const std::vector<std::string>& alternates) {
+  for (const std::string& place : alternates)
     if (blocks(place)) return place;
   Dwarf_CU* cu = nullptr;
   Dwarf_Die unit;
   // Without a place for it, the split unit is not opened.
   while (dwarf_get_units(dwarf, cu, &cu, nullptr, nullptr, &unit, nullptr) == 0) {
     if (!has_contents(unit)) continue;
-    std::string name = die_text(unit, DW_AT_dwo_name);
-    if (name.empty()) name = die_text(unit, DW_AT_GNU_dwo_name);
-    for (const std::string& place : places_of(name, folder, name.empty() ? "" : die_text(unit, DW_AT_comp_dir)))
+    for (const std::string& place : places_of_split_file(unit, folder))
       if (blocks(place)) return place;
   }
   return {};
 }
 
+std::string build_id_of(Dwarf* dwarf) {
+  const void* bytes = nullptr;
+  const ssize_t length = dwelf_elf_gnu_build_id(dwarf_getelf(dwarf), &bytes);
+  std::string id;
+  for (ssize_t i = 0; i < length; ++i) id += fmt::format("{:02x}", static_cast<const unsigned char*>(bytes)[i]);
+  return id;
+}
+
+// The id of the unit in a .dwo file; nullopt: the file can't be read, or has no such unit.
+std::optional<uint64_t> split_unit_id(const std::string& path) {
+  auto file = open_stable(path, path);
+  if (!file.ok()) return std::nullopt;
+  Dwarf* dwarf = dwarf_begin(file->fd.get(), DWARF_C_READ);
+  if (!dwarf) return std::nullopt;
+  Dwarf_CU* cu = nullptr;
+  uint64_t id = 0;
+  const bool found = dwarf_get_units(dwarf, nullptr, &cu, nullptr, nullptr, nullptr, nullptr) == 0 &&
+                     dwarf_cu_info(cu, nullptr, nullptr, nullptr, nullptr, &id, nullptr, nullptr) == 0;
+  dwarf_end(dwarf);
+  return found ? std::optional(id) : std::nullopt;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path, int main_fd, int debug_fd, const std::string& debug_file,
-                                                   const std::string& alternate) {
+DwarfFile::DwarfFile() = default;
+DwarfFile::~DwarfFile() = default;
+
+Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const DwarfSources& sources) {
   static const unsigned version = elf_version(EV_CURRENT);  // libelf refuses to work before it is asked
   auto failed = [&](const char* what) {
     const char* why = dwarf_errmsg(-1);
-    return Error{fmt::format("{}: can't read {} of {}: {}", path, what, debug_file, why ? why : "unknown error"), {}};
+    return Error{fmt::format("{}: can't read {} of {}: {}", sources.path, what, sources.debug_file, why ? why : "unknown error"), {}};
   };
   if (version == EV_NONE) return failed("ELF");
-  auto file = std::make_unique<DwarfFile>();
+  std::unique_ptr<DwarfFile> file(new DwarfFile);
   // Each of its own: libelf may move a descriptor's position.
   auto again = [](int fd) { return UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC)); };
-  file->main_fd_ = again(main_fd);
-  file->debug_fd_ = again(debug_fd);
-  if (!file->main_fd_ || !file->debug_fd_) return Error::from_errno(fmt::format("open {}", debug_file), errno);
+  file->main_fd_ = again(sources.main_fd);
+  file->debug_fd_ = again(sources.debug_fd);
+  if (!file->main_fd_ || !file->debug_fd_) return Error::from_errno(fmt::format("open {}", sources.debug_file), errno);
+  file->folder_ = folder_of(file->debug_fd_.get());
   file->main_elf_.reset(elf_begin(file->main_fd_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
-  file->debug_.reset(dwarf_begin(file->debug_fd_.get(), DWARF_C_READ));
+  file->debug_elf_.reset(elf_begin(file->debug_fd_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
+  if (!file->debug_elf_) return failed("the debug information");
+  for (const std::string& place : {sources.debug_file + ".dwp", sources.main_file + ".dwp", sources.path + ".dwp"}) {
+    if (access(place.c_str(), F_OK) != 0 || file->split_) continue;
+    file->package_path_ = place;
+    auto package = SplitPackage::open(place);
+    if (package.ok()) file->split_ = std::make_unique<SplitUnits>(std::move(*package), file->debug_elf_.get());
+    else file->package_failure_ = package.error().message;
+  }
+  file->debug_.reset(dwarf_begin_elf(file->debug_elf_.get(), DWARF_C_READ, nullptr));
   if (!file->debug_) return failed("the debug information");
-  if (const std::string blocking = find_blocking_file(file->debug_.get(), file->debug_fd_.get(), alternate); !blocking.empty())
-    return Error{fmt::format("{}: the debug information in {} needs {}, which is not a regular file", path, debug_file, blocking), {}};
-  // Half of the names and types would be missing, and the cache would remember that.
-  if (!alternate.empty() && !dwarf_getalt(file->debug_.get()))
-    return Error{
-        fmt::format("{}: the debug information in {} needs {}, which can't be found", path, debug_file, alternate),
-        "install the rest of its debug symbols"};
+  const std::vector<std::string> alternates = places_of_alternate(sources.alternate, sources.alternate_id, file->folder_);
+  if (const std::string blocking = find_blocking_file(file->debug_.get(), file->folder_, alternates); !blocking.empty())
+    return Error{fmt::format("{}: the debug information in {} needs {}, which is not a regular file", sources.path, sources.debug_file, blocking), {}};
+  if (file->split_) file->split_->open_all(file->debug_.get(), file->folder_);
+  if (!sources.alternate.empty()) TRY_DO(file->find_alternate(sources));
   return file;
+}
+
+// Half of the names and types would be missing without it, and the cache would remember that.
+Result<void> DwarfFile::find_alternate(const DwarfSources& sources) {
+  Dwarf* alternate = dwarf_getalt(debug_.get());
+  std::string why;
+  if (!alternate && sources.servers) {
+    auto fetched = sources.servers->fetch(sources.alternate_id, sources.debug_file);
+    auto opened = fetched.ok() ? open_stable(*fetched, *fetched) : Result<StableFile>(fetched.error());
+    if (opened.ok()) {
+      alternate_fd_ = std::move(opened->fd);
+      alternate_.reset(dwarf_begin(alternate_fd_.get(), DWARF_C_READ));
+      alternate = alternate_.get();
+      if (alternate) dwarf_setalt(debug_.get(), alternate);
+    } else if (!opened.error().message.empty()) {
+      why = "; " + opened.error().message;
+    }
+  }
+  if (!alternate)
+    return Error{fmt::format("{}: the debug information in {} needs {}, which can't be found: there is no {}{}", sources.path, sources.debug_file,
+                             sources.alternate, either(places_of_alternate(sources.alternate, sources.alternate_id, folder_)), why),
+                 "install the rest of its debug symbols"};
+  const std::string id = build_id_of(alternate);
+  if (!id.empty() && !sources.alternate_id.empty() && id != sources.alternate_id)
+    return Error{fmt::format("{}: the debug information in {} needs {}, which is of another build: its build-id is {} instead of {}", sources.path,
+                             sources.debug_file, sources.alternate, id, sources.alternate_id),
+                 "install all of its debug symbols in one version"};
+  return {};
+}
+
+void DwarfFile::note_missing(const Unit& unit, int kind) {
+  if (kind == DW_UT_skeleton && unit.die.addr == unit.skeleton.addr) lacks_units_ = true;
 }
 
 const std::vector<DwarfFile::Unit>& DwarfFile::units() {
@@ -147,6 +223,7 @@ const std::vector<DwarfFile::Unit>& DwarfFile::units() {
       unit.die = split;
       split_units_.emplace(dwarf_cu_getdwarf(split.cu), units_->size());
     }
+    note_missing(unit, kind);
     units_->push_back(unit);
   }
   // Type units of DWARF 4 are not among them.
@@ -197,10 +274,12 @@ std::optional<DwarfFile::Unit> DwarfFile::unit_of(FileAddress pc) {
         range && dwarf_getarangeinfo(range, nullptr, nullptr, &offset) == 0 &&
         dwarf_offdie(debug_.get(), offset, &unit.skeleton)) {
       Dwarf_Die split{};
+      uint8_t kind = 0;
       unit.die = unit.skeleton;
-      if (dwarf_cu_info(unit.skeleton.cu, nullptr, nullptr, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
+      if (dwarf_cu_info(unit.skeleton.cu, nullptr, &kind, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
           split.addr && has_contents(split))
         unit.die = split;
+      note_missing(unit, kind);
       return unit;
     }
   }
@@ -281,11 +360,19 @@ std::optional<Dwarf_Die> DwarfFile::class_of(Dwarf_Die& function) {
 
 std::string DwarfFile::missing_split_file(Unit& unit) {
   if (unit.die.addr != unit.skeleton.addr) return {};
-  Dwarf_Attribute attribute;
-  Dwarf_Attribute* name = dwarf_attr(&unit.skeleton, DW_AT_dwo_name, &attribute);
-  if (!name) name = dwarf_attr(&unit.skeleton, DW_AT_GNU_dwo_name, &attribute);
-  const char* file = dwarf_formstring(name);
-  return file ? file : "";
+  const std::vector<std::string> places = places_of_split_file(unit.skeleton, folder_);
+  uint64_t id = 0;
+  if (places.empty() || dwarf_cu_info(unit.skeleton.cu, nullptr, nullptr, nullptr, nullptr, &id, nullptr, nullptr) != 0) return {};
+  for (const std::string& place : places) {
+    if (access(place.c_str(), F_OK) != 0) continue;
+    if (auto other = split_unit_id(place); other && *other != id)
+      return fmt::format("{}, which is of another build: its id is {:016x} instead of {:016x}", place, *other, id);
+    return fmt::format("{}, which can't be read", place);
+  }
+  std::string text = fmt::format("a .dwo file that can't be found: there is no {}", either(places));
+  if (!package_failure_.empty()) text += "; " + package_failure_;
+  else if (!package_path_.empty()) text += fmt::format("; {} does not have it", package_path_);
+  return text;
 }
 
 std::optional<Dwarf_Die> DwarfFile::function_die(FileAddress function, Unit* unit) {

@@ -24,13 +24,26 @@
 
 namespace spile::debuginfo {
 
+class DebugServers;
+class SplitUnits;
+
+// What DwarfFile::open() opens.
+struct DwarfSources {
+  std::string path;             // for messages
+  int main_fd = -1;             // of the file with code and .eh_frame
+  int debug_fd = -1;            // of the file with .debug_info, perhaps the same. Both are reopened; the caller keeps them
+  std::string debug_file;       // its path
+  std::string main_file;        // the path that main_fd was opened by
+  std::string alternate;        // what .gnu_debugaltlink names (common parts that dwz moved out); "": it is absent
+  std::string alternate_id;     // its build-id, hexadecimal; "": not said
+  DebugServers* servers = nullptr;  // asked for the alternate; may be null
+};
+
 class DwarfFile {
  public:
-  // path: for messages. main_fd: of the file with code and .eh_frame. debug_fd: of the file with .debug_info, perhaps the same;
-  // debug_file: its path. Both are reopened; the caller keeps them. alternate: what .gnu_debugaltlink names (common parts that dwz moved
-  // out), or "". Errors: can't be read; the alternate is absent; a file it names isn't regular.
-  static Result<std::unique_ptr<DwarfFile>> open(const std::string& path, int main_fd, int debug_fd, const std::string& debug_file,
-                                                 const std::string& alternate);
+  // Errors: can't be read; the alternate is absent, or of another build; a file that it names isn't regular.
+  static Result<std::unique_ptr<DwarfFile>> open(const DwarfSources& sources);
+  ~DwarfFile();
 
   struct Unit {
     Dwarf_Die skeleton;  // has the addresses
@@ -57,8 +70,11 @@ class DwarfFile {
   // Whether the unit's line table has a source file that matches (file_matches()).
   bool mentions_file(Unit& unit, const std::string& pattern);
 
-  // Returns the name of the .dwo file that should have the unit's contents and could not be found; else "".
+  // Returns, of a unit whose contents should be in a .dwo file that could not be found, which file that is and where it was looked for, as
+  // the end of a sentence; else "".
   std::string missing_split_file(Unit& unit);
+  // Whether a unit without its contents was met, so that answers may lack something.
+  bool lacks_units() const { return lacks_units_; }
 
   // Returns the DIE of the function whose code, or a contiguous part of it, starts at the address, and sets *unit. nullopt: none; *unit
   // is set even then if a unit has code there.
@@ -96,9 +112,19 @@ class DwarfFile {
     bool operator<(const Range& other) const { return start < other.start; }
   };
 
-  UniqueFd main_fd_, debug_fd_;
+  DwarfFile();
+  Result<void> find_alternate(const DwarfSources& sources);
+  void note_missing(const Unit& unit, int kind);
+
+  UniqueFd main_fd_, debug_fd_, alternate_fd_;
+  std::string folder_;  // of the file with .debug_info
+  std::string package_path_, package_failure_;  // of the .dwp file; both "": there is none
   std::unique_ptr<Elf, ElfCloser> main_elf_;
+  std::unique_ptr<SplitUnits> split_;
+  std::unique_ptr<Elf, ElfCloser> debug_elf_;
+  std::unique_ptr<Dwarf, DwarfCloser> alternate_;  // if libdw did not find it itself
   std::unique_ptr<Dwarf, DwarfCloser> debug_;
+  bool lacks_units_ = false;
   std::unique_ptr<Dwarf_CFI, CfiCloser> eh_frame_;
   bool eh_frame_tried_ = false;
   std::unique_ptr<Dwarf_Frame, Freer> frame_;

@@ -229,25 +229,27 @@ DwarfReader::DwarfReader(std::string path, std::unique_ptr<DwarfFile> file)
     : path_(std::move(path)), file_(std::move(file)) {}
 DwarfReader::~DwarfReader() = default;
 
-Result<std::unique_ptr<DwarfReader>> DwarfReader::open(const std::string& path, int main_fd, int debug_fd, const std::string& debug_file,
-                                                       const std::string& alternate) {
-  TRY(auto file, DwarfFile::open(path, main_fd, debug_fd, debug_file, alternate));
-  return std::unique_ptr<DwarfReader>(new DwarfReader(path, std::move(file)));
+Result<std::unique_ptr<DwarfReader>> DwarfReader::open(const DwarfSources& sources) {
+  TRY(auto file, DwarfFile::open(sources));
+  return std::unique_ptr<DwarfReader>(new DwarfReader(sources.path, std::move(file)));
+}
+
+bool DwarfReader::lacks_units() const { return file_->lacks_units(); }
+
+// The error for a function that no unit describes; unit: that has its code, if any has.
+static Error not_described(DwarfFile& file, const std::string& path, FileAddress function, DwarfFile::Unit& unit) {
+  const std::string missing = unit.die.addr ? file.missing_split_file(unit) : "";
+  if (!missing.empty())
+    return {fmt::format("{}: the debug information of the function at 0x{:x} is in {}", path, function.value, missing),
+            "-gsplit-dwarf leaves .dwo files beside the object files: copy them there, or put all into one .dwp file beside the program"};
+  return {fmt::format("{}: the debug information does not describe the function at 0x{:x}", path, function.value),
+          "the file that defines it was compiled without -g"};
 }
 
 Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress pc, uint64_t scope) {
   DwarfFile::Unit unit{};
   auto die = file_->function_die(function, &unit);
-  if (!die) {
-    const std::string missing = unit.die.addr ? file_->missing_split_file(unit) : "";
-    if (!missing.empty())
-      return Error{fmt::format("{}: the debug information of the function at 0x{:x} is in {}, which can't be found",
-                               path_, function.value, missing),
-                   "copy it there: -gsplit-dwarf leaves it beside the object files"};
-    return Error{
-        fmt::format("{}: the debug information does not describe the function at 0x{:x}", path_, function.value),
-        "the file that defines it was compiled without -g"};
-  }
+  if (!die) return not_described(*file_, path_, function, unit);
   // Of an inlined call: its own variables, in the frame of the function around it.
   std::optional<Dwarf_Die> inner = *die;
   if (scope != 0) {
@@ -310,9 +312,9 @@ uint64_t DwarfReader::type_named(const std::string& name) {
 }
 
 Result<SourcePlace> DwarfReader::declaration(FileAddress function) {
-  DwarfFile::Unit unit;
+  DwarfFile::Unit unit{};
   auto die = file_->function_die(function, &unit);
-  if (!die) return Error{fmt::format("{}: no debug information for the function at 0x{:x}", path_, function.value), {}};
+  if (!die) return not_described(*file_, path_, function, unit);
   SourcePlace place = declared_at(*file_, *die, unit);
   if (place.file.empty())
     return Error{fmt::format("{}: the function at 0x{:x} names no source file", path_, function.value), {}};
@@ -352,9 +354,16 @@ CodePlaces DwarfReader::labels() {
   return places;
 }
 
-CodePlaces DwarfReader::statements(const std::string& file_pattern) {
+Result<CodePlaces> DwarfReader::statements(const std::string& file_pattern) {
   CodePlaces places;
   for (DwarfFile::Unit unit : file_->units()) add_statements(*file_, unit, file_pattern, places);
+  if (!places.empty() || !file_->lacks_units()) return places;
+  for (DwarfFile::Unit unit : file_->units()) {
+    const std::string missing = file_->mentions_file(unit, file_pattern) ? file_->missing_split_file(unit) : "";
+    if (!missing.empty())
+      return Error{fmt::format("{}: the functions of '{}' are described in {}", path_, file_pattern, missing),
+                   "-gsplit-dwarf leaves .dwo files beside the object files: copy them there, or put all into one .dwp file beside the program"};
+  }
   return places;
 }
 

@@ -46,12 +46,12 @@ struct DwarfFunction {
 
 class CodeScopes;
 class DwarfFile;
+struct DwarfSources;
 
 class DwarfReader {
  public:
   // Opens the files as DwarfFile::open does.
-  static Result<std::unique_ptr<DwarfReader>> open(const std::string& path, int main_fd, int debug_fd, const std::string& debug_file,
-                                                   const std::string& alternate);
+  static Result<std::unique_ptr<DwarfReader>> open(const DwarfSources& sources);
   ~DwarfReader();
 
   // Returns the variables visible at pc in the function that starts at `function`. scope: CodePlace::scope, 0: the function itself.
@@ -73,11 +73,15 @@ class DwarfReader {
   CodePlaces inlined_calls(const std::string& name);
   CodePlaces inlined_calls_in(FileAddress function);
   CodePlaces labels();
-  CodePlaces statements(const std::string& file_pattern);
+  // Error: nothing was found, and a unit of such a file is in a .dwo file that can't be found.
+  Result<CodePlaces> statements(const std::string& file_pattern);
   CodePlaces place_at(FileAddress pc);     // one or none: the innermost function or inlined call there
   // Returns the calls that the function makes; see add_calls(). CodePlace::address is behind the call instruction where
   // CodePlace::length is 0, else that of the instruction.
   CodePlaces calls(FileAddress function);
+
+  // Whether a unit whose contents are missing was met, so that the answers so far may lack something.
+  bool lacks_units() const;
 
  private:
   DwarfReader(std::string path, std::unique_ptr<DwarfFile> file);

@@ -165,6 +165,18 @@ std::unordered_map<uint64_t, std::string_view> imported_slots(const ElfImage& im
   return slots;
 }
 
+std::vector<FileAddress> slots_of_ifunc(const ElfImage& image, FileAddress resolver) {
+  std::vector<FileAddress> slots;
+  for (const ElfImage::Section& section : image.sections()) {
+    if (section.type != SHT_RELA) continue;
+    const std::string_view bytes = image.contents(section);
+    for (uint64_t at = 0; auto rela = value_at<Elf64_Rela>(bytes, at); at += sizeof(Elf64_Rela)) {
+      if (ELF64_R_TYPE(rela->r_info) == abi::kElf.indirect && static_cast<uint64_t>(rela->r_addend) == resolver.value) slots.emplace_back(rela->r_offset);
+    }
+  }
+  return slots;
+}
+
 std::vector<PltEntry> read_plt(const ElfImage& image) {
   std::vector<PltEntry> entries;
   const auto slots = imported_slots(image);

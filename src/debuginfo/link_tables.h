@@ -18,6 +18,9 @@ std::vector<PltEntry> read_plt(const ElfImage& image);
 // the image).
 std::unordered_map<uint64_t, std::string_view> imported_slots(const ElfImage& image);
 
+// Returns the words that the dynamic linker fills with what the function at `resolver`, an STT_GNU_IFUNC of this module, returns.
+std::vector<FileAddress> slots_of_ifunc(const ElfImage& image, FileAddress resolver);
+
 // Returns operations that leave the run-time address at which a thread has the first thread-local variable of the module (ELF Handling
 // For Thread-Local Storage, variant II). An executable's are at a fixed distance below the thread pointer. For a library
 // the dynamic linker writes that distance, or the module's number, where the library's code finds it: in its global

@@ -7,11 +7,15 @@
 #include <optional>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "debuginfo/debug_info.h"
+#include "debuginfo/debug_package.h"
+#include "debuginfo/debug_servers.h"
 #include "debuginfo/debuginfo.h"
 #include "debuginfo/elf_image.h"
 #include "debuginfo/link_tables.h"
+#include "debuginfo/mini_debug.h"
 #include "debuginfo/separate_debug.h"
 #include "debuginfo/symbols.h"
 #include "debuginfo/unwind_rows.h"
@@ -44,7 +48,9 @@ class ElfModule final : public Module {
   std::vector<std::string> function_names(const std::string& like) override {
     return symbols().names(NamePattern(like).scope_count());
   }
-  size_t function_count() override { return symbols().count(); }
+  std::optional<Function> unnamed_function_at(FileAddress address) override;
+  size_t function_count() override { return symbols().count() ? symbols().count() : unnamed_functions().size(); }
+  bool has_static_symbols() override { return symbols().has_static_symbols(); }
   std::optional<FileAddress> data_symbol(const std::string& name, uint64_t* size) override {
     return symbols().data_symbol(name, size);
   }
@@ -55,6 +61,7 @@ class ElfModule final : public Module {
 
   bool has_debug_info() override { return !info().debug_file().empty(); }
   const std::string& debug_file() override { return info().debug_file(); }
+  Error needs_debug_info(const std::string& what, const std::string& instead) override;
   Result<SourcePlace> declaration(FileAddress function) override { return info().declaration(function); }
   Result<SourcePlace> source_line(FileAddress pc) override { return info().source_line(pc); }
   const std::vector<Mark>& marks() override {
@@ -64,6 +71,13 @@ class ElfModule final : public Module {
   const std::vector<PltEntry>& plt() override {
     if (!plt_) plt_ = read_plt(*image_);
     return *plt_;
+  }
+  std::vector<FileAddress> slots_of_ifunc(FileAddress resolver) override { return debuginfo::slots_of_ifunc(*image_, resolver); }
+  std::vector<FileAddress> slots_of_import(const std::string& name) override {
+    std::vector<FileAddress> found;
+    for (const auto& [slot, symbol] : imported_slots(*image_))
+      if (symbol == name) found.emplace_back(slot);
+    return found;
   }
   Result<CodePlaces> inlined_calls(const FunctionPattern& pattern) override;
   Result<CodePlaces> inlined_calls_in(FileAddress function) override {
@@ -93,6 +107,7 @@ class ElfModule final : public Module {
   Result<Place> return_value(FileAddress function, size_t index) override {
     return info().return_value(function, symbol_facts(function), index);
   }
+  Result<size_t> learn_all() override;
   void save_cache() override {
     if (info_) info_->save_cache();
   }
@@ -100,8 +115,7 @@ class ElfModule final : public Module {
 
  private:
   SymbolTable& symbols();
-  // The hint of an error that says that something is missing.
-  std::string missing_because(const std::string& else_hint) const { return truncation().empty() ? else_hint : truncation(); }
+  const std::vector<Function>& unnamed_functions();
   bool find_branch(CodePlace& place);
   bool begins_function(FileAddress address);
   DebugInfo& info();
@@ -112,8 +126,11 @@ class ElfModule final : public Module {
   OpenOptions options_;
   std::shared_ptr<ElfImage> image_;
   std::optional<std::shared_ptr<ElfImage>> separate_debug_;  // null inside: looked for and not found
+  std::string why_not_separate_, missing_separate_;          // as in SeparateDebug
+  std::unique_ptr<ElfImage> mini_debug_;                     // symbols_ has views of its names
   std::vector<DwarfFunction> dwarf_functions_;               // symbols_ has views of their names
   std::optional<SymbolTable> symbols_;
+  std::optional<std::vector<Function>> unnamed_functions_;  // by .eh_frame
   std::shared_ptr<DebugInfo> info_;
   std::optional<std::vector<Mark>> marks_;
   std::optional<std::vector<PltEntry>> plt_;
@@ -132,10 +149,29 @@ bool has_section_contents(const ElfImage& image, std::string_view name) {
 const ElfImage* ElfModule::separate_debug() {
   if (!separate_debug_) {
     std::shared_ptr<ElfImage> found;
-    if (!has_section_contents(*image_, ".debug_info")) found = find_separate_debug(*image_, path_, options_);
+    if (!has_section_contents(*image_, ".debug_info")) {
+      SeparateDebug separate = find_separate_debug(*image_, path_, options_);
+      found = std::move(separate.image);
+      why_not_separate_ = std::move(separate.why);
+      missing_separate_ = std::move(separate.missing);
+    }
     separate_debug_ = std::move(found);
   }
   return separate_debug_->get();
+}
+
+Error ElfModule::needs_debug_info(const std::string& what, const std::string& instead) {
+  if (!truncation().empty()) return {what, truncation()};
+  separate_debug();
+  std::vector<std::string> ways = debug_package_ways(path_, options_.root, options_.servers && options_.servers->enabled());
+  std::string why = why_not_separate_;
+  // A package puts the file there that .gnu_debuglink names.
+  if (ways.empty() && why.empty()) why = missing_separate_;
+  if (ways.empty()) ways = {"install its debug symbols", "compile it with -g"};
+  if (!instead.empty()) ways.push_back(instead);
+  std::string hint = ways[0];
+  for (size_t i = 1; i < ways.size(); ++i) hint += (i + 1 == ways.size() ? ", or " : ", ") + ways[i];
+  return {why.empty() ? what : fmt::format("{} ({})", what, why), hint};
 }
 
 DebugInfo& ElfModule::info() {
@@ -153,7 +189,9 @@ DebugInfo& ElfModule::info() {
 
 SymbolTable& ElfModule::symbols() {
   if (!symbols_) {
-    symbols_.emplace(*image_, separate_debug());
+    const ElfImage* debug = separate_debug();
+    if (!debug) mini_debug_ = read_mini_debug(*image_);
+    symbols_.emplace(*image_, debug ? debug : mini_debug_.get());
     if (!symbols_->has_static_symbols() && has_debug_info()) dwarf_functions_ = info().all_functions();
     for (const DwarfFunction& function : dwarf_functions_)
       symbols_->add_dwarf_function(function.linkage_name, function.address, function.size);
@@ -174,19 +212,47 @@ DebugInfo::SymbolFacts ElfModule::symbol_facts(FileAddress function) {
   return facts;
 }
 
+const std::vector<Function>& ElfModule::unnamed_functions() {
+  if (unnamed_functions_) return *unnamed_functions_;
+  unnamed_functions_.emplace();
+  for (const auto& [address, size] : read_unwind_ranges(*image_)) {
+    Function& function = unnamed_functions_->emplace_back();
+    function.linkage_name = fmt::format("{:#x}", address.value);
+    function.address = address;
+    function.size = size;
+    function.source = Function::Source::kUnwind;
+  }
+  return *unnamed_functions_;
+}
+
+std::optional<Function> ElfModule::unnamed_function_at(FileAddress address) {
+  const auto& all = unnamed_functions();
+  auto after = std::upper_bound(all.begin(), all.end(), address, [](FileAddress a, const Function& f) { return a < f.address; });
+  if (after == all.begin() || address.value - std::prev(after)->address.value >= std::prev(after)->size) return std::nullopt;
+  return *std::prev(after);
+}
+
 Result<std::vector<Function>> ElfModule::functions(const FunctionPattern& pattern) {
   std::vector<Function> found = symbols().matching(NamePattern(pattern.name), has_debug_info());
+  if (found.empty() && (symbols().count() == 0 || pattern.name.starts_with("0x")))
+    for (const Function& function : unnamed_functions())
+      if (glob_matches(pattern.name, function.linkage_name)) found.push_back(function);
   if (pattern.file.empty()) return found;
   if (!has_debug_info())
-    return Error{fmt::format("{}: has no debug information, so functions can't be chosen by source file", path_),
-                 missing_because("leave out the part from '@', or install its debug symbols")};
+    return needs_debug_info(fmt::format("{}: has no debug information, so functions can't be chosen by source file", path_),
+                            "leave out the part from '@'");
   std::vector<Function> of_file;
+  Error first_failure;
+  bool any_known = false;
   for (Function& function : found) {
     auto place = info().declaration(function.address);
+    any_known |= place.ok();
+    if (!place.ok() && first_failure.message.empty()) first_failure = place.error();
     if (!place.ok() || !file_matches(pattern.file, place->file)) continue;
     function.declared = std::move(*place);
     of_file.push_back(std::move(function));
   }
+  if (!found.empty() && !any_known) return first_failure;
   return of_file;
 }
 
@@ -200,15 +266,14 @@ Result<CodePlaces> ElfModule::inlined_calls(const FunctionPattern& pattern) {
 Result<CodePlaces> ElfModule::labels(const FunctionPattern& pattern, const std::string& label) {
   if (!has_debug_info()) return CodePlaces{};
   TRY(CodePlaces places, info().labels());
-  keep_matching(pattern, places);
+  keep_matching(pattern, places, *this);
   std::erase_if(places, [&](const CodePlace& place) { return !glob_matches(label, place.name); });
   return places;
 }
 
 Result<CodePlaces> ElfModule::statements(const std::string& file) {
   if (!has_debug_info())
-    return Error{fmt::format("{}: has no debug information, so its source lines are not known", path_),
-                 missing_because("install its debug symbols, or build it with -g")};
+    return needs_debug_info(fmt::format("{}: has no debug information, so its source lines are not known", path_), "");
   TRY(CodePlaces all, info().statements(file));
   // A line has many rows where its parts were moved about; the one of lowest address is where it begins.
   using Key = std::tuple<std::string, int, uint64_t, uint64_t>;
@@ -237,6 +302,31 @@ std::optional<CodePlace> ElfModule::place_at(FileAddress pc) {
   place.function = function->address;
   place.linkage_name = function->linkage_name;
   return place;
+}
+
+Result<size_t> ElfModule::learn_all() {
+  if (!has_debug_info()) return needs_debug_info(fmt::format("{} has no debug information", path_), "");
+  std::vector<uint64_t> types;
+  std::vector<DwarfFunction> named;
+  size_t described = 0;
+  auto keep_name = [&](const std::string& name, const Function& function) { named.push_back({name, function.address, function.size}); };
+  for (const Function& function : all_functions()) {
+    keep_name(function.linkage_name, function);
+    for (const std::string& alias : function.aliases) keep_name(alias, function);
+    if (function.is_ifunc) continue;
+    described += declaration(function.address).ok();
+    (void)source_line(function.address);
+    (void)place_at(function.address);
+    (void)inlined_calls_in(function.address);
+    if (auto found = variables(function.address, function.address, 0); found.ok())
+      for (const Variable& variable : *found) types.push_back(variable.place.type.id());
+    if (auto result = return_value(function.address, 0); result.ok()) types.push_back(result->type.id());
+  }
+  (void)info().inlined_calls("");
+  (void)info().labels();
+  info().learn_types(std::move(types));
+  info().keep_functions(named);
+  return described;
 }
 
 // A branch to a known function: its instruction, and where the address is in it.
@@ -294,15 +384,28 @@ Result<std::shared_ptr<Module>> Module::open(const std::string& path, const Open
   return std::shared_ptr<Module>(std::make_shared<ElfModule>(path, options, std::move(image)));
 }
 
-void keep_matching(const FunctionPattern& pattern, CodePlaces& places) {
+// aliased: the entries of functions whose own places (not those inlined) are kept whatever their name is.
+static void keep_matching(const FunctionPattern& pattern, CodePlaces& places, const std::unordered_set<uint64_t>& aliased) {
   // One name is matched once: there may be thousands of calls of it.
   const NamePattern name(pattern.name);
   std::unordered_map<std::string, bool> known;
   std::erase_if(places, [&](const CodePlace& place) {
     auto [entry, is_new] = known.try_emplace(place.linkage_name, false);
     if (is_new) entry->second = name.matches(clone_name(place.linkage_name).base);
-    return !entry->second || (!pattern.file.empty() && !file_matches(pattern.file, place.source.file));
+    const bool named = entry->second || (place.scope == 0 && aliased.contains(place.function.value));
+    return !named || (!pattern.file.empty() && !file_matches(pattern.file, place.source.file));
   });
+}
+
+void keep_matching(const FunctionPattern& pattern, CodePlaces& places) { keep_matching(pattern, places, std::unordered_set<uint64_t>()); }
+
+void keep_matching(const FunctionPattern& pattern, CodePlaces& places, Module& module) {
+  std::unordered_set<uint64_t> aliased;
+  // Most names are what debug information says, and matching all symbols takes a while.
+  if (pattern.name != "*")
+    if (auto functions = module.functions({pattern.name, ""}); functions.ok())
+      for (const Function& function : *functions) aliased.insert(function.address.value);
+  keep_matching(pattern, places, aliased);
 }
 
 std::optional<uint64_t> Module::file_offset(FileAddress address) const {

@@ -299,4 +299,27 @@ std::optional<CodePlaces> places_from_bytes(std::string_view bytes) {
   return if_ok(in, std::move(places));
 }
 
+std::string to_bytes(const std::vector<DwarfFunction>& functions) {
+  ByteWriter out;
+  out.number(functions.size());
+  for (const DwarfFunction& function : functions) {
+    out.text(function.linkage_name);
+    out.number(function.address.value);
+    out.number(function.size);
+  }
+  return out.take();
+}
+
+std::optional<std::vector<DwarfFunction>> functions_from_bytes(std::string_view bytes) {
+  ByteReader in(bytes);
+  std::vector<DwarfFunction> functions;
+  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
+    DwarfFunction& function = functions.emplace_back();
+    function.linkage_name = in.text();
+    function.address = FileAddress(in.number());
+    function.size = in.number();
+  }
+  return if_ok(in, std::move(functions));
+}
+
 }  // namespace spile::debuginfo

@@ -388,7 +388,27 @@ void read_section(const ElfImage* image, std::string_view name, std::vector<Fde>
   FrameSection(image->contents(*section), section->address, name == ".debug_frame").read(fdes);
 }
 
+bool in_linkage_table(const ElfImage& image, uint64_t address) {
+  return std::any_of(image.sections().begin(), image.sections().end(), [&](const ElfImage::Section& section) {
+    return section.name.starts_with(".plt") && address >= section.address && address - section.address < section.size;
+  });
+}
+
 }  // namespace
+
+std::vector<std::pair<FileAddress, uint64_t>> read_unwind_ranges(const ElfImage& image) {
+  std::vector<Fde> fdes;
+  read_section(&image, ".eh_frame", fdes);
+  std::stable_sort(fdes.begin(), fdes.end(), [](const Fde& a, const Fde& b) { return a.begin < b.begin; });
+  std::vector<std::pair<FileAddress, uint64_t>> ranges;
+  uint64_t end = 0;
+  for (const Fde& fde : fdes) {
+    if (fde.begin < end || in_linkage_table(image, fde.begin)) continue;
+    ranges.emplace_back(fde.begin, fde.end - fde.begin);
+    end = fde.end;
+  }
+  return ranges;
+}
 
 std::vector<UnwindRow> read_unwind_rows(const ElfImage& image, const ElfImage* debug) {
   std::vector<Fde> fdes;

@@ -80,7 +80,7 @@ Result<Binding> bind_enumerator(TracedWorld& world, const std::string& path, con
     if (auto found = types->enum_with(constant)) type = *found;
   } else {
     TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
-    if (!module->has_debug_info()) return Error{fmt::format("'{}' is not known: {} has no debug information", name, path), "install its debug symbols"};
+    if (!module->has_debug_info()) return module->needs_debug_info(fmt::format("'{}' is not known: {} has no debug information", name, path), "");
     type = module->type_named("enumerator " + name);
   }
   if (!type.ok()) return Error{fmt::format("no enumeration of {} has a constant '{}'", path, name), ""};

@@ -95,15 +95,18 @@ bool refuses_return(const std::string& name) {
 
 Error no_function(debuginfo::Module& module, const SourceSpec& spec) {
   const std::string& truncation = module.truncation();
-  if (module.function_count() == 0) {
-    return {fmt::format("{} has no symbols: its functions are not known", module.path()),
-            truncation.empty() ? "install its debug symbols, or a build that is not stripped" : truncation};
+  if (module.all_functions().empty()) {
+    const size_t unnamed = module.function_count();
+    return module.needs_debug_info(fmt::format("{} has no symbols: its functions are not known{}", module.path(), unnamed ? " by name" : ""),
+                                   unnamed ? fmt::format("choose among its {} functions by address: -l 'process(\"{}\").function(\"0x*\")'", thousands(unnamed), module.path())
+                                           : "use a build that is not stripped");
   }
   std::string near = nearest_name(spec.name, module.function_names(spec.name));
   std::string where = spec.file.empty() ? "" : fmt::format(" of file '{}'", spec.file);
-  return {fmt::format("no function '{}'{} in {} ({} functions known)", spec.name, where, module.path(),
-                      thousands(module.function_count())),
-          !truncation.empty() ? truncation : near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+  const std::string message = fmt::format("no function '{}'{} in {} ({} functions known)", spec.name, where, module.path(), thousands(module.function_count()));
+  // Of a stripped file only the exported functions have names.
+  if (near.empty() && truncation.empty() && !module.has_static_symbols() && !module.has_debug_info()) return module.needs_debug_info(message, "");
+  return {message, !truncation.empty() ? truncation : near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
 }
 
 }  // namespace spile::probes

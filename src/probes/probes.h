@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "debuginfo/debug_servers.h"
 #include "debuginfo/debuginfo.h"
 #include "kernelinfo/kernel_info.h"
 #include "probes/runtime.h"
@@ -23,6 +24,7 @@ struct WorldOptions {
   bool (*can_mix)() = nullptr;
   bool only_lists = false;  // nothing runs: what only one runtime can do is there, too
   bool explain_left_out = false;  // left_out() has each function that matches a pattern and can't be probed, too
+  debuginfo::DownloadOptions download = {};  // whether debuginfod servers are asked for debug information
   kernelinfo::Places kernel = {};  // where the files about the kernel are; tests have their own
 };
 
@@ -47,6 +49,8 @@ class World : public sema::TargetInfo {
   virtual ModuleFiles module_files() const = 0;
   // Writes what was learned from their debug information to the cache, as the destructor does.
   virtual void save_answers() = 0;
+  // Opens a program or library by its path or name, as process("NAME") finds it. Errors: not found, or not an ELF file.
+  virtual Result<std::shared_ptr<debuginfo::Module>> module_named(const std::string& name) = 0;
   // Returns the mechanisms that the kernel has for its functions; empty if no point is on them.
   virtual kernelinfo::Features kernel_features() = 0;
   // Returns a sentence for each point that was found in some of its programs and libraries only.

@@ -14,6 +14,7 @@
 #include "base/diagnostics.h"
 #include "probes/callees.h"
 #include "probes/code_points.h"
+#include "probes/ifunc.h"
 #include "probes/stack_owners.h"
 
 namespace spile::probes {
@@ -106,6 +107,8 @@ Result<Request> parse(const syntax::ProbePoint& point) {
   }
   if (function.text) {
     TRY(request.spec, parse_source_spec(*function.text));
+    if (request.spec.offset > 0)
+      return Error{fmt::format("\"{}\" is a place inside a function", *function.text), fmt::format("process.statement(\"{}\") probes the instruction there", *function.text)};
   } else if (request.callees || request.label || request.only_exported) {
     return Error{"a function given by its address can only be probed at its entry or its return", "give its name"};
   }
@@ -159,7 +162,25 @@ CalleeRequest callees_of(const Request& request) {
 struct Found {
   Points points;
   std::string reason;  // why one was left out
+  std::string unresolved = {};  // a sentence about one whose implementation is not known; "": none
 };
+
+// The points at the code that was chosen for a function, which may serve others, too; that is said.
+Points chosen_points(TracedWorld& world, const Request& request, debuginfo::Module& module, const debuginfo::Function& ifunc) {
+  Points points;
+  for (const Implementation& chosen : implementations_of(world, module, ifunc)) {
+    // A stripped file names only what chooses.
+    auto known = module.function_at(chosen.address);
+    if (!known || known->address != chosen.address) known = module.unnamed_function_at(chosen.address);
+    if (!known || known->address != chosen.address) continue;
+    const debuginfo::Function& function = *known;
+    const std::string who = chosen.process ? fmt::format("process {}", chosen.process) : "this machine";
+    world.wait_for(fmt::format("'{}' of {} is chosen when a program starts: on {} it is '{}' at {:#x}, which other functions may share", ifunc.name(),
+                               module.path(), who, function.name(), chosen.address.value));
+    points.push_back(make_point(world, request, module, function));
+  }
+  return points;
+}
 
 Result<Found> find_functions(TracedWorld& world, const Request& request, debuginfo::Module& module,
                              const LineFilter& filter) {
@@ -176,7 +197,12 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
     if (request.address && function.address != *request.address) continue;
     if (!filter.matches(function.address, 0, function.declared.line)) continue;
     if (function.is_ifunc) {
-      found.reason = "only selects an implementation at load time (IFUNC): calls don't go through it";
+      found.reason = "only selects an implementation at load time (IFUNC), and which one is not known before a process runs: attach with -x";
+      // A pattern finds the implementations by their own names.
+      if (is_pattern(request.spec.name)) continue;
+      Points chosen = chosen_points(world, request, module, function);
+      if (chosen.empty()) found.unresolved = fmt::format("function '{}' of {} {}", function.name(), module.path(), found.reason);
+      found.points.insert(found.points.end(), std::make_move_iterator(chosen.begin()), std::make_move_iterator(chosen.end()));
     } else if (request.is_return && module.is_made_by_go() && world.process_domain() == sema::Domain::kKernel) {
       found.reason = "can't be probed at its return by the kernel, which replaces return addresses: Go's runtime would crash";
     } else if (request.is_return && !request.part.of_kernel && refuses_return(function.name())) {
@@ -225,8 +251,9 @@ Result<Points> find_labels(TracedWorld& world, const Request& request, debuginfo
 Result<Request> by_name(Request request, debuginfo::Module& module) {
   if (!request.address) return request;
   auto function = module.function_at(*request.address);
+  if (!function) function = module.unnamed_function_at(*request.address);
   if (!function) {
-    return Error{fmt::format("{:#x} is not in a named function of {}", request.address->value, module.path()),
+    return Error{fmt::format("{:#x} is not in a known function of {}", request.address->value, module.path()),
                  fmt::format("process.statement({:#x}) probes an instruction", request.address->value)};
   }
   request.address = function->address;
@@ -240,16 +267,19 @@ Result<Points> resolve_in(TracedWorld& world, const Request& asked, debuginfo::M
   if (request.callees) return find_callees(world, callees_of(request), module);
   const LineFilter filter(module, request.spec);
   Points points;
-  std::string reason;
+  std::string reason, unresolved;
   if (!request.only_inlined) {
     TRY(Found found, find_functions(world, request, module, filter));
     points = std::move(found.points);
     reason = std::move(found.reason);
+    unresolved = std::move(found.unresolved);
   }
   if (!request.only_calls && !request.only_exported && !request.is_return) {
     TRY(Points inlined, find_inlined(world, request, module, filter));
     points.insert(points.end(), std::make_move_iterator(inlined.begin()), std::make_move_iterator(inlined.end()));
   }
+  // Calls that were inlined are not all.
+  if (!points.empty() && !unresolved.empty()) world.leave_out(std::move(unresolved));
   if (!points.empty()) return points;
   if (!reason.empty()) return Error{fmt::format("function '{}' of {} {}", request.spec.name, module.path(), reason), ""};
   if (request.only_inlined) {

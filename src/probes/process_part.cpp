@@ -10,6 +10,7 @@
 
 #include "base/diagnostics.h"
 #include "probes/kernel_image.h"
+#include "probes/shared_libraries.h"
 
 namespace spile::probes {
 
@@ -78,6 +79,7 @@ Result<std::vector<std::string>> programs_of(TracedWorld& world, const ProcessPa
       if (world.is_named(library, *process.text)) return std::vector<std::string>{library};
     }
   }
+  if (std::string library = system_library(*process.text); !library.empty()) return std::vector<std::string>{std::move(library)};
   return std::move(path).error();
 }
 

@@ -168,7 +168,7 @@ Error no_line(const debuginfo::Module& module, const Request& request, const std
 Result<Points> resolve_line(TracedWorld& world, const Request& request, debuginfo::Module& module) {
   const SourceSpec& spec = request.spec;
   TRY(debuginfo::CodePlaces places, module.statements(spec.file));
-  debuginfo::keep_matching({spec.name, ""}, places);
+  debuginfo::keep_matching({spec.name, ""}, places, module);
   Declarations declarations(module);
   bool relative = spec.lines == SourceSpec::Lines::kRelative;
   std::set<int> lines;
@@ -192,8 +192,32 @@ Result<Points> resolve_line(TracedWorld& world, const Request& request, debuginf
   return points;
 }
 
+// "f+0x12": so many bytes behind the entry.
+Result<Points> resolve_offset(TracedWorld& world, const Request& request, debuginfo::Module& module) {
+  const SourceSpec& spec = request.spec;
+  TRY(std::vector<debuginfo::Function> functions, module.functions({spec.name, ""}));
+  Points points;
+  Error failure;
+  for (const debuginfo::Function& function : functions) {
+    if (function.is_ifunc) continue;
+    if (spec.offset >= function.size) {
+      failure = {fmt::format("'{}+{:#x}' is not in the function '{}' of {}, which has {:#x} bytes", spec.name, spec.offset, spec.name, module.path(), function.size),
+                 "objdump -d or gdb show the offsets of a function's instructions"};
+      continue;
+    }
+    const FileAddress address(function.address.value + spec.offset);
+    debuginfo::CodePlace place = module.place_at(address).value_or(debuginfo::CodePlace{});
+    place.address = address;
+    points.push_back(point_inside(world, request.part, module, place));
+    points.back().text = fmt::format("process(\"{}\").statement(\"{}+{:#x}\")", module.path(), function.name(), spec.offset);
+  }
+  if (!points.empty()) return points;
+  return failure.message.empty() ? no_function(module, spec) : failure;
+}
+
 // Without a line: the entry.
 Result<Points> resolve_entry(TracedWorld& world, const Request& request, debuginfo::Module& module) {
+  if (request.spec.offset > 0) return resolve_offset(world, request, module);
   TRY(std::vector<debuginfo::Function> functions, module.functions({request.spec.name, request.spec.file}));
   Points points;
   for (const debuginfo::Function& function : functions) {

@@ -154,6 +154,14 @@ std::string find_library(const std::string& name, const std::vector<std::string>
 
 }  // namespace
 
+std::string system_library(const std::string& name) {
+  if (name.empty() || name.find('/') != std::string::npos) return {};
+  std::vector<std::string> directories;
+  if (const char* environment = getenv("LD_LIBRARY_PATH")) add_directories(environment, "", directories);
+  directories.insert(directories.end(), system_directories().begin(), system_directories().end());
+  return find_library(name, directories);
+}
+
 std::vector<std::string> linked_libraries(const std::string& program) {
   struct Pending {
     std::string path;

@@ -31,6 +31,20 @@ bool read_ranges(std::string_view text, std::vector<std::pair<int, int>>& ranges
   }
 }
 
+// "f+12" and "f+0xc"; what follows the '+' of C++'s operator+ is not a number.
+void read_offset(SourceSpec& spec) {
+  const size_t plus = spec.name.rfind('+');
+  if (plus == std::string::npos || plus == 0) return;
+  std::string_view digits = std::string_view(spec.name).substr(plus + 1);
+  const bool hexadecimal = digits.starts_with("0x");
+  if (hexadecimal) digits.remove_prefix(2);
+  uint64_t offset = 0;
+  auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), offset, hexadecimal ? 16 : 10);
+  if (digits.empty() || failure != std::errc() || end != digits.data() + digits.size()) return;
+  spec.offset = offset;
+  spec.name.resize(plus);
+}
+
 }  // namespace
 
 bool SourceSpec::matches(int line, int declared) const {
@@ -48,7 +62,10 @@ Result<SourceSpec> parse_source_spec(const std::string& text) {
     return Error{separator == std::string::npos ? "function needs a name" : "function needs a name before '@'",
                  "'*' matches all functions: \"*@file.c:12\""};
   }
-  if (separator == std::string::npos) return spec;
+  if (separator == std::string::npos) {
+    read_offset(spec);
+    return spec;
+  }
   spec.file = text.substr(separator + 1);
   size_t mark = spec.file.find_last_of(":+");
   // A file may be called "c++": what follows the last mark is a line, or the mark belongs to the name.

@@ -10,6 +10,7 @@
 #include "probes/kernel_image.h"
 #include "probes/kernel_trace.h"
 #include "probes/kernel_types.h"
+#include "probes/shared_libraries.h"
 #include "syntax/visitor.h"
 
 namespace spile::probes {
@@ -20,11 +21,10 @@ using sema::ProbeKind;
 using sema::ResolvedPoint;
 
 // Without debug information nothing is known by name; say what there is instead.
-Error no_debug_info(const std::string& path, const std::string& name) {
+Error no_debug_info(debuginfo::Module& module, const std::string& name) {
   bool result = name == "$return";
-  return {fmt::format("'{}' is not known: {} has no debug information", name, path),
-          result ? "use returnval() if it is an integer or a pointer"
-                 : "install its debug symbols, or use int_arg(1), pointer_arg(2) ..."};
+  return module.needs_debug_info(fmt::format("'{}' is not known: {} has no debug information", name, module.path()),
+                                 result ? "use returnval() if it is an integer or a pointer" : "use int_arg(1), pointer_arg(2) ...");
 }
 
 bool has_entry_value(const location::Operations& operations) {
@@ -77,7 +77,9 @@ Result<std::string> find_module(TracedWorld& world, const std::string& name) {
       if (world.is_named(library, name)) return library;
     }
   }
-  return world.find_executable(name);
+  Result<std::string> found = world.find_executable(name);
+  if (std::string library = found.ok() ? "" : system_library(name); !library.empty()) return library;
+  return found;
 }
 
 namespace {
@@ -115,7 +117,7 @@ Result<std::string> header_types_of(const std::string& headers, const std::strin
 Result<debuginfo::Type> type_in(TracedWorld& world, const std::string& path, const std::string& type) {
   if (is_kernel_module(path)) return kernel_type(world, path, type);
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
-  if (!module->has_debug_info()) return no_debug_info(module->path(), type);
+  if (!module->has_debug_info()) return no_debug_info(*module, type);
   Result<debuginfo::Type> found = module->type_named(type);
   for (const std::string& name : type_names(type)) {
     if (!found.ok()) {
@@ -221,7 +223,7 @@ Result<StartPlace> global_in(TracedWorld& world, const ResolvedPoint* point, con
   if (elsewhere && module->position_independent() && in_kernel)
     return Error{fmt::format("@var of {} can't be read in a probe on {}: handlers in the kernel only know the load address of the latter", path, point->site.module),
                  "read it in a probe of its own module, or run spile with -x or -c"};
-  if (!module->has_debug_info()) return no_debug_info(module->path(), name);
+  if (!module->has_debug_info()) return no_debug_info(*module, name);
   size_t at = name.find('@');
   std::string file = at == std::string::npos ? "" : name.substr(at + 1);
   std::string plain = name.substr(0, at);
@@ -262,7 +264,7 @@ Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint& point, bool
     return StartPlace{variable.name, std::move(found.module), std::move(found.place), false};
   }
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(point.site.module));
-  if (!module->has_debug_info()) return no_debug_info(module->path(), variable.name);
+  if (!module->has_debug_info()) return no_debug_info(*module, variable.name);
   Frame frame = frame_of(point);
   StartPlace start{variable.name, module->path(), {}, false};
   int result = point.site.result_number(variable.name);

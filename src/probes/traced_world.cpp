@@ -234,6 +234,7 @@ Result<std::shared_ptr<debuginfo::Module>> TracedWorld::module(const std::string
     bool same = there && stat(path.c_str(), &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
     if (there && !same) options.root = root;
   }
+  options.servers = servers_;
   TRY(std::shared_ptr<debuginfo::Module> opened, debuginfo::Module::open(path, options));
   modules_.emplace(path, opened);
   std::string identity = elf_identity_of_file(options.place_of(path));
@@ -313,7 +314,8 @@ Result<std::string> TracedWorld::find_executable(const std::string& name) const 
     }
     if (found.empty() && is_file(name)) found = real_path(name);
     if (found.empty())
-      return Error{fmt::format("process \"{}\": not found in PATH, nor in the current directory", name), "give its path"};
+      return Error{fmt::format("process \"{}\": not found in PATH, nor in the current directory{}", name,
+                               name.find(".so") == std::string::npos ? "" : ", nor where the dynamic linker looks for libraries"), "give its path"};
   }
   std::string interpreter = interpreter_of(found);
   return interpreter.empty() || interpreter == name ? Result<std::string>(found) : find_executable(interpreter);

@@ -34,7 +34,7 @@ bool is_profile(const syntax::ProbePoint& point);
 
 class TracedWorld {
  public:
-  explicit TracedWorld(const WorldOptions& options) : options_(options), kernel_(options.kernel) {}
+  explicit TracedWorld(const WorldOptions& options) : options_(options), servers_(std::make_shared<debuginfo::DebugServers>(options.download)), kernel_(options.kernel) {}
 
   // Finds the program of -c or -x. Errors as World::open.
   Result<void> find_program();
@@ -109,6 +109,7 @@ class TracedWorld {
   const debuginfo::MappedFile* find_mapped(const std::string& path) const;
 
   WorldOptions options_;
+  std::shared_ptr<debuginfo::DebugServers> servers_;
   std::vector<std::string> programs_;
   std::vector<debuginfo::MappedFile> mapped_;  // of all processes
   sema::Domain domain_ = sema::Domain::kTarget;

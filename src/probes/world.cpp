@@ -11,6 +11,7 @@
 #include "probes/pretty.h"
 #include "probes/process_lifecycle.h"
 #include "probes/probes.h"
+#include "probes/start_place.h"
 #include "probes/traced_world.h"
 #include "syntax/visitor.h"
 
@@ -60,6 +61,10 @@ class RealWorld : public World {
   ModuleFiles module_files() const override { return world_.module_files(); }
   void save_answers() override { world_.save_answers(); }
   kernelinfo::Features kernel_features() override { return asks_kernel_ ? world_.kernel().features() : kernelinfo::Features(); }
+  Result<std::shared_ptr<debuginfo::Module>> module_named(const std::string& name) override {
+    TRY(const std::string path, find_module(world_, name));
+    return world_.module(path);
+  }
   std::vector<std::string> waiting() const override { return {world_.waiting().begin(), world_.waiting().end()}; }
   std::vector<std::string> left_out() const override { return {world_.left_out().begin(), world_.left_out().end()}; }
 

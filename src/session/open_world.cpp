@@ -10,6 +10,7 @@ Result<std::unique_ptr<probes::World>> open_world(const TargetOptions& target, b
   if (!target.command.empty()) world.program = command_words(target.command).front();
   world.processes = target.processes;
   world.runtime = target.runtime;
+  world.download = target.download;
   world.can_mix = bpf::Arena::is_supported;
   world.only_lists = only_lists;
   world.explain_left_out = explain_left_out;

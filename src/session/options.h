@@ -10,10 +10,12 @@
 
 #include <sys/types.h>
 
+#include "debuginfo/debug_servers.h"
 #include "probes/runtime.h"
 
 namespace spile::session {
 
+using debuginfo::DownloadOptions;
 using probes::Runtime;
 
 // The script and how its text is read: pass 1. Exactly one of file and text is given, except for listings; -E alone sets text to "".
@@ -48,6 +50,7 @@ struct TargetOptions {
   bool children = true;                            // --no-children: of -x's processes those that run already are left alone
   Runtime runtime = Runtime::kAuto;                // --runtime
   int64_t time_limit_ns = 0;                       // -T; 0: none
+  DownloadOptions download = {};                   // --download-debuginfo
 
   // Returns the first process of -x, or 0.
   pid_t first_process() const { return processes.empty() ? 0 : processes.front(); }

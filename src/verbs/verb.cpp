@@ -1,6 +1,7 @@
 #include "verbs/verb.h"
 
 #include "verbs/asking_verbs.h"
+#include "verbs/cache.h"
 #include "verbs/hist.h"
 
 namespace spile::verbs {
@@ -14,6 +15,8 @@ constexpr Verb kVerbs[] = {
     {"lines", "[FILE] FUNCTION | SOURCE:FIRST-LAST", "show source text, with the lines that can be probed", nullptr, answer_lines},
     {"vars", "[FILE] FUNCTION[:LINE]", "list variables, with their types and places", nullptr, answer_vars},
     {"marks", "[FILE] ['PROVIDER:NAME']", "list SDT marks, with their arguments", nullptr, answer_marks},
+    {"cache", "list | add FILE... | rm BUILD-ID|FILE... | prune [MIB] | export OUT [FILE...] | import IN",
+     "show and change what is remembered of debug information, and carry it to other machines", nullptr, answer_cache},
 };
 
 }  // namespace

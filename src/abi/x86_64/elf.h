@@ -17,6 +17,7 @@ inline constexpr ElfKinds kElf = {
     .thread_module = R_X86_64_DTPMOD64,
     .name = "x86-64",
     .libraries = "x86_64-linux-gnu",
+    .indirect = R_X86_64_IRELATIVE,
 };
 
 }  // namespace spile::abi::x86_64

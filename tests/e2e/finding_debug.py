@@ -1,0 +1,185 @@
+# variants: mismatch split package alternate mini unwind server
+# Where debug information is found, and what is said of files that are missing, of another build, or on a server that does not answer.
+import urllib.request
+
+from spiletest import *
+
+directory = temporary_directory()
+os.environ["XDG_CACHE_HOME"] = str(directory / "cache")
+os.environ.pop("DEBUGINFOD_URLS", None)
+os.environ["DEBUGINFOD_CACHE_PATH"] = str(directory / "debuginfod_client")
+SOURCE = """struct pair { long a, b; };
+__attribute__((noinline)) long work(struct pair* p, int number) { __asm__ volatile("" : : "r"(p), "r"(number) : "memory"); return p->a + number; }
+int main(void) { struct pair p = { 7, 2 }; return work(&p, 5) != 12; }
+"""
+(directory / "work.c").write_text(SOURCE)
+READS = 'probe process.function("work") { println($p->a, " ", $number) }'
+
+
+def run(*command):
+    subprocess.run([str(word) for word in command], check=True, cwd=directory, stdout=subprocess.PIPE)
+
+
+def reads(path, *options):
+    return spile(*options, "-e", READS, "-c", path, cwd=directory)
+
+
+def build_id(path):
+    return re.search("Build ID: ([0-9a-f]+)", subprocess.run(["readelf", "-n", path], stdout=subprocess.PIPE, text=True, check=True).stdout)[1]
+
+
+def split_off(path, debug):
+    """Moves the debug information of a program into another file."""
+    run("objcopy", "--only-keep-debug", path, debug)
+    run("objcopy", "--strip-debug", "--remove-section=.gnu_debuglink", f"--add-gnu-debuglink={debug}", path)
+
+
+program_file = directory / "work"
+if VARIANT == "mismatch":
+    run("gcc", "-g", "-O1", "-Wl,--build-id", "-o", "work", "work.c")
+    run("gcc", "-g", "-O2", "-Wl,--build-id", "-o", "other", "work.c")
+    split_off("work", "work.debug")
+    reads(program_file).expect(out="7 5\n")
+    run("objcopy", "--only-keep-debug", "other", "work.debug")
+    reads(program_file).expect(status=1, err_match=rf"has no debug information \({directory}/work.debug is of another build: its build-id is {build_id(directory / 'other')} "
+                               f"instead of {build_id(program_file)}\\)")
+    (directory / "work.debug").unlink()
+    reads(program_file).expect(status=1, err_match=rf"its .gnu_debuglink names work.debug, and there is no {directory}/work.debug, {directory}/.debug/work.debug or /usr/lib/debug")
+    # Without a build-id the checksum decides.
+    run("gcc", "-g", "-O1", "-Wl,--build-id=none", "-o", "work", "work.c")
+    split_off("work", "work.debug")
+    reads(program_file).expect(out="7 5\n")
+    with open(directory / "work.debug", "ab") as file:
+        file.write(b"x")
+    reads(program_file).expect(status=1, err_match=r"work.debug is of another build: its checksum is [0-9a-f]{8} instead of [0-9a-f]{8}\)")
+    # A program that a package has installed: which package has its debug information.
+    spile("-e", 'probe process("/bin/true").function("main") { println($argc) }', "-c", "/bin/true").expect(status=1, err_match="install coreutils-dbgsym")
+elif VARIANT == "split":
+    for version in 4, 5:
+        run("gcc", "-g", f"-gdwarf-{version}", "-O1", "-gsplit-dwarf", "-o", "work", "work.c")
+        dwo = next(directory.glob("*.dwo"))
+        reads(program_file).expect(out="7 5\n")
+        shutil.rmtree(directory / "cache", ignore_errors=True)
+        kept = dwo.rename(directory / "kept")
+        reads(program_file).expect(status=1, err_match=rf"is in a \.dwo file that can't be found: there is no {dwo}")
+        spile("-l", f'process("{program_file}").statement("work@work.c:2")').expect(status=1, err_match=rf"'work.c' are described in a \.dwo file that can't be found: there is no {dwo}")
+        run("gcc", "-g", f"-gdwarf-{version}", "-O2", "-gsplit-dwarf", "-o", "other", "work.c", "-DOTHER=1")
+        other = next(directory.glob("*.dwo"))
+        if other != dwo:
+            other.rename(dwo)
+        reads(program_file).expect(status=1, err_match=rf"{dwo}, which is of another build: its id is [0-9a-f]{{16}} instead of [0-9a-f]{{16}}")
+        # What could not be seen is not remembered.
+        kept.rename(dwo)
+        reads(program_file).expect(out="7 5\n")
+        dwo.unlink()
+elif VARIANT == "package":
+    (directory / "second.c").write_text("struct thing { int x; char name[8]; };\n"
+                                        "__attribute__((noinline)) int second(struct thing* t) { __asm__ volatile(\"\" : : \"r\"(t) : \"memory\"); return t->x; }\n")
+    (directory / "work.c").write_text(SOURCE.replace("int main(void) {", "struct thing { int x; char name[8]; }; int second(struct thing*);\nint main(void) { struct thing t = { 3, \"three\" }; second(&t);"))
+    both = 'probe process.function("work") { println($p->a, " ", $number) } probe process.function("second") { println($t->x, " ", user_string($t->name)) }'
+    for compiler, version, packer in ("gcc", 4, "dwp"), ("gcc", 5, "llvm-dwp-19"), ("clang-19", 4, "llvm-dwp-19"), ("clang-19", 5, "llvm-dwp-19"):
+        what = f"{compiler} DWARF {version} {packer}"
+        if not shutil.which(packer):
+            continue
+        run(compiler, "-g", f"-gdwarf-{version}", "-O1", "-gsplit-dwarf", "-c", "work.c")
+        run(compiler, "-g", f"-gdwarf-{version}", "-O1", "-gsplit-dwarf", "-c", "second.c")
+        run(compiler, "-o", "work", "work.o", "second.o")
+        run(packer, "-e", "work", "-o", "work.dwp")
+        for dwo in directory.glob("*.dwo"):
+            dwo.unlink()
+        result = spile("-e", both, "-c", program_file)
+        expect(result.out, "3 three\n7 5\n", what + result.err)
+        expect(spile("-l", f'process("{program_file}").statement("second@second.c:2")').status, 0, what)
+        # A package of another program.
+        (directory / "work.dwp").write_bytes((directory / "work.dwp").read_bytes()[:200])
+        shutil.rmtree(directory / "cache", ignore_errors=True)
+        reads(program_file).expect(status=1, err_match=r"is in a \.dwo file that can't be found: .*work.dwp")
+        (directory / "work.dwp").unlink()
+elif VARIANT == "alternate":
+    for name in "one", "two":
+        run("gcc", "-g", "-O1", "-Wl,--build-id", "-o", name, "work.c", f"-DNAME={name}")
+    run("dwz", "-m", "common", "one", "two")
+    reads(directory / "one").expect(out="7 5\n")
+    (directory / "common").rename(directory / "elsewhere")
+    shutil.rmtree(directory / "cache")
+    reads(directory / "one").expect(status=1, err_match=rf"needs common, which can't be found: there is no {directory}/common or /usr/lib/debug/.build-id/")
+    for name in "three", "four":
+        run("gcc", "-g", "-O2", "-Wl,--build-id", "-o", name, "work.c", f"-DNAME={name}")
+    run("dwz", "-m", "common", "three", "four")
+    reads(directory / "one").expect(status=1, err_match=r"needs common, which is of another build: its build-id is [0-9a-f]{40} instead of [0-9a-f]{40}")
+elif VARIANT == "mini":
+    (directory / "work.c").write_text(SOURCE.replace("long work", "static long work"))
+    run("gcc", "-O1", "-o", "work", "work.c")
+    run("objcopy", "-S", "--keep-symbol=work", "--keep-symbol=main", "work", "mini")
+    run("objcopy", "--only-keep-debug", "mini", "mini.debug")
+    run("xz", "-kf", "mini.debug")
+    run("strip", "work")
+    counts = ("-e", 'probe process.function("work") { println(probefunc()) }', "-c", program_file)
+    spile(*counts).expect(status=1)
+    run("objcopy", "--add-section", ".gnu_debugdata=mini.debug.xz", "work")
+    spile(*counts).expect(out="work\n")
+    # Damaged: as if it were not there.
+    damaged = bytearray((directory / "mini.debug.xz").read_bytes())
+    damaged[len(damaged) // 2] ^= 0xff
+    (directory / "damaged.xz").write_bytes(damaged)
+    run("objcopy", "--update-section", ".gnu_debugdata=damaged.xz", "work")
+    spile(*counts).expect(status=1, err_match="has no symbols")
+elif VARIANT == "unwind":
+    run("gcc", "-O1", "-no-pie", "-o", "work", "work.c")
+    symbols = subprocess.run(["nm", program_file], stdout=subprocess.PIPE, text=True, check=True).stdout
+    address = int(re.search(r"([0-9a-f]+) T work", symbols)[1], 16)
+    run("strip", "work")
+    spile("-e", 'probe process.function("work") { println(1) }', "-c", program_file).expect(status=1, err_match="its functions are not known by name")
+    listed = spile("-l", f'process("{program_file}").function("0x*")').out
+    expect_true(f'function("{address:#x}")' in listed, listed)
+    spile("-e", f'probe process.function({address:#x}).return {{ println(returnval()) }} probe process.function("{address:#x}") {{ println(int_arg(2)) }}', "-c",
+          program_file).expect(out="5\n12\n")
+elif VARIANT == "server":
+    if not shutil.which("debuginfod"):
+        skip("needs debuginfod")
+    run("gcc", "-g", "-O1", "-Wl,--build-id", "-o", "work", "work.c")
+    served = directory / "served"
+    served.mkdir()
+    run("objcopy", "--only-keep-debug", "work", served / "work.debug")
+    shutil.copy(program_file, served / "work")
+    run("strip", "-g", "work")
+    port = free_port()
+    log = open(directory / "log", "w+")
+    process = subprocess.Popen(["debuginfod", "-vv", "-p", str(port), "-d", ":memory:", "-F", served], stdout=log, stderr=log, cwd=directory)
+    try:
+        urls = f"http://127.0.0.1:{port}"
+
+        def ready():
+            try:
+                return urllib.request.urlopen(f"{urls}/buildid/{build_id(program_file)}/debuginfo").status == 200
+            except OSError:
+                return False
+
+        wait_until(ready, 60, "debuginfod has read the folder", lambda: (directory / "log").read_text())
+        # Nobody is asked without $DEBUGINFOD_URLS, nor with =no.
+        reads(program_file).expect(status=1, err_match="has no debug information")
+        os.environ["DEBUGINFOD_URLS"] = urls
+        reads(program_file, "--download-debuginfo=no").expect(status=1, err_match="has no debug information")
+        reads(program_file).expect(out="7 5\n", err="")
+        # Of a build that the server does not have.
+        run("gcc", "-g", "-O2", "-Wl,--build-id", "-s", "-o", "other", "work.c")
+        reads(directory / "other").expect(status=1, err_match=rf"{urls} has no debug information of build-id {build_id(directory / 'other')}")
+    finally:
+        process.terminate()
+        process.wait()
+    shutil.rmtree(directory / "debuginfod_client")
+    shutil.rmtree(directory / "cache", ignore_errors=True)
+    reads(program_file).expect(status=1, err_match=rf"{urls} can't be reached: ")
+    # One that takes connections and does not answer.
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        os.environ["DEBUGINFOD_URLS"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        begin = time.monotonic()
+        reads(program_file, "--download-debuginfo=1").expect(status=1, err_match=r"did not send the debug information in time")
+        expect_true(time.monotonic() - begin < 60, "the time-out holds")
+    os.environ.pop("DEBUGINFOD_URLS")
+    reads(program_file, "--download-debuginfo=yes").expect(status=1)
+    spile("--download-debuginfo=maybe", "-e", "probe begin {}").expect(status=1, err_match="invalid argument 'maybe' for --download-debuginfo")
+else:
+    fail(f"no variant {VARIANT}")
