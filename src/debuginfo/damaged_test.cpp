@@ -42,7 +42,7 @@ TEST(DamagedFiles, ThatNameAFifoAreRefused) {
       auto variables = (*module)->variables(functions->front().address, functions->front().address);
       return variables.ok() ? "no error" : variables.error().message;
     };
-    EXPECT_THAT(declaration(), HasSubstr("which can't be found"));
+    EXPECT_THAT(declaration(), HasSubstr("in a .dwo file that can't be found: there is no "));
     ASSERT_TRUE(directory.run("mkfifo a.dwo"));
     alarm(20);  // it would wait for ever
     EXPECT_THAT(declaration(), HasSubstr("a.dwo, which is not a regular file"));

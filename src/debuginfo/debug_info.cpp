@@ -117,8 +117,9 @@ Result<FunctionRecord> DebugInfo::function_record(FileAddress function, FileAddr
 }
 
 Result<CodePlaces> DebugInfo::inlined_calls(const std::string& name) {
-  // Another machine has asked for all.
-  const std::string key = name.empty() || imported_ ? "inlined" : "inlined " + name;
+  std::string key = name.empty() ? "inlined" : "inlined " + name;
+  // Another machine may have asked for all only.
+  if (imported_ && !cache_.find(key)) key = "inlined";
   return remembered<CodePlaces>(key, places_from_bytes, [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.inlined_calls(name); });
 }
 Result<CodePlaces> DebugInfo::inlined_calls_in(FileAddress function) {
@@ -379,6 +380,20 @@ void DebugInfo::learn_types(std::vector<uint64_t> types) {
     for (const MemberNode& member : node.members) add(member.type);
     if (node.is_declaration) add(type_definition(id));
   }
+}
+
+void DebugInfo::learn_inlined(const std::vector<std::string>& names) {
+  auto all = inlined_calls("");
+  if (!all.ok()) return;
+  std::unordered_map<std::string, CodePlaces> by_name;
+  for (const std::string& name : names) by_name.try_emplace(name);
+  for (CodePlace& place : *all) {
+    // Names of C++ and Rust are asked for by their last part, and others match that, too.
+    if (place.linkage_name.starts_with("_Z") || place.linkage_name.starts_with("_R")) return;
+    const std::string name = place.linkage_name;
+    by_name[name].push_back(std::move(place));
+  }
+  for (const auto& [name, places] : by_name) cache_.put("inlined " + name, to_bytes(places));
 }
 
 void DebugInfo::keep_functions(const std::vector<DwarfFunction>& functions) { cache_.put("functions", to_bytes(functions)); }

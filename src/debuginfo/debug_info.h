@@ -54,6 +54,8 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   std::vector<DwarfFunction> all_functions();  // empty: no debug information; not cached
   // Asks for the nodes of types and of all that they lead to: types of members, what pointers point to, definitions of what is only declared.
   void learn_types(std::vector<uint64_t> types);
+  // Asks for all inlined calls, and keeps them by the name that is asked for, also for these names, which may have none.
+  void learn_inlined(const std::vector<std::string>& names);
   // Adds the functions of the symbol table to the cache, for machines to which it is carried.
   void keep_functions(const std::vector<DwarfFunction>& functions);
   // Answer as the functions of the same names of DwarfReader.

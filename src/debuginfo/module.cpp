@@ -322,7 +322,9 @@ Result<size_t> ElfModule::learn_all() {
       for (const Variable& variable : *found) types.push_back(variable.place.type.id());
     if (auto result = return_value(function.address, 0); result.ok()) types.push_back(result->type.id());
   }
-  (void)info().inlined_calls("");
+  std::vector<std::string> names;
+  for (const DwarfFunction& function : named) names.push_back(function.linkage_name);
+  info().learn_inlined(names);
   (void)info().labels();
   info().learn_types(std::move(types));
   info().keep_functions(named);
