@@ -146,7 +146,7 @@ struct ThreadSlot {
   uint64_t ring_tail;       // bytes ever consumed; written by the controller
   uint64_t scratch_top;     // bytes of scratch in use
   uint64_t skipped[kSkipReasons];  // counts, of all owners that the slot has had
-  uint64_t identity;        // 1 + the number of the owner's ThreadIdentity; 0: the kernel must be asked who it is
+  uint64_t identity;        // 1 + the number of the owner's ThreadIdentity; 0: the kernel must be asked. Kernel: whose cells (thread_cells.h) the handler uses
   uint64_t ring_waited;     // 1 + ring_tail at which the owner has waited for the reader in vain
   PendingCall calls[kPendingCalls];  // a call, and those of signal handlers that interrupt it
   uint32_t spill_wait;      // spilling found no room: the number of calls to let pass before the next attempt

@@ -26,7 +26,7 @@ struct Context {
   int32_t nesting_left;      // of MAXNESTING, counted down by recursive functions; below 0: a script error
   uint16_t epoch;            // native: whose shards this handler writes
   uint8_t overflow;          // native: 1 where the slot is the overflow slot
-  uint8_t held;              // native: 1 where its lock is held until leave
+  uint8_t held;              // native: 1 where its lock is held until leave. Kernel: the handler's level
   uint32_t frame_kind;       // native: FrameKind (abi/stack_tables.h); kNoFrame: user_pc, user_sp and user_fp are not valid
   uint32_t pending;          // native: the slot's shadow_depth when a return's frame was found on top; else kNoDepth. bpf: frame_top_of
   uint64_t user_pc, user_sp, user_fp;  // program counter (at a return: the caller's), stack and frame pointer of the probed place
@@ -42,7 +42,7 @@ struct MapShape {
   uint32_t wraps;         // 1: the oldest element makes room (a%[N])
   uint32_t key_count;
   uint32_t string_keys;   // bit n: the n-th key is a string
-  uint32_t buckets;       // native: of the hash index, map_buckets() (map_layout.h); bpf: 1: keys end in their shard (kernel.h), else 0
+  uint32_t buckets;       // native: of the hash index, map_buckets() (map_layout.h); bpf: 1: keys end in their shard (kernel.h), else 0; cells of threads: their sets
   uint32_t aggregate;     // AggregateFeature bits when the value is one, else 0
 };
 static_assert(sizeof(MapShape) == 32);

@@ -70,6 +70,8 @@ inline constexpr uint32_t kDefaultKernelString = 128;  // bytes of strings of ha
 
 inline constexpr uint32_t kMaxKernelString = 512;  // bytes, whatever -D says
 inline constexpr uint32_t kDefaultKernelRing = 8 << 20;  // bytes, for all CPUs together
+// Calls whose return is pending, of a return probe that keeps values of the entry (runtime/kernel_maps/returns.cpp).
+inline constexpr uint32_t kPendingWays = 8, kPendingSets = 512, kPendingHead = 16;
 inline constexpr uint32_t kKernelLocks = 512;            // of globals that can't be sharded, by the global's index
 
 // The type of a map in the kernel. Per-CPU values of one key become one value by KernelMapMerge when the controller reads them.
@@ -109,6 +111,7 @@ struct KernelState {     // per CPU
   uint64_t levels_busy;  // bit n: level n is owned by a running handler
   // By level: tid() of a running handler that uses arrays by its own thread's key without a lock; 0: no such handler.
   uint64_t threads[kKernelLevels];
+  uint64_t owners[kKernelLevels];  // by level: the thread whose cells (thread_cells.h) a running handler uses; 0: it uses none
   uint64_t skipped[kSkipReasons];
   char sink[kMaxKernelString];  // strings are copied here to be measured; its contents are never read
 };

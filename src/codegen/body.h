@@ -54,6 +54,7 @@ class Body {
   const sema::Probe* probe = nullptr;                // null in script functions
   const syntax::Function* script_function = nullptr;  // null in probes
   llvm::Value* thread = nullptr;                      // tid(), where a probe has locked an array's stripe
+  llvm::Value* own_thread = nullptr;                  // spile_rt_begin_own(), where a probe uses cells of threads
 
   // Calls a function of the runtime (runtime/interface.h).
   llvm::Value* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);

@@ -37,7 +37,7 @@ Result<Layout> make_kernel_layout(const sema::Program& program) {
     GlobalLayout global = measure_global(program, *program.globals[i], layout.string_size);
     bool sharded = program.sharing[i] == sema::Sharing::kSharded;
     if (sharded && program.globals[i]->is_array) global.map.key_size += 8;
-    global.map.buckets = sharded ? 1 : 0;
+    if (program.sharing[i] != sema::Sharing::kThreadCells) global.map.buckets = sharded ? 1 : 0;
     if (sema::has_lock(program.sharing[i])) global.lock = i + 1;
     layout.globals.push_back(global);
   }

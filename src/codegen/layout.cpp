@@ -6,6 +6,7 @@
 #include "abi/kernel.h"
 #include "abi/map_layout.h"
 #include "abi/stack_tables.h"
+#include "abi/thread_cells.h"
 #include "sema/intrinsics.h"
 #include "syntax/visitor.h"
 
@@ -346,6 +347,10 @@ GlobalLayout measure_global(const sema::Program& program, const syntax::Global& 
     layout.map = map_shape(global, layout, string_size, program.limits.max_map_entries);
     layout.size = abi::map_bytes(layout.map.key_size, layout.map.value_size, layout.map.capacity, layout.map.buckets);
     const auto index = static_cast<size_t>(global.index);
+    if (program.sharing[index] == Sharing::kThreadCells) {
+      layout.map.buckets = abi::cell_sets(layout.map.capacity);
+      layout.size = layout.map.buckets * sizeof(abi::ThreadCellSet);
+    }
     if (program.sharing[index] == Sharing::kStriped) divide(layout, program.sides[index].kernel);
   } else {
     layout.size = value_size(global, layout, string_size);

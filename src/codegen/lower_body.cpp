@@ -22,6 +22,18 @@ void Lowering::close_frame(llvm::BasicBlock* failed) {
 
 // ---------------------------------------------------------------- probes
 
+// The body goes on where its thread's cells are its own. Returns the block to which it goes at its end, and which leads to `out`.
+llvm::BasicBlock* Lowering::begin_own(llvm::BasicBlock* out) {
+  body.own_thread = call("spile_rt_begin_own", b.getInt64Ty(), {context});
+  llvm::BasicBlock *own = block("own"), *end = block("own.end");
+  b.CreateCondBr(b.CreateIsNotNull(body.own_thread), own, out, llvm::MDBuilder(b.getContext()).createBranchWeights(100000, 1));
+  b.SetInsertPoint(end);
+  call("spile_rt_end_own", unit.module.none(), {context});
+  b.CreateBr(out);
+  b.SetInsertPoint(own);
+  return end;
+}
+
 // Takes the locks in order. Returns the block to which the body goes at its end, which gives them back and leads to `out`, as does a lock that
 // can't be had.
 llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& probe, llvm::BasicBlock* out) {
@@ -29,6 +41,10 @@ llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& probe, llvm::BasicBl
     uint64_t offset = unit.layout_of(*use.global).lock;
     const sema::Sharing sharing = unit.sharing_of(*use.global);
     if (offset == 0 || sharing == sema::Sharing::kAtomic) continue;
+    if (sharing == sema::Sharing::kThreadCells) {
+      if (!body.own_thread) out = begin_own(out);
+      continue;
+    }
     llvm::Value* lock = number(static_cast<int64_t>(offset));
     if (sharing == sema::Sharing::kStriped) {
       if (!body.thread) body.thread = call("spile_rt_tid", b.getInt64Ty(), {context});

@@ -8,7 +8,7 @@
 //
 //   light bodies only:    body
 //   others:               enter -> body -> leave
-//   entry values:         at the entry  enter -> values -> into a hash under (thread, CFA) -> leave
+//   entry values:         at the entry  enter -> values -> into a table under (thread, CFA) -> leave
 //                         at the return enter -> find them -> body -> remove them -> leave
 //   raw tracepoints:      which point was hit (kernel_points.h) -> one of the first two
 
@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "abi/kernel.h"
+#include "abi/thread_cells.h"
 #include "codegen/kernel_points.h"
 #include "codegen/lower_native.h"
 #include "codegen/lowering.h"
@@ -26,7 +27,6 @@ namespace spile::codegen {
 
 namespace {
 
-constexpr uint32_t kPendingReturns = 4096;
 constexpr uint32_t kMostLives = 1 << 16;   // processes of followed programs, and those that ended with several threads
 constexpr uint32_t kMostSaveBytes = 4096;  // half of the handler's scratch memory
 
@@ -80,25 +80,23 @@ class KernelHandler {
 
   void lower_saves(llvm::Value* map) {
     llvm::BasicBlock* end = enter();
-    llvm::BasicBlock *evaluate = block("evaluate"), *keep = block("keep"), *done = block("done");
-    llvm::Value* bytes =
-        call("spile_rt_frame", unit_.module.ptr(), {context_, b_.getInt32(save_bytes(unit_.layout, probe_))});
-    b_.CreateCondBr(b_.CreateIsNull(bytes), done, evaluate);
-    b_.SetInsertPoint(evaluate);
+    llvm::BasicBlock *keep = block("keep"), *store = block("store"), *done = block("done");
     Body body(unit_, b_, context_, state_);
     Lowering lowering(body);
     Lowering::EntrySaves saves = lowering.lower_entry_saves(probe_);
     b_.CreateCondBr(saves.ok, keep, done);
     b_.SetInsertPoint(keep);
+    llvm::Value* place = call("spile_rt_kernel_return_enter", unit_.module.ptr(), {context_, map, place_.call_key(body), size_of_saves()});
+    b_.CreateCondBr(b_.CreateIsNull(place), done, store);
+    b_.SetInsertPoint(store);
     const std::vector<uint32_t>& offsets = unit_.layout.saves[static_cast<size_t>(probe_.index)];
     for (size_t i = 0; i < offsets.size(); ++i) {
-      llvm::Value* to = b_.CreateConstGEP1_64(b_.getInt8Ty(), bytes, offsets[i]);
+      llvm::Value* to = b_.CreateConstGEP1_64(b_.getInt8Ty(), place, offsets[i]);
       if (saves.values[i]->getType()->isPointerTy())
         call("spile_rt_string_copy", unit_.module.none(), {to, saves.values[i]});
       else
         b_.CreateStore(saves.values[i], to);
     }
-    call("spile_rt_kernel_return_enter", unit_.module.none(), {context_, map, place_.call_key(body), bytes});
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
     leave(end);
@@ -111,12 +109,12 @@ class KernelHandler {
     llvm::BasicBlock* end = enter();
     Body body(unit_, b_, context_, state_);
     Lowering lowering(body);
-    llvm::Value* key = place_.call_key(body);
-    body.site.saves = call("spile_rt_kernel_return_find", unit_.module.ptr(), {context_, map, key});
-    b_.CreateCondBr(b_.CreateIsNull(body.site.saves), done, found);
+    llvm::Value* saves = call("spile_rt_kernel_return_find", unit_.module.ptr(), {context_, map, place_.call_key(body), size_of_saves()});
+    body.site.saves = saves;
+    b_.CreateCondBr(b_.CreateIsNull(saves), done, found);
     b_.SetInsertPoint(found);
     lowering.lower_probe(probe_);
-    call("spile_rt_kernel_return_exit", unit_.module.none(), {context_, map, key});
+    call("spile_rt_kernel_return_exit", unit_.module.none(), {context_, saves});
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
     leave(end);
@@ -140,6 +138,7 @@ class KernelHandler {
   llvm::Value* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
     return unit_.module.call_runtime(b_, name, result, arguments);
   }
+  llvm::Value* size_of_saves() { return b_.getInt32(save_bytes(unit_.layout, probe_)); }
   llvm::Value* field(size_t offset) { return b_.CreateConstGEP1_64(b_.getInt8Ty(), context_, offset); }
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
   // Returns where control goes without the level.
@@ -182,7 +181,9 @@ KernelMap map_of_global(const Unit& unit, const syntax::Global& global) {
   map.global = global.index;
   map.sharded = unit.sharing_of(global) == sema::Sharing::kSharded;
   if (map.sharded) map.merge = global.type == ValueType::kStats ? KernelMap::Merge::kAggregate : KernelMap::Merge::kSum;
-  if (global.is_array) {
+  if (unit.sharing_of(global) == sema::Sharing::kThreadCells) {
+    map = array_map(map.symbol.c_str(), KernelMap::Kind::kArray, sizeof(abi::ThreadCellSet), layout.map.buckets);  // spile does not read it
+  } else if (global.is_array) {
     map.kind = map.sharded ? KernelMap::Kind::kPerCpuHash : KernelMap::Kind::kHash;
     map.key_size = layout.map.key_size;
     map.value_size = layout.map.value_size;
@@ -200,13 +201,8 @@ KernelMap map_of_global(const Unit& unit, const syntax::Global& global) {
 }
 
 KernelMap map_of_returns(const Unit& unit, const sema::Probe& probe) {
-  KernelMap map;
-  map.symbol = "spile_map_returns_" + std::to_string(probe.index);
-  map.kind = KernelMap::Kind::kLruHash;
-  map.key_size = 16;
-  map.value_size = save_bytes(unit.layout, probe);
-  map.entries = kPendingReturns;
-  return map;
+  const std::string symbol = "spile_map_returns_" + std::to_string(probe.index);
+  return array_map(symbol.c_str(), KernelMap::Kind::kArray, abi::kPendingWays * (abi::kPendingHead + save_bytes(unit.layout, probe)), abi::kPendingSets);
 }
 
 // Lowers the programs of all probes.

@@ -1,11 +1,20 @@
 // Expressions and statements about arrays: elements, `in`, delete. Loops over arrays are in lower_foreach.cpp.
 
 #include "codegen/lowering.h"
+#include "sema/intrinsics.h"
 #include "syntax/visitor.h"
 
 namespace spile::codegen {
 
+static bool is_execname(const syntax::Expression& x) {
+  const auto* called = syntax::as<syntax::Call>(x);
+  return called && called->intrinsic >= 0 && sema::intrinsics()[static_cast<size_t>(called->intrinsic)].name == "execname";
+}
+
 MapLowering::Key Lowering::lower_key(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> indexes) {
+  if (maps_.has_cells(global)) return {};  // the key is tid(), or a variable that has it
+  constexpr uint32_t kNameSize = 16;
+  if (unit.place.has_name_keys() && unit.layout.string_size >= kNameSize && indexes.size() == 1 && is_execname(*indexes[0])) return maps_.pack_name();
   return maps_.pack(global, lower_operands(indexes));
 }
 
@@ -46,7 +55,8 @@ void Lowering::lower_delete(const syntax::Delete& statement) {
       is_slice |= !index;
     }
     if (is_slice) return delete_slice(global, indexes);
-    return maps_.remove(global, lower_key(global, indexes));
+    if (maps_.has_cells(global)) return maps_.remove(global, {});
+    return maps_.remove(global, maps_.pack(global, lower_operands(indexes)));
   }
   const auto* variable = syntax::as<syntax::Variable>(statement.target);
   if (!variable) return unit.refuse(statement.range, "only variables and elements of arrays can be deleted");

@@ -168,6 +168,7 @@ class Lowering : BodyPart {
   void go_on_if(bool wanted_value, const std::function<llvm::Value*()>& emit);
   void leave_if_exiting();
   void lower_locked(const sema::Probe& probe, const std::function<void()>& guards, const std::function<void()>& inside);
+  llvm::BasicBlock* begin_own(llvm::BasicBlock* out);
   llvm::BasicBlock* lock_globals(const sema::Probe& probe, llvm::BasicBlock* out);
 
   Frame frame_;

@@ -7,6 +7,13 @@ llvm::Value* MapLowering::handle_of(const syntax::Global& global) {
   return unit.sharing_of(global) == sema::Sharing::kStriped ? b.CreateGEP(b.getInt8Ty(), handle, body.stripe_offset(global)) : handle;
 }
 
+bool MapLowering::has_cells(const syntax::Global& global) const { return unit.sharing_of(global) == sema::Sharing::kThreadCells; }
+
+llvm::Value* MapLowering::call_cells(const char* function, llvm::Type* result, const syntax::Global& global) {
+  llvm::Value* thread = body.own_thread ? body.own_thread : call("spile_rt_own_thread", b.getInt64Ty(), {context});
+  return call(function, result, {context, handle_of(global), unit.map_shape(global), thread});
+}
+
 // Appends to a packed key, and moves its length.
 void MapLowering::put_keys(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values, Key& key) {
   for (size_t i = 0; i < values.size(); ++i) {
@@ -28,7 +35,19 @@ MapLowering::Key MapLowering::pack(const syntax::Global& global, llvm::ArrayRef<
   return key;
 }
 
+MapLowering::Key MapLowering::pack_name() {
+  llvm::Value* bytes = entry_alloca(llvm::ArrayType::get(b.getInt64Ty(), 2), "name");
+  call("spile_rt_execname", unit.module.none(), {context, bytes});
+  Key key;
+  for (unsigned i = 0; i < key.name.size(); ++i) key.name[i] = b.CreateLoad(b.getInt64Ty(), b.CreateConstGEP1_64(b.getInt64Ty(), bytes, i));
+  return key;
+}
+
 void MapLowering::remove(const syntax::Global& global, const Key& key) {
+  if (has_cells(global)) {
+    call_cells("spile_rt_cell_remove", unit.module.none(), global);
+    return;
+  }
   llvm::Value *buffer = key.buffer, *length = key.length;
   if (key.single) {
     buffer = entry_alloca(b.getInt64Ty(), "key");
@@ -42,17 +61,25 @@ void MapLowering::clear(const syntax::Global& global) {
 }
 
 llvm::Value* MapLowering::find(const syntax::Global& global, const Key& key) {
+  if (has_cells(global)) return call_cells("spile_rt_cell_find", unit.module.ptr(), global);
   llvm::Value* handle = handle_of(global);
   llvm::Value* shape = unit.map_shape(global);
+  if (key.name[0]) return call("spile_rt_map_find_name", unit.module.ptr(), {context, handle, shape, key.name[0], key.name[1]});
   if (key.single) return call("spile_rt_map_find_long", unit.module.ptr(), {context, handle, shape, key.single});
   return call("spile_rt_map_find", unit.module.ptr(), {context, handle, shape, key.buffer, key.length});
 }
 
 llvm::Value* MapLowering::insert(const syntax::Global& global, const Key& key, SourceRange range) {
+  if (has_cells(global)) {
+    llvm::Value* cell = call_cells("spile_rt_cell_insert", unit.module.ptr(), global);
+    raise_if_full(b.CreateIsNull(cell), global, range);
+    return cell;
+  }
   llvm::Value* handle = handle_of(global);
   llvm::Value* shape = unit.map_shape(global);
   llvm::Value* element =
-      key.single ? call("spile_rt_map_insert_long", unit.module.ptr(), {context, handle, shape, key.single})
+      key.name[0] ? call("spile_rt_map_insert_name", unit.module.ptr(), {context, handle, shape, key.name[0], key.name[1]})
+      : key.single ? call("spile_rt_map_insert_long", unit.module.ptr(), {context, handle, shape, key.single})
                  : call("spile_rt_map_insert", unit.module.ptr(), {context, handle, shape, key.buffer, key.length});
   raise_if_full(b.CreateIsNull(element), global, range);
   return element;

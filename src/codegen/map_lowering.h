@@ -6,6 +6,7 @@
 // frame. A missing element reads as 0 or "", and reading does not make it. Handles come from the Place, so maps of the kernel and
 // maps in an arena are lowered alike.
 
+#include <array>
 #include <functional>
 
 #include "codegen/error_flow.h"
@@ -21,9 +22,14 @@ class MapLowering : BodyPart {
     llvm::Value* single = nullptr;  // the array has one key, a long
     llvm::Value* buffer = nullptr;  // else: packed, and its length in bytes
     llvm::Value* length = nullptr;
+    std::array<llvm::Value*, 2> name = {};  // else: the name of the running thread, which is the array's only key
   };
+  // Whether elements are cells of threads (sema::Sharing::kThreadCells): find, insert, set and remove need no key then.
+  bool has_cells(const syntax::Global& global) const;
   // Makes the key of an element. values: one for each key of the array, in order. A buffer is a temporary of the frame (frame.h).
   Key pack(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values);
+  // Makes the key execname(), of an array with one string as key. REQUIRES: Place::has_name_keys().
+  Key pack_name();
 
   // Return the address of an element's value, which holds until the array changes. find: null at run time where the
   // element is missing. insert: makes it, zeroed, where it is missing; never null: a script error where the array is full.
@@ -57,6 +63,7 @@ class MapLowering : BodyPart {
   void remove_visited(const syntax::Global& global, llvm::Value* element, llvm::Value* buffer);
 
  private:
+  llvm::Value* call_cells(const char* function, llvm::Type* result, const syntax::Global& global);
   llvm::Value* handle_of(const syntax::Global& global);  // of the thread's stripe
   void raise_if_full(llvm::Value* full, const syntax::Global& global, SourceRange range);
   void put_keys(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values, Key& key);

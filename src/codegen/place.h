@@ -65,6 +65,8 @@ class Place {
   virtual bool stops_itself() const = 0;
   // A function can keep its caller's registers (LLVM's preserve_most), so that a call of it on a cold path costs the hot one nothing.
   virtual bool has_preserve_most() const = 0;
+  // Keys that are execname() alone are two numbers: spile_rt_map_find_name and _insert_name.
+  virtual bool has_name_keys() const { return false; }
   // Handlers remember what the last =~ matched, for matched(). False: they only know whether it did.
   virtual bool remembers_matches() const = 0;
   // Handlers make strings of histograms.

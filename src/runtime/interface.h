@@ -92,6 +92,11 @@ void spile_rt_unlock(Context*, uint64_t lock_offset);
 // handler's arrays back.
 bool spile_rt_lock_thread(Context*, uint64_t lock_offset);
 void spile_rt_unlock_thread(Context*, uint64_t lock_offset);
+// kernel, maps: of an array whose elements are cells of threads (sema::Sharing::kThreadCells). begin_own: returns what names the running thread; 0: a
+// handler of the same thread, which this one interrupts, uses such arrays (counted). end_own: lets others use them. own_thread: returns the name again.
+uint64_t spile_rt_begin_own(Context*);
+void spile_rt_end_own(Context*);
+uint64_t spile_rt_own_thread(Context*);
 // Scratch memory for strings and keys, not zeroed. mark: how much is in use. frame: takes `bytes`, aligned to 16; null: not so many
 // are left. release: gives back all that was taken after the mark.
 uint64_t spile_rt_frame_mark(Context*);
@@ -166,11 +171,19 @@ void* spile_rt_map_find(Context*, Handle, const MapShape*, const char* key, uint
 void* spile_rt_map_insert(Context*, Handle, const MapShape*, const char* key, uint32_t length);
 void* spile_rt_map_find_long(Context*, Handle, const MapShape*, int64_t key);  // inlined: the common case
 void* spile_rt_map_insert_long(Context*, Handle, const MapShape*, int64_t key);
+// kernel: of a shape whose key is one string, with the name of the running thread as the key: its 16 bytes, filled up with NULs.
+void* spile_rt_map_find_name(Context*, Handle, const MapShape*, uint64_t first, uint64_t second);
+void* spile_rt_map_insert_name(Context*, Handle, const MapShape*, uint64_t first, uint64_t second);
 // maps: stores a number in one step, where the element is likely to be missing. False: the map is full.
 bool spile_rt_map_set_long(Context*, Handle, const MapShape*, int64_t key, int64_t value);
 void spile_rt_map_remove(Context*, Handle, const MapShape*, const char* key, uint32_t length);
 void spile_rt_map_clear(Context*, Handle, const MapShape*);
 int64_t spile_rt_map_size(Context*, Handle, const MapShape*);  // elements
+// kernel, maps: the running thread's element of an array of cells. As the functions of maps with these names; a value is valid until its element is
+// removed. thread: spile_rt_own_thread(). REQUIRES: begin_own has returned it.
+int64_t* spile_rt_cell_find(Context*, Handle, const MapShape*, uint64_t thread);
+int64_t* spile_rt_cell_insert(Context*, Handle, const MapShape*, uint64_t thread);
+void spile_rt_cell_remove(Context*, Handle, const MapShape*, uint64_t thread);
 // Iteration in insertion order, or sorted. column: 0 by value, n by the n-th key; direction +1, -1, or 0 unsorted; statistic:
 // abi::SortStatistic, for aggregates by value. Null: no scratch left. next: passes over elements removed since; null at the end.
 Iteration* spile_rt_iterate(Context*, Handle, const MapShape*, uint32_t column, int32_t direction, uint32_t statistic,

@@ -1,6 +1,7 @@
 // classify-globals: the cheapest way to share each global that keeps SystemTap's promise of atomic handlers (docs/architecture.md,
 // "Pass 2"). Decided from all uses in the whole script, through functions as well.
 
+#include "abi/thread_cells.h"
 #include "sema/elaboration.h"
 #include "sema/global_uses.h"
 #include "sema/single_steps.h"
@@ -24,7 +25,14 @@ void add(Touch& sum, const Touch& touch) {
   sum.written |= touch.written;
 }
 
-Sharing choose(const syntax::Global& global, const Uses& uses, bool keyed_by_thread, bool in_one_step) {
+// A script counts on the number of elements of an array that says how many it has.
+bool is_limited(const syntax::Global& global) { return global.declared_size || syntax::info(global.array_kind).evicts; }
+
+bool fits_cells(const syntax::Global& global, const Uses& uses, const Limits& limits) {
+  return global.type == ValueType::kLong && global.key_types.size() == 1 && !uses.controlled && !is_limited(global) && limits.max_map_entries <= abi::kMostCells;
+}
+
+Sharing choose(const syntax::Global& global, const Uses& uses, const Limits& limits, bool keyed_by_thread, bool in_one_step) {
   if (!uses.sides.process && !uses.sides.kernel) return Sharing::kController;
   bool only_read = !uses.traced.accumulated && !uses.traced.written;
   bool fixed_later = !uses.controller.accumulated && !uses.controller.written;
@@ -33,9 +41,8 @@ Sharing choose(const syntax::Global& global, const Uses& uses, bool keyed_by_thr
   if (only_added && syntax::info(global.array_kind).can_be_shards) return Sharing::kSharded;
   if (in_one_step) return Sharing::kAtomic;
   if (!keyed_by_thread) return Sharing::kLocked;
-  if (!uses.sides.process) return Sharing::kByThread;
-  const bool limited = global.declared_size || syntax::info(global.array_kind).evicts;  // to a number of elements that a script counts on
-  return limited || uses.controlled ? Sharing::kLocked : Sharing::kStriped;
+  if (!uses.sides.process) return fits_cells(global, uses, limits) ? Sharing::kThreadCells : Sharing::kByThread;
+  return is_limited(global) || uses.controlled ? Sharing::kLocked : Sharing::kStriped;
 }
 
 // What a handler does with several globals is one step only under their locks.
@@ -75,6 +82,8 @@ const char* to_string(Sharing sharing) {
       return "atomic";
     case Sharing::kByThread:
       return "by thread";
+    case Sharing::kThreadCells:
+      return "cells of threads";
     case Sharing::kStriped:
       return "striped";
   }
@@ -100,7 +109,7 @@ void classify_globals(Elaboration& e) {
   const std::set<const syntax::Global*> keyed = arrays_keyed_by_thread(e.program);
   const std::set<const syntax::Global*> numbers = numbers_of_one_step(e.program);
   for (const auto& [global, uses] : all) {
-    e.program.sharing[global->index] = choose(*global, uses, keyed.contains(global), numbers.contains(global));
+    e.program.sharing[global->index] = choose(*global, uses, e.program.limits, keyed.contains(global), numbers.contains(global));
     e.program.sides[global->index] = uses.sides;
   }
   lock_together(e.program, found);

@@ -23,13 +23,16 @@ enum class Sharing : uint8_t {
   kLocked,      // anything else: one copy under a lock
   kAtomic,      // a number that each handler uses in one step, and no other global that needs a lock: one copy, changed by atomic instructions
   kByThread,    // an array that handlers in the kernel alone share with the controller, each using its own thread's elements: one copy
+  kThreadCells,  // as kByThread, of numbers, with tid() as the only key, and the controller uses none of it: a table without locks (abi/thread_cells.h)
   kStriped,     // an array of which handlers in processes, and in the kernel, use only their own thread's elements, and the controller none: an
                 // array with a lock of its own for each of several groups of threads
 };
 // Whether the global has a lock. Handlers take that of a kAtomic one over the kernel's maps alone, and that of a kByThread one there only
-// in threads without a number of their own.
+// in threads without a number of their own. Of a kThreadCells one there is nothing to take: handlers that interrupt one another are kept apart by
+// their threads.
 constexpr bool has_lock(Sharing sharing) {
-  return sharing == Sharing::kLocked || sharing == Sharing::kAtomic || sharing == Sharing::kByThread || sharing == Sharing::kStriped;
+  return sharing == Sharing::kLocked || sharing == Sharing::kAtomic || sharing == Sharing::kByThread || sharing == Sharing::kThreadCells ||
+         sharing == Sharing::kStriped;
 }
 const char* to_string(Sharing sharing);
 

@@ -143,8 +143,26 @@ TEST(Sharing, ElementsOfTheOwnThreadInFunctions) {
     EXPECT_TRUE(made.ok()) << made.messages();
     return made.ok() ? made.sharing("g") : Sharing::kUnused;
   };
-  EXPECT_EQ(sharing("function f(x) { return g[tid()] + x }"), Sharing::kByThread);
+  EXPECT_EQ(sharing("function f(x) { return g[tid()] + x }"), Sharing::kThreadCells);
   EXPECT_EQ(sharing("function f(x) { return g[x] }"), Sharing::kLocked);
+}
+
+TEST(Sharing, NumbersByThreadAloneAreCells) {
+  auto sharing = [](const std::string& array, const std::string& rest = "") {
+    auto made = elaborate_text("global " + array + " probe kernel.trace(\"a:b\") { g[tid()] = 1; if (tid() in g) { println(g[tid()]++); delete g[tid()] } } " + rest);
+    EXPECT_TRUE(made.ok()) << made.messages();
+    return made.ok() ? made.sharing("g") : Sharing::kUnused;
+  };
+  EXPECT_EQ(sharing("g"), Sharing::kThreadCells);
+  EXPECT_EQ(sharing("g", "probe kernel.trace(\"a:b\") { t = tid(); g[t] += 2 }"), Sharing::kThreadCells);
+  for (const char* array : {"g[10]", "g%"}) EXPECT_EQ(sharing(array), Sharing::kByThread) << array;
+  for (const char* rest : {"probe begin { g[1] = 2 }", "probe end { foreach (t in g) println(t) }", "probe timer.s(1) { println(g[1]) }"}) {
+    EXPECT_EQ(sharing("g", rest), Sharing::kByThread) << rest;
+  }
+  auto two = elaborate_text("global g probe kernel.trace(\"a:b\") { g[tid(), 1] = 1; println(g[tid(), 2]) }");
+  EXPECT_EQ(two.sharing("g"), Sharing::kByThread);
+  auto text = elaborate_text("global g probe kernel.trace(\"a:b\") { g[tid()] = execname(); println(g[tid()]) }");
+  EXPECT_EQ(text.sharing("g"), Sharing::kByThread);
 }
 
 TEST(Sharing, NumbersOfOneStep) {

@@ -20,6 +20,7 @@ class ArenaKernelPlace final : public KernelSite {
   bool remembers_matches() const override { return true; }
   bool stops_itself() const override { return true; }
   bool has_preserve_most() const override { return false; }
+  bool has_name_keys() const override { return true; }
   bool formats_histograms() const override { return true; }
   bool copies_memory() const override { return true; }
   bool runs_embedded_c() const override { return false; }

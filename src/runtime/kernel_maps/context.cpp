@@ -40,23 +40,6 @@ SPILE_INLINE void spile_rt_execname(Context*, char* out) {
   helper<long (*)(void*, uint32_t)>(BPF_FUNC_get_current_comm)(out, 16);
 }
 
-// Entry values of a pending return, by thread and frame: recursion and interrupting signals have frames of their own.
-struct ReturnKey {
-  uint64_t thread, cfa;
-};
-SPILE_INLINE void spile_rt_kernel_return_enter(Context*, void* map, uint64_t cfa, const void* values) {
-  ReturnKey key = {current_pid_tgid(), cfa};
-  update(map, &key, values, BPF_ANY);
-}
-SPILE_INLINE void* spile_rt_kernel_return_find(Context*, void* map, uint64_t cfa) {
-  ReturnKey key = {current_pid_tgid(), cfa};
-  return lookup(map, &key);
-}
-SPILE_INLINE void spile_rt_kernel_return_exit(Context*, void* map, uint64_t cfa) {
-  ReturnKey key = {current_pid_tgid(), cfa};
-  remove(map, &key);
-}
-
 // The process's KernelLife, `before` in the upper half; 0: it executes none of the programs.
 SPILE_INLINE uint64_t spile_rt_kernel_life(Context*, void* map) {
   uint64_t key = life_key();

@@ -32,10 +32,6 @@ SPILE_INLINE inline bool handlers_run() {
   return *reinterpret_cast<const volatile uint64_t*>(&spile_kernel_control) == 1;
 }
 
-SPILE_INLINE inline uint32_t level_of(Context* context) {
-  return shard_of(context) % abi::kKernelLevels;
-}
-
 // Takes some microseconds: copies the handler's scratch memory, in which nothing lies before the handler has its locks, onto itself.
 SPILE_INLINE inline void pause(Context* context) {
   char* scratch = scratch_of(context);

@@ -79,6 +79,9 @@ SPILE_INLINE inline char*& scratch_of(Context* context) {
 SPILE_INLINE inline uint16_t& shard_of(Context* context) {
   return context->epoch;
 }
+SPILE_INLINE inline uint32_t level_of(Context* context) {
+  return shard_of(context) % abi::kKernelLevels;
+}
 SPILE_INLINE inline uint32_t& frame_top_of(Context* context) {
   return context->pending;
 }  // bytes of scratch memory in use, divided by 16
