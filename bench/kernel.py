@@ -55,5 +55,8 @@ def tables(build, report, only, turns):
             show = lambda v: f"{v:,.1f}" if isinstance(v, float) else str(v or "")[:60]
             rows.append([name, show(ours), show(theirs) or show(numbers.get("bpftrace")),
                          f"{ours / theirs:.2f}" if isinstance(ours, float) and theirs else ""])
+        by_name, by_number = (report["kernel"][place].get(f"tracepoint: a[{key}()]++", {}).get("spile") for key in ("execname", "pid"))
+        if isinstance(by_name, float) and isinstance(by_number, float):
+            rows.append(["a[execname()]++ by a[pid()]++ (at most 1.15)", f"{by_name / by_number:.2f}", "", ""])
         made.append(rows)
     return made

@@ -48,20 +48,25 @@ ms() {
   esac
 }
 
-# parts TOOL COMMAND...: how long a command takes from its start to the line of its first hit, and from SIGINT to its end, ms. Beside it, a call is made each 10 ms.
+# parts START END TOOL COMMAND...: how long a command takes from its start to the line of its first hit, and from SIGINT to its end, ms: rows of these two names.
+# Beside it, a call is made each 10 ms.
 parts() {
-  tool=$1
-  shift
-  case "start alone, end alone" in *"$only"*) ;; *) return ;; esac
+  start_row=$1 end_row=$2 tool=$3
+  shift 3
+  case "$start_row, $end_row" in *"$only"*) ;; *) return ;; esac
   rm -f "$pipe"
   mkfifo "$pipe"
   from=$(ms)
   timeout -s INT 100 "$@" >"$pipe" 2>/dev/null &
-  session=$!
-  { while read -r line; do [ "$line" = hit ] && break; done; hit=$(ms); kill -INT $session; cat >/dev/null; end=$(ms); } <"$pipe"
+  session=$! hit=
+  { while read -r line; do [ "$line" = hit ] && hit=$(ms) && break; done; kill -INT $session; cat >/dev/null; end=$(ms); } <"$pipe"
   wait $session
-  echo "start alone: to the first hit, ms | $tool | $((hit - from))"
-  echo "end alone: from SIGINT, ms | $tool | $((end - hit))"
+  if [ -z "$hit" ]; then
+    echo "$start_row | $tool | failed: $(timeout 20 "$@" 2>&1 | grep -iE 'error|spile:' | head -1)"
+    return
+  fi
+  echo "$start_row | $tool | $((hit - from))"
+  echo "$end_row | $tool | $((end - hit))"
 }
 
 # records TOOL COMMAND...: how many of the records of two loops at once don't come out.
@@ -72,10 +77,21 @@ records() {
   echo "records lost, of $((2 * each)) from two CPUs | $tool | $(timeout 300 "$@" 2>/dev/null | awk -v all=$((2 * each)) '/^r[0-9]/ { n++ } END { print n < all ? all - n : 0 }')"
 }
 
+# exact NAME HITS SCRIPT: of HITS, how many the script has not counted ("counted N") in two loops at once, and how many it says to have skipped.
+exact() {
+  case $1 in *"$only"*) ;; *) return ;; esac
+  out=$(timeout 300 "$spile" -e "$3" -c "$two" 2>&1)
+  counted=$(echo "$out" | sed -n 's/^counted //p')
+  if [ -n "$counted" ]; then echo "$1 | spile | $(($2 - counted))"
+  else echo "$1 | spile | failed: $(echo "$out" | grep -iE 'error|spile:' | head -1)"; fi
+  echo "$1, skipped | spile | $(echo "$out" | awk '/^WARNING.*skipped/ { for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+$/) n += $i } END { print n + 0 }')"
+}
+
 enter='kernel.trace("syscalls:sys_enter_getppid")' leave='kernel.trace("syscalls:sys_exit_getppid")'
 their_enter=tracepoint:syscalls:sys_enter_getppid their_leave=tracepoint:syscalls:sys_exit_getppid
 function=__x64_sys_getppid
 only=${KERNEL_ONLY:-}
+start="start alone: to the first hit, ms" end_alone="end alone: from SIGINT, ms"
 
 # both NAME OUR_SCRIPT THEIR_SCRIPT
 both() {
@@ -96,13 +112,25 @@ while [ $turn -lt "${KERNEL_TURNS:-3}" ]; do
     "$their_enter { @t[tid] = nsecs; } $their_leave /@t[tid]/ { @ = hist(nsecs - @t[tid]); delete(@t[tid]); }"
   both "function: n++" "global n probe kernel.function(\"$function\") { n++ } probe end { println(n) }" "kprobe:$function { @ = count(); }"
   measure "function: n++" "bpftrace, fentry" bpftrace -c "$loop" -e "kfunc:$function { @ = count(); }"
+  both "function: latency by tid" "global t, s probe kernel.function(\"$function\") { t[tid()] = gettimeofday_ns() }
+    probe kernel.function(\"$function\").return { if (t[tid()]) { s <<< gettimeofday_ns() - t[tid()]; delete t[tid()] } } probe end { print(@hist_log(s)) }" \
+    "kprobe:$function { @t[tid] = nsecs; } kretprobe:$function /@t[tid]/ { @ = hist(nsecs - @t[tid]); delete(@t[tid]); }"
+  measure "function: latency by tid" "bpftrace, fentry" bpftrace -c "$loop" -e "kfunc:$function { @t[tid] = nsecs; } kretfunc:$function /@t[tid]/ { @ = hist(nsecs - @t[tid]); delete(@t[tid]); }"
   both "function: latency" "global s probe kernel.function(\"$function\").return { s <<< gettimeofday_ns() - @entry(gettimeofday_ns()) } probe end { print(@hist_log(s)) }" \
     "kprobe:$function { @t[tid] = nsecs; } kretprobe:$function /@t[tid]/ { @ = hist(nsecs - @t[tid]); delete(@t[tid]); }"
   while :; do $calls 1 10 >/dev/null; sleep 0.01; done &
   beside=$!
-  parts spile "$spile" -e "global n probe $enter { if (execname() == \"kernel_calls\" && n++ == 0) printf(\"hit\n\") }"
-  parts bpftrace bpftrace -e "$their_enter /comm == \"kernel_calls\" && @n == 0/ { @n = 1; printf(\"hit\n\"); }"
+  parts "$start" "$end_alone" spile "$spile" -e "global n probe $enter { if (execname() == \"kernel_calls\" && n++ == 0) printf(\"hit\n\") }"
+  parts "$start" "$end_alone" bpftrace bpftrace -e "$their_enter /comm == \"kernel_calls\" && @n == 0/ { @n = 1; printf(\"hit\n\"); }"
   kill $beside
+  while :; do head -c 1 /dev/zero >/dev/null; sleep 0.01; done &
+  beside=$!
+  parts "vfs_* on: to the first hit, ms" "vfs_* off: from SIGINT, ms" spile "$spile" -e 'global n probe kernel.function("vfs_*") { if (execname() == "head" && n++ == 0) printf("hit\n") }'
+  parts "vfs_* on: to the first hit, ms" "vfs_* off: from SIGINT, ms" bpftrace bpftrace -e 'kprobe:vfs_* /comm == "head" && @n == 0/ { @n = 1; printf("hit\n"); }'
+  kill $beside
+  exact "2 x $each calls, n = n + 1: not counted" $((2 * each)) "global n probe $enter { if (execname() == \"kernel_calls\") n = n + 1 } probe end { printf(\"counted %d\n\", n) }"
+  exact "2 x $each pairs by tid with delete: not counted" $((2 * each)) "global t, n probe $enter { if (execname() == \"kernel_calls\") t[tid()] = 1 }
+    probe $leave { if (tid() in t) { n++; delete t[tid()] } } probe end { printf(\"counted %d\n\", n) }"
   records spile "$spile" -e "probe $enter { printf(\"r%d\n\", tid()) }" -c "$two"
   records bpftrace bpftrace -c "$two" -e "$their_enter { printf(\"r%d\n\", tid); }"
   case "verification" in *"$only"*)
