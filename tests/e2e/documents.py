@@ -63,3 +63,11 @@ version = re.search(r"^project\(spile VERSION (\S+)", (ROOT / "CMakeLists.txt").
 spile("--version").expect(status=0, out_match=rf"^spile {re.escape(version)} ")
 newest = re.search(r"^## \[(\d[\d.]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)[1]
 expect(newest, version, "the newest version in CHANGELOG.md")
+
+# Each tool for the kernel has a line in their index, and a test that runs it.
+index = (ROOT / "examples/kernel/README.md").read_text()
+tests = "".join(path.read_text() for pattern in ("tests/vm/cases/*.sh", "tests/e2e/*.py") for path in ROOT.glob(pattern) if path.name != "documents.py")
+tools = sorted(path.stem for path in ROOT.glob("examples/kernel/*.stp"))
+expect_true(len(tools) >= 38, f"{len(tools)} tools")
+expect([name for name in tools if not re.search(rf"\b{name}(?![a-z])", index)], [], "tools that examples/kernel/README.md lacks")
+expect([name for name in tools if not re.search(rf"\b{name}\b", tests)], [], "tools without a test")
