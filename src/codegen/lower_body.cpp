@@ -223,7 +223,7 @@ Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& probe) {
   b.CreateStore(b.getInt32(static_cast<uint32_t>(probe.index)), context_field(offsetof(abi::Context, probe)));
   // Expressions without calls ask for none of this.
   if (std::any_of(probe.entry_saves.begin(), probe.entry_saves.end(), [](const auto& save) { return calls_function(*save); })) set_limits(probe);
-  registers_.store_site();
+  store_site();
   frame_.open();
   if (state) b.CreateStore(llvm::ConstantPointerNull::get(unit.module.ptr()), at_offset(state, offsetof(State, match)));
   std::vector<llvm::Value*> places;

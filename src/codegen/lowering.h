@@ -45,7 +45,10 @@ class Lowering : BodyPart {
 
   // Stores what the handler knows of the probed place in State, where something asks for it there. REQUIRES: emitted before a body, with
   // Body::probe set. lower_entry_saves() does it itself.
-  void store_site() { registers_.store_site(); }
+  void store_site() {
+    registers_.store_site();
+    target_.find_point();
+  }
   // Whether the body that was emitted last takes a frame.
   bool uses_frame() const { return frame_.is_used(); }
 

@@ -5,6 +5,7 @@
 //
 //   text = blob + offsets[base[probe] + (site_id & mask[probe])]      mask: ~0, or 0: one entry for all sites, of the first point
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,5 +33,21 @@ struct SiteCallers {
   std::vector<uint32_t> base, mask;  // by probe index
 };
 SiteCallers make_site_callers(const sema::Program& program);
+
+// sema::Probe::tables of all probes, as abi/point_tables.h describes them. `offsets` (by the formula above) are those of a point's first slot
+// in `slots`. A place's registers are numbers of values: kCfaValue, kBiasValue, then `registers` (DWARF's numbers) in their order.
+struct PointTables {
+  std::string texts;
+  std::vector<uint64_t> places;
+  std::vector<uint32_t> lists, slots;
+  std::vector<uint32_t> offsets;
+  std::vector<uint32_t> base, mask;  // by probe index
+  std::vector<int64_t> registers;
+};
+inline constexpr uint32_t kCfaValue = 0, kBiasValue = 1, kFirstRegisterValue = 2;
+
+// Makes them. string_size: as of make_site_texts. entry_id: returns the site id of the entry of a kept function.
+using EntryIdOf = std::function<uint32_t(const std::string& module, FileAddress function)>;
+PointTables make_point_tables(const sema::Program& program, uint32_t string_size, const EntryIdOf& entry_id);
 
 }  // namespace spile::codegen

@@ -1,6 +1,7 @@
 #include "codegen/target_access.h"
 
 #include "abi/machine.h"
+#include "abi/point_tables.h"
 #include "codegen/site_texts.h"
 #include "sema/written_place.h"
 
@@ -17,6 +18,7 @@ llvm::Value* TargetAccess::read(int binding, ValueType type, SourceRange range, 
     return refused(type, range, "this has no location in the traced program here");
   }
   const sema::Binding& program = (*bindings)[static_cast<size_t>(binding)];
+  if (program.by_point != sema::Binding::ByPoint::kNo) return read_by_point(program, range);
   std::vector<llvm::Value*> stack;
   // An operand may be a traced value too.
   const sema::Binding* outer = std::exchange(binding_, &program);
@@ -24,8 +26,42 @@ llvm::Value* TargetAccess::read(int binding, ValueType type, SourceRange range, 
   binding_ = outer;
   if (!known) return refused(type, range, "the location of this value is not known here");
   if (program.type != ValueType::kString) return stack.back();
-  if (!program.string_in_context) return load_string(stack.back(), program.string_limit, range);
-  return load_record_string(stack.back(), range);
+  if (program.string_in_context) return load_record_string(stack.back(), range);
+  const uint32_t most = unit.layout.string_limit;
+  return load_string(stack.back(), b.getInt32(program.string_limit == 0 ? most : std::min(program.string_limit, most)), range);
+}
+
+void TargetAccess::find_point() {
+  if (!body.probe || body.probe->tables.empty()) return;
+  const Unit::PlaceTables& tables = unit.place_tables();
+  values_ = entry_alloca(llvm::ArrayType::get(b.getInt64Ty(), abi::kPointValues), "values");
+  auto put = [&](uint32_t index, llvm::Value* value) { b.CreateStore(value ? value : number(0), at_offset(values_, 8 * int64_t{index})); };
+  put(kCfaValue, unit.place.cfa(body));
+  put(kBiasValue, unit.place.load_bias(body));
+  // analyze-uses has seen to it that those are known which some place asks for; others at a return are of its entry.
+  for (size_t i = 0; i < tables.registers.size(); ++i) put(kFirstRegisterValue + static_cast<uint32_t>(i), unit.place.machine_register(body, tables.registers[i]));
+  row_ = site_offset(tables.where, b.getInt32(static_cast<uint32_t>(body.probe->index)));
+}
+
+llvm::Value* TargetAccess::read_by_point(const sema::Binding& binding, SourceRange range) {
+  CHECK(row_);
+  const Unit::PlaceTables& tables = unit.place_tables();
+  llvm::Value* slot = b.CreateGEP(b.getInt32Ty(), tables.where.blob, b.CreateAdd(row_, number(binding.slot)));
+  llvm::Value* offset = b.CreateZExt(b.CreateLoad(b.getInt32Ty(), slot), b.getInt64Ty());
+  if (binding.by_point == sema::Binding::ByPoint::kVariables) {
+    llvm::Value *out = frame_.temporary_string(), *scratch = frame_.temporary_string();
+    llvm::Value* list = b.CreateGEP(b.getInt32Ty(), tables.lists, offset);
+    call("spile_rt_point_variables", unit.module.none(), {context, values_, list, tables.places, tables.texts, out, scratch});
+    return out;
+  }
+  llvm::Value* place = b.CreateGEP(b.getInt64Ty(), tables.places, offset);
+  llvm::Value* value = entry_alloca(b.getInt64Ty(), "value");
+  llvm::Value* known = call("spile_rt_point_value", b.getInt1Ty(), {context, values_, place, value});
+  llvm::Value* loaded = b.CreateLoad(b.getInt64Ty(), value);
+  errors_.raise_if(b.CreateNot(known), range, "read fault at %p near '" + std::string(range.text()) + "'", {loaded});
+  if (binding.type != ValueType::kString) return loaded;
+  llvm::Value* header = b.CreateLoad(b.getInt64Ty(), place);
+  return load_string(loaded, b.CreateTrunc(b.CreateLShr(header, number(32)), b.getInt32Ty()), range);
 }
 
 // A string at `offset` of a tracepoint's record.
@@ -226,10 +262,9 @@ llvm::Value* TargetAccess::thread_block(llvm::Value* slot, SourceRange range) {
   return block;
 }
 
-llvm::Value* TargetAccess::load_string(llvm::Value* address, uint32_t limit, SourceRange range) {
+llvm::Value* TargetAccess::load_string(llvm::Value* address, llvm::Value* limit, SourceRange range) {
   llvm::Value* out = frame_.temporary_string();
-  uint32_t most = limit == 0 ? unit.layout.string_limit : std::min(limit, unit.layout.string_limit);
-  llvm::Value* length = call("spile_rt_load_string", b.getInt64Ty(), {context, address, out, b.getInt32(most)});
+  llvm::Value* length = call("spile_rt_load_string", b.getInt64Ty(), {context, address, out, limit});
   errors_.raise_if(b.CreateICmpSLT(length, number(0)), range, "read fault at %p near '" + std::string(range.text()) + "'",
            {address});
   return out;

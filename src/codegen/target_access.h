@@ -22,6 +22,9 @@ class TargetAccess : BodyPart {
   // none, and the variable is rejected. May read variables by this object.
   using Operand = std::function<llvm::Value*(const location::Operation&)>;
 
+  // Stores what places in tables start from, and finds the point's row, where a binding of the probe is by_point. REQUIRES: emitted before
+  // the body.
+  void find_point();
   // Read a binding of this body, whose type is `type`, and assign to it (guru mode). binding: its index; -1: rejected. range: of the
   // variable in the script. A string is a temporary of the frame. What can't be read or written at run time is a script error.
   llvm::Value* read(int binding, ValueType type, SourceRange range, const Operand& operand);
@@ -41,7 +44,8 @@ class TargetAccess : BodyPart {
   llvm::Value* apply_unary(location::Unary op, llvm::Value* x);
   llvm::Value* apply_binary(location::Binary op, llvm::Value* x, llvm::Value* y, SourceRange range);
   llvm::Value* record_field(const location::RecordField& field);
-  llvm::Value* load_string(llvm::Value* address, uint32_t limit, SourceRange range);
+  llvm::Value* read_by_point(const sema::Binding& binding, SourceRange range);
+  llvm::Value* load_string(llvm::Value* address, llvm::Value* limit, SourceRange range);
   llvm::Value* load_record_string(llvm::Value* offset, SourceRange range);
   llvm::Value* site_offset(const Unit::SiteTables& tables, llvm::Value* probe_index);
   llvm::Value* called_from(llvm::Value* bias);
@@ -55,6 +59,8 @@ class TargetAccess : BodyPart {
   Frame& frame_;
   ErrorFlow& errors_;
   Arithmetic& arithmetic_;
+  llvm::Value* values_ = nullptr;           // by find_point(): abi::kPointValues words
+  llvm::Value* row_ = nullptr;              // and the index of the point's first slot
   const sema::Binding* binding_ = nullptr;  // whose operations run_location runs
 };
 

@@ -218,6 +218,21 @@ const Unit::SiteTables& Unit::site_callers() {
   return *site_callers_;
 }
 
+const Unit::PlaceTables& Unit::place_tables() {
+  if (!place_tables_) {
+    PointTables made = make_point_tables(program, layout.string_limit, [&](const std::string& path, FileAddress function) { return kept_site_id(path, function); });
+    // Constants are never empty.
+    made.slots.push_back(0);
+    made.places.push_back(0);
+    made.lists.push_back(0);
+    place_tables_ = PlaceTables{.where = {.blob = module.words("slots", made.slots), .offsets = module.words("offsets.slots", made.offsets),
+                                          .base = module.words("base.slots", made.base), .mask = module.words("mask.slots", made.mask)},
+                                .texts = module.text(made.texts), .places = module.words("places", made.places),
+                                .lists = module.words("lists", made.lists), .registers = std::move(made.registers)};
+  }
+  return *place_tables_;
+}
+
 llvm::Constant* Unit::return_flags() {
   if (!return_flags_) {
     std::vector<uint32_t> flags;

@@ -56,6 +56,13 @@ class Unit {
   struct SiteTables { llvm::Constant *blob, *offsets, *base, *mask; };
   const SiteTables& site_tables(const std::string& what);
   const SiteTables& site_callers();  // of SiteCallers
+  // codegen::PointTables. `where` finds a point's first slot; its blob is `slots`.
+  struct PlaceTables {
+    SiteTables where;
+    llvm::Constant *texts, *places, *lists;
+    std::vector<int64_t> registers;
+  };
+  const PlaceTables& place_tables();
   llvm::Constant* return_flags();
   // Returns the site id of a function's entry. path: of its module. REQUIRES: one of SiteTable::kept_functions().
   uint32_t kept_site_id(const std::string& path, FileAddress function);
@@ -95,6 +102,7 @@ class Unit {
   std::vector<const syntax::Function*> pending_;
   std::map<std::string, SiteTables> site_tables_;
   std::optional<SiteTables> site_callers_;
+  std::optional<PlaceTables> place_tables_;
   llvm::Constant* return_flags_ = nullptr;
   std::map<std::pair<std::string, uint64_t>, uint32_t> kept_site_ids_;
   std::map<std::string, RegexConstants> regexes_;

@@ -251,6 +251,13 @@ bool spile_rt_load_bytes(Context*, uint64_t address, char* out, uint32_t count);
 // can't be read. `limit` is without the NUL, unless it is string_size.
 int64_t spile_rt_load_string(Context*, uint64_t address, char* out, uint32_t limit);
 
+// -- variables of a point whose handler serves many (in targets; abi/point_tables.h). values: kPointValues words. point_value: runs a
+// place; false: the value can't be read (*value is the address of what was to be read) or is not known. point_variables: writes the text
+// of a list; scratch: memory for a string.
+bool spile_rt_point_value(Context*, const uint64_t* values, const uint64_t* place, int64_t* value);
+void spile_rt_point_variables(Context*, const uint64_t* values, const uint32_t* list, const uint64_t* places, const char* texts,
+                              char* out, char* scratch);
+
 // -- thread-local variables (in targets). Returns the thread pointer of the calling thread.
 uint64_t spile_rt_thread_pointer();
 // Returns the address of the thread's block of thread-local variables of the module whose number is in the word at address

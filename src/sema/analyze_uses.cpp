@@ -112,6 +112,7 @@ class PlainCheck {
   }
 
   static bool in_registers(const Binding& binding) {
+    if (binding.by_point != Binding::ByPoint::kNo) return false;
     for (const location::Operation& op : binding.ops) {
       if (location::can_fail(op) || location::is<location::CalledFrom>(op) || location::is<location::EntryKnown>(op)) return false;
     }
@@ -123,9 +124,9 @@ class PlainCheck {
 };
 
 // At an entry the argument registers are at hand, at a return those of results. Anything else the trampoline must save.
-bool reads_other_registers(const Binding& binding, bool at_return) {
+bool reads_other_registers(const location::Operations& ops, bool at_return) {
   using abi::kConvention;
-  for (const location::Operation& op : binding.ops) {
+  for (const location::Operation& op : ops) {
     const auto* read = std::get_if<location::Register>(&op);
     if (!read) continue;
     bool is_result = kConvention.result_registers.has(read->number);
@@ -135,6 +136,17 @@ bool reads_other_registers(const Binding& binding, bool at_return) {
     if (at_return ? !is_result && !is_argument : !is_argument) return true;
   }
   return false;
+}
+
+// Calls f(location::Operations) for the places of the probe's bindings, at all of its points.
+template <typename F>
+void for_each_place(const Probe& probe, F&& f) {
+  for (const Binding& binding : probe.bindings) f(binding.ops);
+  for (const std::vector<PointSlot>& slots : probe.tables) {
+    for (const PointSlot& slot : slots) {
+      for (const PointVariable& variable : slot) f(variable.ops);
+    }
+  }
 }
 
 uint32_t needs_of(const std::vector<Binding>& bindings) {
@@ -246,10 +258,11 @@ void analyze_uses(Elaboration& e) {
     e.program.needs |= needs;
     if (needs & kNeedsStack) probe.needs_stack = probe.needs_registers = true;
     if ((needs & kNeedsSite) && probe.points.size() > 1) probe.needs_site_id = true;
-    for (const Binding& binding : probe.bindings) {
-      if (probe.kind == ProbeKind::kStatement) probe.needs_registers |= !binding.ops.empty();
-      probe.needs_registers |= reads_other_registers(binding, probe.kind == ProbeKind::kFunctionReturn);
-    }
+    for_each_place(probe, [&](const location::Operations& ops) {
+      if (probe.kind == ProbeKind::kStatement) probe.needs_registers |= !ops.empty();
+      probe.needs_registers |= reads_other_registers(ops, probe.kind == ProbeKind::kFunctionReturn);
+    });
+    if (!probe.tables.empty() && probe.points.size() > 1) probe.needs_site_id = true;
     probe.only_accumulates = probe.domain != Domain::kController && PlainCheck(e.program, probe).plain();
   }
 }

@@ -1,6 +1,8 @@
 // bind-targets: from drafts to probes. At every point, finds where the $variables of the body are; points where all of
 // them are in the same places, and all @defined have the same answers, share one Probe. A point's body is what remains
 // after its @defined are answered and the branches not taken removed, so these may name variables that aren't there.
+// Where a probe would get more handlers than MAXOWNHANDLERS that way, its further points share handlers that differ in shape only: the places
+// of their variables, and the names in $$vars, are rows of tables (sema/point_tables.h).
 //
 // In a .return probe $variables but $return are moved to the function's entry: saved there, found again as EntryValues.
 
@@ -9,9 +11,12 @@
 #include <algorithm>
 
 #include "abi/machine.h"
+#include "abi/point_tables.h"
 #include "sema/elaboration.h"
 #include "sema/enum_names.h"
 #include "sema/fold.h"
+#include "sema/intrinsics.h"
+#include "sema/point_tables.h"
 #include "sema/target_texts.h"
 #include "syntax/visitor.h"
 
@@ -26,6 +31,7 @@ struct Bound {
   std::unique_ptr<Block> body;
   ExpressionPtr condition;
   std::vector<Binding> bindings;
+  std::vector<PointSlot> slots;  // of the point's table; empty: it has none
   std::vector<ExpressionPtr> entry_saves;
   uint8_t returned_bytes = 8;  // as Probe::returned_bytes
   bool returned_signed = false;
@@ -82,11 +88,11 @@ bool is_target(const Expression& e) {
   return e.kind == ExpressionKind::kTargetVariable || e.kind == ExpressionKind::kAtOperation;
 }
 
-// Binds one body at one point.
+// Binds one body at one point. with_table: places that may be rows of a table become that.
 class Binder {
  public:
-  Binder(Elaboration& e, const ResolvedPoint& point, std::vector<Problem>& problems)
-      : e_(e), point_(point), problems_(problems), is_return_(point.kind == ProbeKind::kFunctionReturn) {}
+  Binder(Elaboration& e, const ResolvedPoint& point, bool with_table, std::vector<Problem>& problems)
+      : e_(e), point_(point), with_table_(with_table), problems_(problems), is_return_(point.kind == ProbeKind::kFunctionReturn) {}
 
   Bound bind(const Draft& draft) {
     StatementPtr body = clone(*draft.body);
@@ -98,6 +104,7 @@ class Binder {
     visit(*body);
     if (bound_.condition) visit(bound_.condition);
     bound_.body.reset(static_cast<Block*>(body.release()));
+    bound_.slots = table_.take_slots();
     return std::move(bound_);
   }
 
@@ -359,6 +366,7 @@ class Binder {
       return;
     }
     if (!e_.target.knows_variables(point_)) warn_unknown(all);
+    if (with_table_ && !is_pretty(all.path) && expand_by_table(slot)) return;
     auto print = empty_sprintf(all.range);
     bool is_saving = is_return_ && !in_save_;  // until the result, which comes last
     for (const std::string& name : e_.target.variables(point_, all.name)) {
@@ -377,6 +385,53 @@ class Binder {
     if (is_saving) save_text(print);
     slot = std::move(print);
     for_each_inner_slot(*slot, [&](ExpressionPtr& child) { visit(child); });
+  }
+
+  // The same by a list in the point's table. False: it can't have some place.
+  bool expand_by_table(ExpressionPtr& slot) {
+    auto& all = static_cast<TargetVariable&>(*slot);
+    PointSlot list;
+    std::vector<std::string> results;
+    for (const std::string& name : e_.target.variables(point_, all.name)) {
+      if (point_.site.result_number(name) >= 0) {
+        results.push_back(name);
+        continue;
+      }
+      auto& listed = list.emplace_back(PointVariable{.text = (list.empty() ? "" : " ") + name.substr(1) + "=", .ops = {}});
+      TargetVariable variable(all.range);
+      variable.name = name;
+      Result<Binding> binding = ask(variable, true);
+      if (!binding.ok()) continue;
+      if (!fits_table(*binding)) return false;
+      listed.ops = std::move(binding->ops);
+      listed.type = binding->type;
+      listed.string_limit = binding->string_limit;
+    }
+    if (list.size() > abi::kMostListEntries) return false;
+    if (in_save_) results.clear();  // the function has not returned yet
+    if (list.empty()) return false;
+    if (is_return_ && !in_save_) {
+      auto print = empty_sprintf(all.range);
+      ExpressionPtr text = std::move(slot);
+      const auto& whole = static_cast<TargetVariable&>(*text);
+      auto copy = clone(whole);
+      save_at_entry(text, std::move(text), false);
+      append_string(*print, std::move(text));
+      for (const std::string& name : results) {
+        signature_ += name + ";";
+        append_literal(*print, " " + name.substr(1) + "=");
+        auto variable = std::make_unique<TargetVariable>(copy->range);
+        variable->name = name;
+        add_value(*print, std::move(variable), static_cast<TargetVariable&>(*copy));
+      }
+      slot = std::move(print);
+      for_each_inner_slot(*slot, [&](ExpressionPtr& child) {
+        if (child->kind != ExpressionKind::kEntryValue) visit(child);
+      });
+      return true;
+    }
+    all.binding = add_binding(table_.add_list(std::move(list)));
+    return true;
   }
 
   // Makes what a sprintf holds so far a string that is saved at the function's entry, if reading it there can fail: else
@@ -450,16 +505,23 @@ class Binder {
       return;
     }
     if (info(point_.kind).reads_late) warn_late(x, *binding);
-    auto& all = bound_.bindings;
-    auto known = std::find(all.begin(), all.end(), *binding);
-    int index = static_cast<int>(known - all.begin());
-    if (known == all.end()) {
-      sign(*binding);
-      all.push_back(std::move(*binding));
-    }
-    signature_ += fmt::format("#{}", index);
+    if (with_table_ && fits_table(*binding)) binding = table_.add_value(std::move(*binding));
+    const int index = add_binding(std::move(*binding));
     if (auto* variable = as<TargetVariable>(x)) variable->binding = index;
     if (auto* operation = as<AtOperation>(x)) operation->binding = index;
+  }
+
+  // Returns the index of the binding in the body's.
+  int add_binding(Binding binding) {
+    auto& all = bound_.bindings;
+    auto known = std::find(all.begin(), all.end(), binding);
+    int index = static_cast<int>(known - all.begin());
+    if (known == all.end()) {
+      sign(binding);
+      all.push_back(std::move(binding));
+    }
+    signature_ += fmt::format("#{}", index);
+    return index;
   }
 
   // Accesses are read from a ring, with their registers and stack; other memory may have changed by then.
@@ -479,6 +541,7 @@ class Binder {
   void sign(const Binding& binding) {
     signature_ += fmt::format("[{}{}{}{}", static_cast<int>(binding.type), int{binding.reads_kernel_memory},
                               int{binding.string_in_context}, binding.string_limit);
+    if (binding.by_point != Binding::ByPoint::kNo) signature_ += fmt::format("@{}{}", static_cast<int>(binding.by_point), binding.slot);
     if (e_.has_dereferences) signature_ += binding.target_type.module + "@" + binding.target_type.key;
     // Which function it is about goes by its module.
     if (entry_known(binding)) signature_ += point_.site.module;
@@ -500,6 +563,8 @@ class Binder {
 
   Elaboration& e_;
   const ResolvedPoint& point_;
+  const bool with_table_;
+  PointTable table_;
   std::vector<Problem>& problems_;
   bool is_return_;
   bool in_save_ = false;
@@ -530,6 +595,26 @@ bool any_returned(const Elaboration& e) {
   auto look = [&](const Expression& x) {
     auto* call = as<Call>(x);
     any |= call && call->name == "returnval";
+  };
+  for (const Draft& draft : e.drafts) {
+    for_each_expression(static_cast<const Statement&>(*draft.body), look);
+    if (draft.condition) for_each_expression(static_cast<const Expression&>(*draft.condition), look);
+  }
+  for (const Script& script : e.program.scripts) {
+    for (const auto& function : script.functions) {
+      if (function->body) for_each_expression(static_cast<const Statement&>(*function->body), look);
+    }
+  }
+  return any;
+}
+
+// Whether some text may ask which point was hit: pp(), probefunc() and the like.
+bool any_site_question(const Elaboration& e) {
+  bool any = false;
+  auto look = [&](const Expression& x) {
+    auto* call = as<Call>(x);
+    const int intrinsic = call ? find_intrinsic(call->name) : -1;
+    any |= intrinsic >= 0 && (intrinsics()[static_cast<size_t>(intrinsic)].needs & kNeedsSite);
   };
   for (const Draft& draft : e.drafts) {
     for_each_expression(static_cast<const Statement&>(*draft.body), look);
@@ -584,6 +669,7 @@ void add_probe(Elaboration& e, const Draft& draft, ResolvedPoint point, Bound bo
   probe.body = std::move(bound.body);
   probe.condition = std::move(bound.condition);
   probe.bindings = std::move(bound.bindings);
+  if (!bound.slots.empty()) probe.tables.push_back(std::move(bound.slots));
   probe.entry_saves = std::move(bound.entry_saves);
   probe.returned_bytes = bound.returned_bytes;
   probe.returned_signed = bound.returned_signed;
@@ -611,7 +697,7 @@ void add_call_in_target(Elaboration& e, const Draft& draft, ResolvedPoint point)
   // One place for all calls, and one for all returns.
   point.site.address = FileAddress(point.kind == ProbeKind::kSystemCall ? 1 : 2);
   std::vector<Problem> told_already;
-  Bound bound = Binder(e, point, told_already).bind(draft);
+  Bound bound = Binder(e, point, false, told_already).bind(draft);
   add_probe(e, draft, std::move(point), std::move(bound));
 }
 
@@ -622,8 +708,8 @@ bool keeps_one_point(const ResolvedPoint& point) {
   return point.domain == Domain::kController && !(is_system_call(point) && point.site.system_call >= 0);
 }
 
-// Gives one more point to a probe, and to its twin in the processes.
-void add_point(Elaboration& e, size_t probe, ResolvedPoint point) {
+// Gives one more point to a probe, and to its twin in the processes. slots: of its table, where the probe has tables.
+void add_point(Elaboration& e, size_t probe, ResolvedPoint point, std::vector<PointSlot> slots) {
   if (e.calls_in_targets && is_system_call(point)) {
     CHECK(probe > 0 && e.program.probes[probe - 1].kind == point.kind);
     ResolvedPoint in_target = point;
@@ -633,6 +719,7 @@ void add_point(Elaboration& e, size_t probe, ResolvedPoint point) {
     e.program.probes[probe - 1].points.push_back(std::move(in_target));
   }
   e.program.probes[probe].points.push_back(std::move(point));
+  if (!e.program.probes[probe].tables.empty()) e.program.probes[probe].tables.push_back(std::move(slots));
 }
 
 void bind_draft(Elaboration& e, Draft& draft) {
@@ -641,25 +728,34 @@ void bind_draft(Elaboration& e, Draft& draft) {
   std::vector<Problem> problems;
   std::unordered_map<std::string, size_t> by_signature;  // to the index of a probe
   const std::vector<const TargetVariable*> read = variables_read(draft);
+  const bool may_share = depends_on_point && may_use_tables(draft);
+  const auto most_own = static_cast<size_t>(e.program.limits.max_own_handlers);
+  // Handlers know their point by the place. Where several points are at one, as of calls that are inlined into each other, each has its own.
+  std::unordered_map<std::string, std::unordered_map<uint64_t, int>> at_place;  // points so far, by module and address
+  const bool counts_places = may_share || e.asks_site;
   for (ResolvedPoint& point : draft.points) {
     if (info(point.kind).variables == Variables::kRecord && !read.empty()) e.target.choose_variables(point, read);
     const bool single = keeps_one_point(point);
     // Which points have handlers of their own, besides what these read.
     std::string key = fmt::format("{}/{}/{}/{}/", static_cast<int>(point.kind), static_cast<int>(point.domain), int{point.site.by_arguments},
                                   int{is_system_call(point.kind) && point.site.system_call >= 0});
+    if (counts_places && point.domain == Domain::kTarget && !is_system_call(point.kind)) {
+      if (const int before = at_place[point.site.module][point.site.address.value]++) key += fmt::format("twin{}/", before);
+    }
     if (!depends_on_point && !single) {
       auto known = by_signature.find(key);
       if (known != by_signature.end()) {
-        add_point(e, known->second, std::move(point));
+        add_point(e, known->second, std::move(point), {});
         continue;
       }
     }
-    Binder binder(e, point, problems);
+    const bool with_table = may_share && by_signature.size() >= most_own;
+    Binder binder(e, point, with_table, problems);
     Bound bound = binder.bind(draft);
     if (depends_on_point) key += binder.signature();
     auto known = by_signature.find(key);
     if (known != by_signature.end() && !single) {
-      add_point(e, known->second, std::move(point));
+      add_point(e, known->second, std::move(point), std::move(bound.slots));
       continue;
     }
     if (e.calls_in_targets && is_system_call(point)) add_call_in_target(e, draft, point);
@@ -678,6 +774,7 @@ void bind_draft(Elaboration& e, Draft& draft) {
 void bind_targets(Elaboration& e) {
   e.has_dereferences = any_dereference(e);
   e.asks_returned = any_returned(e);
+  e.asks_site = any_site_question(e);
   e.calls_in_targets = calls_fit_into_targets(e);
   for (Draft& draft : e.drafts) bind_draft(e, draft);
 }

@@ -71,6 +71,7 @@ struct Elaboration {
   std::set<std::pair<const syntax::Global*, size_t>> pointers;
   bool has_dereferences = false;                                     // bind-targets
   bool asks_returned = false;                                        // bind-targets: returnval() is called somewhere
+  bool asks_site = false;                                            // bind-targets: pp() or the like is called somewhere
   bool calls_in_targets = false;                                     // bind-targets: process.syscall is compiled for targets too
   std::unordered_map<const syntax::Function*, std::vector<Binding>> function_bindings;  // resolve-symbols
 

@@ -11,13 +11,19 @@ void note_entry_values(Elaboration& e) {
   std::set<uint8_t> registers;
   for (const Probe& probe : e.program.probes) {
     if (probe.domain != Domain::kTarget) continue;
-    for (const Binding& binding : probe.bindings) {
-      for (const location::Operation& op : binding.ops) {
+    auto note = [&](const location::Operations& ops, const std::string& module) {
+      for (const location::Operation& op : ops) {
         const auto* value = std::get_if<location::EntryValue>(&op);
         if (!value) continue;
-        // Points of several modules don't share such a binding.
-        functions.emplace(probe.points.front().site.module, value->function);
+        functions.emplace(module, value->function);
         registers.insert(static_cast<uint8_t>(value->number));
+      }
+    };
+    // Points of several modules don't share a binding with such a place of its own.
+    for (const Binding& binding : probe.bindings) note(binding.ops, probe.points.front().site.module);
+    for (size_t point = 0; point < probe.tables.size(); ++point) {
+      for (const PointSlot& slot : probe.tables[point]) {
+        for (const PointVariable& variable : slot) note(variable.ops, probe.points[point].site.module);
       }
     }
   }

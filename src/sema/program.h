@@ -54,10 +54,11 @@ struct Probe {
   int index = -1;  // own index in Program::probes
   ProbeKind kind = ProbeKind::kNever;
   Domain domain = Domain::kController;
-  std::vector<ResolvedPoint> points;  // at least one; same kind and domain; all bindings equal
+  std::vector<ResolvedPoint> points;  // at least one; same kind and domain; all bindings equal but for tables
   std::unique_ptr<syntax::Block> body;
   std::vector<std::unique_ptr<syntax::Local>> locals;
   std::vector<Binding> bindings;                   // of the body (TargetVariable::binding)
+  std::vector<std::vector<PointSlot>> tables;      // by point, then by Binding::slot; empty: no binding is by_point
   std::vector<syntax::ExpressionPtr> entry_saves;  // kFunctionReturn: evaluated at the entry (EntryValue::index);
                                                    // their target variables use `bindings` too
   syntax::ExpressionPtr condition;                 // if (expr) of the probe point; may be null
@@ -108,6 +109,7 @@ struct Limits {                     // SystemTap's names and defaults (-D)
   int64_t max_errors = 0;           // MAXERRORS: errors that a session survives
   int64_t max_skipped = 100;        // MAXSKIPPED: skipped hits that a session survives; 0: any number
   int64_t max_backtrace = 128;      // MAXBACKTRACE: frames of a stack
+  int64_t max_own_handlers = 16;    // MAXOWNHANDLERS: handlers that points of one probe have for themselves; those beyond share one, with tables
   int64_t hist_elision = 2;         // HIST_ELISION: empty rows of a histogram shown beside a filled one; below 0: all
 };
 

@@ -163,8 +163,22 @@ struct Binding {
   uint32_t string_limit = 0;  // bytes; 0: up to the NUL
   TargetType target_type = {};  // of the value
   std::string other_module = {};  // path of the module of addresses with in_other_module
+  // In a handler for points that have their variables in different places, `ops` is empty, and the place is found in the table of the
+  // point that is hit (Probe::tables). kValue: one place; kVariables: the text of $$parms and the like.
+  enum class ByPoint : uint8_t { kNo, kValue, kVariables } by_point = ByPoint::kNo;
+  uint32_t slot = 0;  // of the point's table
   bool operator==(const Binding&) const = default;
 };
+
+// What a slot of a point's table stands for: a place (of kValue, with no text), or what $$parms and the like print, one variable after
+// another.
+struct PointVariable {
+  std::string text;            // printed first: "a="
+  location::Operations ops;    // empty: unknown, printed as "?"
+  ValueType type = ValueType::kLong;
+  uint32_t string_limit = 0;   // as Binding::string_limit
+};
+using PointSlot = std::vector<PointVariable>;
 
 struct EnumConstant {
   std::string name;

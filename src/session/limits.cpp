@@ -27,6 +27,7 @@ constexpr LimitName kLimits[] = {
     {"MAXMAPENTRIES", &sema::Limits::max_map_entries, 1, 100'000'000},
     {"MAXERRORS", &sema::Limits::max_errors, 0, INT32_MAX},
     {"MAXBACKTRACE", &sema::Limits::max_backtrace, 1, 1024},
+    {"MAXOWNHANDLERS", &sema::Limits::max_own_handlers, 0, INT32_MAX},
     {"MAXSKIPPED", &sema::Limits::max_skipped, 0, INT32_MAX},
     {"HIST_ELISION", &sema::Limits::hist_elision, INT32_MIN, INT32_MAX},
 };
