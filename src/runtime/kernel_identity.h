@@ -5,6 +5,7 @@
 #include <linux/bpf.h>
 
 #include "abi/kernel.h"
+#include "abi/kernel_interrupts.h"
 #include "runtime/interface.h"
 
 namespace spile::rt {
@@ -12,6 +13,7 @@ namespace spile::rt {
 extern "C" {
 // Data of the object, which the loader sets before programs are loaded. Volatile: the loader writes it behind the optimizer's back.
 [[gnu::section(".rodata.constants")]] extern const volatile abi::KernelConstants spile_kernel_constants;
+[[gnu::section(".rodata.interrupts")]] extern const volatile abi::KernelInterrupts spile_kernel_interrupts;
 }
 
 // A helper of the kernel (bpf-helpers(7)) is called by its number, as if that were its address.
@@ -41,6 +43,23 @@ template <typename Function>
   helper<long (*)(uint64_t, uint64_t, bpf_pidns_info*, uint32_t)>(BPF_FUNC_get_ns_current_pid_tgid)(
       spile_kernel_constants.pid_namespace_device, spile_kernel_constants.pid_namespace_inode, &seen, sizeof seen);
   return (uint64_t{seen.tgid} << 32) | seen.pid;
+}
+
+// Returns below 0, by CPU and kind of interrupt, where the handler runs in an interrupt; 0: it does not, or that is not known.
+[[gnu::always_inline]] inline int64_t interrupt_flow() {
+  if (spile_kernel_interrupts.count == 0) return 0;
+  const uint64_t cpu = current_cpu();
+  const auto read = helper<long (*)(void*, uint32_t, uint64_t)>(BPF_FUNC_probe_read_kernel);
+  uint64_t own = 0;
+  uint32_t count = 0;
+  if (read(&own, sizeof own, spile_kernel_interrupts.per_cpu_offsets + 8 * cpu) != 0) return 0;
+  if (read(&count, sizeof count, own + spile_kernel_interrupts.count) != 0) return 0;
+  const uint64_t kind = count & abi::kInNmi ? 3 : count & abi::kInInterrupt ? 2 : count & abi::kInSoftInterrupt ? 1 : 0;
+  return kind == 0 ? 0 : -static_cast<int64_t>(4 * cpu + kind + 1);
+}
+// Returns the same for a processor that has nothing to do: its thread has the number 0 on every CPU.
+[[gnu::always_inline]] inline int64_t idle_flow() {
+  return -static_cast<int64_t>(4 * uint64_t{current_cpu()} + 1);
 }
 
 }  // namespace spile::rt

@@ -6,6 +6,7 @@
 namespace spile::rt {
 
 extern "C" {
+const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
 
 [[gnu::always_inline]] int64_t spile_rt_clock_ns(Context*) {
   return static_cast<int64_t>(monotonic_ns()) + spile_kernel_constants.clock_offset_ns;

@@ -33,6 +33,7 @@ std::vector<Intrinsic> make_table() {
       // The process and thread that run.
       {"pid", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"tid", kLong, {}, kNeedsNothing, kEverywhere, true},
+      {"execution_flow", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"__task_current", kLong, {}, kNeedsNothing, kEverywhere, true},  // 0: not known here
       {"ppid", kLong, {}, kNeedsNothing, kInController | kInTarget, true},
       {"uid", kLong, {}, kNeedsNothing, kEverywhere, true},

@@ -10,11 +10,27 @@
 #include <map>
 
 #include "abi/kernel.h"
+#include "abi/kernel_interrupts.h"
 #include "base/print.h"
+#include "kernelinfo/interrupt_count.h"
 #include "session/kernel_map.h"
 #include "session/skips.h"
 
 namespace spile::session {
+
+namespace {
+
+// For execution_flow(): all 0 where the kernel does not show where it counts.
+std::vector<uint8_t> interrupt_constants() {
+  abi::KernelInterrupts values{};
+  kernelinfo::KernelInfo kernel;
+  if (auto place = kernelinfo::find_interrupt_count(kernel)) values = {place->per_cpu_offsets, place->count};
+  std::vector<uint8_t> bytes(sizeof values);
+  std::memcpy(bytes.data(), &values, sizeof values);
+  return bytes;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program,
                                                      const codegen::CompiledScript& script,
@@ -33,6 +49,8 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
   }
   TRY_DO(check_programs(program, spec.programs));
   spec.data.push_back({abi::kKernelConstantsSymbol, kernel_constants(process)});
+  if (std::string_view(reinterpret_cast<const char*>(script.kernel.object.data()), script.kernel.object.size()).find(abi::kKernelInterruptsSymbol) != std::string_view::npos)
+    spec.data.push_back({abi::kKernelInterruptsSymbol, interrupt_constants()});
   if (!script.kernel.followed.empty()) {
     TRY(side->followed_, FollowedPrograms::open(script.kernel.followed, features));
     spec.data.push_back({abi::kKernelProgramsSymbol, side->followed_->constants()});

@@ -105,6 +105,12 @@ SPILE_CLOCK(ms, 1'000'000)
 SPILE_CLOCK(s, 1'000'000'000)
 #undef SPILE_CLOCK
 
+SPILE_INLINE int64_t spile_fn_execution_flow(Context* context) {
+  if (const int64_t interrupt = interrupt_flow()) return interrupt;
+  const int64_t thread = spile_rt_tid(context);
+  return thread != 0 ? thread : idle_flow();
+}
+
 SPILE_INLINE int64_t spile_fn___task_current(Context*) {
   return current_task();
 }

@@ -126,6 +126,12 @@ SPILE_INLINE int64_t spile_fn_randint(Context*, int64_t below) {
   return below > 0 ? static_cast<int64_t>(random % static_cast<uint64_t>(below)) : 0;
 }
 
+SPILE_INLINE int64_t spile_fn_execution_flow(Context* context) {
+  if (const int64_t interrupt = interrupt_flow()) return interrupt;
+  const int64_t thread = spile_rt_tid(context);
+  return thread != 0 ? thread : idle_flow();
+}
+
 SPILE_INLINE int64_t spile_fn___task_current(Context*) {
   return helper<int64_t (*)()>(BPF_FUNC_get_current_task)();
 }

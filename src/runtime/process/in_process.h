@@ -10,6 +10,8 @@ inline constexpr uint64_t kFrameSets = abi::kGoroutineSets;  // call_table.h
 
 // The address of the kernel's structure for the thread, and ns since boot; 0: only handlers in the kernel can ask for them.
 inline constexpr int64_t current_task() { return 0; }
+inline constexpr int64_t interrupt_flow() { return 0; }
+inline constexpr int64_t idle_flow() { return 0; }
 inline constexpr int64_t kernel_clock_ns() { return 0; }
 
 extern "C" {
