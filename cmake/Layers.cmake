@@ -17,7 +17,7 @@ set(SPILE_MAY_USE_engine base abi)
 set(SPILE_MAY_USE_bpf base abi)
 set(SPILE_MAY_USE_session base abi syntax sema debuginfo kernelinfo probes runtime codegen engine bpf)
 set(SPILE_MAY_USE_editor base syntax sema probes session)
-set(SPILE_MAY_USE_verbs base debuginfo probes engine session)
+set(SPILE_MAY_USE_verbs base syntax debuginfo kernelinfo probes engine session)
 set(SPILE_MAY_USE_cli base session verbs editor)
 
 # The rooms of a folder: each uses only those named before it, all but the first may be used by the files of the folder itself,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iostream>
 
@@ -17,6 +18,7 @@
 #include "cli/remote.h"
 #include "editor/interactive.h"
 #include "editor/language_server.h"
+#include "session/presenter.h"
 #include "verbs/verb.h"
 
 namespace spile::cli {
@@ -31,8 +33,9 @@ void print_help() {
              "       spile [OPTIONS] -e 'SCRIPT' [ARGUMENTS]\n"
              "       spile [OPTIONS] -l 'PROBE'\n");
   for (const verbs::Verb& verb : verbs::verbs()) print_to(stdout, "       spile [OPTIONS] {} {}\n", verb.name, verb.words);
-  print_to(stdout, "\nVerbs (-p1 prints the script of those that make one):\n");
+  print_to(stdout, "\nVerbs (--script prints the script of those that make one):\n");
   for (const verbs::Verb& verb : verbs::verbs()) print_to(stdout, "  {:<27} {}\n", verb.name, verb.help);
+  for (const verbs::VerbOption& option : verb_options()) print_to(stdout, "  {:<27} {}\n", fmt::format("--{}{}{}", option.name, option.value ? " " : "", option.value ? option.value : ""), option.help);
   print_to(stdout, "\nOptions:\n");
   for (const OptionSpec& spec : option_table()) {
     std::string names = name_of(spec.letter, spec.name);
@@ -43,9 +46,21 @@ void print_help() {
   }
 }
 
+Error no_option(const verbs::Verb& verb, const std::string& name) { return {fmt::format("spile {} has no option --{}", verb.name, name), "see spile --help"}; }
+
 // Makes the script that a verb and its words ask for.
-Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& words, session::Options& options) {
-  TRY(verbs::VerbScript script, verb.make({words.begin() + 1, words.end()}, options));
+Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& words, Reading& reading) {
+  session::Options& options = reading.options;
+  for (const auto& [name, value] : reading.verb_options) {
+    const bool has = std::ranges::any_of(verb.options, [&](const verbs::VerbOption& option) { return name == option.name; });
+    if (!has) return no_option(verb, name);
+  }
+  if (options.verb.json && !verb.has_json) return no_option(verb, "json");
+  TRY(verbs::VerbScript script, verb.make({{words.begin() + 1, words.end()}, reading.verb_options}, options));
+  if (script.presenter && (options.output.bulk || options.output.flight_recorder))
+    return Error{fmt::format("spile {} can't be used with {}: its output is made of all records together", verb.name, options.output.bulk ? "-b" : "-F"), {}};
+  // What -p shows is the script's.
+  if (options.passes.last == 5) session::present_by(std::move(script.presenter));
   options.script.text = std::move(script.text);
   // What the user says comes later, and holds.
   options.script.limits.insert(options.script.limits.begin(), script.limits.begin(), script.limits.end());
@@ -62,24 +77,30 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
     return Error{has_text ? "a script can't be given together with -l, -L or --dump-..." : "-E can't be given together with --dump-...",
                  has_text && lists_points ? "to list a script's own aliases, too, give it with -E" : ""};
   }
+  bool taken_verb = false;
   const bool may_lack = reading.interactive || reading.language_server;
   if (!listing && !has_text) {
     if (words.empty() && options.script.additional_texts.empty() && !may_lack) {
       return Error{"a script must be specified", "name a file, or give a script with -e; see spile --help"};
     }
     const verbs::Verb* verb = words.empty() || may_lack ? nullptr : verbs::find_verb(words.front());
+    taken_verb = verb != nullptr;
     if (words.empty()) {
       options.script.text = "";  // -E alone
     } else if (verb && verb->answer) {
+      if (reading.shows_script || !reading.verb_options.empty()) return no_option(*verb, reading.shows_script ? "script" : reading.verb_options.front().first);
       reading.asks = verb;
     } else if (verb) {
-      TRY_DO(take_verb(*verb, words, options));
+      TRY_DO(take_verb(*verb, words, reading));
       words.clear();
     } else {
       options.script.file = words.front();
       if (options.script.file.empty()) return Error{"the name of the script file is empty", {}};
       words.erase(words.begin());
     }
+  }
+  if (!taken_verb && (reading.shows_script || !reading.verb_options.empty())) {
+    return Error{fmt::format("--{} is an option of verbs", reading.shows_script ? "script" : reading.verb_options.front().first), "as in spile hist or spile trace; see spile --help"};
   }
   options.script.arguments = std::move(words);
   if (!options.target.command.empty() && !options.target.processes.empty()) return Error{"-c and -x can't be used together", {}};
@@ -133,7 +154,12 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
     TRY(int status, answer(*reading.asks, reading.options));
     return std::optional<int>(status);
   }
+  if (reading.shows_script) {
+    print_to(stdout, "{}", *reading.options.script.text);
+    return std::optional<int>(0);
+  }
   if (!reading.remotes.empty()) {
+    if (session::chosen_presenter()) return Error{"trace can't be used with --remote", "run it there, by ssh"};
     TRY(int status, run_remotely(reading.remotes, reading.options));
     return std::optional<int>(status);
   }

@@ -328,6 +328,7 @@ constexpr OptionSpec kOptions[] = {
     {'p', nullptr, Takes::kValue, "PASS", "stop after pass: 1 parse, 2 elaborate, 3 translate, 4 compile, 5 run", take_pass},
     {'v', nullptr, Takes::kNothing, "", "print more about each pass; may be repeated", more_verbose},
     {0, "vp", Takes::kValue, "DIGITS", "the verbosity of each pass, as in --vp 00012", take_verbosities},
+    {0, "script", Takes::kNothing, "", "print the script that a verb makes, and do not run it", ask<&Reading::shows_script>},
     {'t', nullptr, Takes::kNothing, "", "report at the end how often each probe was hit and how long it took",
      set<&Options::program, &ProgramOptions::time_probes>},
     {'k', nullptr, Takes::kNothing, "", "keep the files of the passes, in a temporary folder", set<&Options::passes, &PassOptions::keep>},

@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -25,6 +26,8 @@ struct Reading {
   bool interactive = false, language_server = false;
   std::vector<std::string> remotes;   // of --remote; empty: the script runs here
   const verbs::Verb* asks = nullptr;  // the verb that answers; its words are options.script.arguments
+  bool shows_script = false;  // --script
+  std::vector<std::pair<std::string, std::string>> verb_options = {};  // by name, in their order
 };
 
 enum class Takes : uint8_t { kNothing, kValue, kMaybe };  // kMaybe: a value may be given, as --name=VALUE

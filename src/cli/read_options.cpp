@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <getopt.h>
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 
@@ -10,10 +11,20 @@ namespace spile::cli {
 
 std::string name_of(char letter, const char* name) { return letter ? fmt::format("-{}", letter) : fmt::format("--{}", name); }
 
+std::vector<verbs::VerbOption> verb_options() {
+  std::vector<verbs::VerbOption> all;
+  for (const verbs::Verb& verb : verbs::verbs()) {
+    for (const verbs::VerbOption& option : verb.options) {
+      if (std::ranges::none_of(all, [&](const verbs::VerbOption& known) { return std::string_view(known.name) == option.name; })) all.push_back(option);
+    }
+  }
+  return all;
+}
+
 namespace {
 
 // Codes of long options, by their place in the tables; beyond every letter.
-constexpr int kFirstLong = 1000, kFirstRefused = 2000;
+constexpr int kFirstLong = 1000, kFirstRefused = 2000, kFirstOfVerbs = 3000;
 
 struct GetoptTables {
   std::string letters = ":";
@@ -34,6 +45,8 @@ GetoptTables make_tables() {
   for (const RefusedOption& refused : refused_options()) {
     add(refused.letter, refused.name, !refused.takes_value ? Takes::kNothing : refused.letter ? Takes::kValue : Takes::kMaybe, code++);
   }
+  code = kFirstOfVerbs;
+  for (const verbs::VerbOption& option : verb_options()) add(0, option.name, option.value ? Takes::kValue : Takes::kNothing, code++);
   tables.names.push_back({});
   return tables;
 }
@@ -75,6 +88,10 @@ Result<void> apply_all(std::vector<char*>& argv, Reading& reading) {
     }
     if (const RefusedOption* refused = find(refused_options(), code, kFirstRefused)) {
       return Error{fmt::format("{} is not supported: {}", name_of(refused->letter, refused->name), refused->why), {}};
+    }
+    if (code >= kFirstOfVerbs) {
+      reading.verb_options.emplace_back(verb_options()[static_cast<size_t>(code - kFirstOfVerbs)].name, optarg ? optarg : "");
+      continue;
     }
     const OptionSpec* spec = find(option_table(), code, kFirstLong);
     CHECK(spec);

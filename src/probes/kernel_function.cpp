@@ -23,6 +23,7 @@
 #include "base/diagnostics.h"
 #include "debuginfo/calling_convention.h"
 #include "debuginfo/names.h"
+#include "kernelinfo/code_names.h"
 #include "probes/code_points.h"
 #include "probes/family.h"
 #include "probes/traced_world.h"
@@ -267,11 +268,18 @@ ResolvedPoint point_at(const Request& request, sema::KernelFunction function) {
   return point;
 }
 
+// The kernel's code symbols by name, of the symbols that were asked about last. Lists of hundreds of functions, as `spile trace` has them, ask for each.
+const kernelinfo::CodeNames& code_names(const kernelinfo::Symbols& symbols) {
+  static thread_local std::optional<kernelinfo::CodeNames> known;
+  if (!known || !known->is_of(symbols)) known.emplace(symbols);
+  return *known;
+}
+
 // The code symbols that are meant by a function's name: itself, and copies of it that the compiler made.
 std::vector<Symbol> symbols_of(const Request& request, const kernelinfo::Symbols& symbols) {
   std::vector<Symbol> found;
-  for (const Symbol& symbol : symbols.all()) {
-    if (!symbol.is_code() || symbol.module != request.module || !symbol.name.starts_with(request.pattern)) continue;
+  for (const Symbol& symbol : code_names(symbols).named(request.pattern)) {
+    if (symbol.module != request.module) continue;
     const debuginfo::CloneName clone = debuginfo::clone_name(symbol.name);
     const bool copy = clone.base == request.pattern && !clone.fragment && !clone.split;
     if (symbol.name == request.pattern || copy) found.push_back(symbol);

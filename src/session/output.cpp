@@ -46,6 +46,7 @@ Result<std::unique_ptr<Output>> Output::open(const OutputOptions& options, const
     TRY(file, OutputFile::open(options.bulk ? std::string() : options.file, options.rotate_bytes, options.rotate_files));
   }
   std::unique_ptr<Output> output(new Output(messages, script, std::move(file)));
+  output->presenter_ = chosen_presenter();
   if (options.bulk) {
     std::string base = options.file.empty() ? "spile_stream" : expand_path(options.file);
     output->streams_ = std::make_unique<StreamFiles>(std::move(base), script);
@@ -225,6 +226,12 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
   text_.clear();
   switch (header.kind) {
     case abi::kPrintf:
+      if (presenter_) {
+        present(header, arguments, rules);
+        break;
+      }
+      append_record_text(text_, script_.formats, header, payload, size, rules);
+      break;
     case abi::kHistogram:
     case abi::kText:
       append_record_text(text_, script_.formats, header, payload, size, rules);
@@ -260,6 +267,25 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
       break;
   }
   file_->write(text_);
+}
+
+void Output::present(const abi::RecordHeader& header, PayloadReader& arguments, const TextRules& rules) {
+  if (header.id >= script_.formats.size()) return;
+  const std::vector<syntax::FormatPart>& parts = script_.formats[header.id].parts;
+  if (parts.empty() || parts.front().kind != syntax::FormatPart::Kind::kLiteral) return;
+  presented_.clear();
+  presenter_->take(parts.front().literal, arguments, presented_);
+  append_foreign(text_, presented_, rules);
+}
+
+void Output::finish_presentation() {
+  if (!presenter_) return;
+  presented_.clear();
+  text_.clear();
+  presenter_->finish(presented_);
+  append_foreign(text_, presented_, {true, file_->is_terminal() ? &terminal_ : nullptr, &script_.literals});
+  file_->write(text_);
+  file_->flush();
 }
 
 // Returns a string argument, cut to the length that a handler can make.
@@ -336,6 +362,7 @@ std::string Output::refusals_text() const {
   add(actions_dropped_ + commands_.refused(), "calls of system() or switch_file() ignored: too many at once");
   add(target_warnings_ > kMostWarnings ? target_warnings_ - kMostWarnings : 0, "more warnings not printed");
   add(errors_not_printed_, "more errors not printed");
+  if (presenter_) text += presenter_->losses();
   return text;
 }
 

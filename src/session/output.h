@@ -22,6 +22,7 @@
 #include "session/arena_view.h"
 #include "session/kernel_stacks.h"
 #include "session/output_file.h"
+#include "session/presenter.h"
 #include "session/printf_text.h"
 #include "session/process_stacks.h"
 #include "session/ring_reader.h"
@@ -60,6 +61,9 @@ class Output {
   // Writes the records that are old enough, or everything, and flushes the file. Carries out records that are no text: prints warnings and
   // errors on standard error, runs commands, switches files, notes exit().
   void write_pending(bool everything);
+
+  // Writes what a presenter has kept until now. REQUIRES: everything is written by write_pending().
+  void finish_presentation();
 
   // Makes exit_requested() true, as a record of exit() does.
   void request_exit() { exit_requested_ = true; }
@@ -111,6 +115,7 @@ class Output {
   void append_stream(ArenaView& arena, uint32_t index);
   void stream_failed(const Error& error);
   void write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
+  void present(const abi::RecordHeader& header, PayloadReader& arguments, const TextRules& rules);
   bool may_switch_file();
   void run_command(const abi::RecordHeader& header, PayloadReader& arguments, Origin origin);
   std::string_view script_string(PayloadReader& arguments) const;
@@ -120,6 +125,7 @@ class Output {
   const MessageOptions& messages_;
   const codegen::CompiledScript& script_;
   std::unique_ptr<OutputFile> file_;
+  std::shared_ptr<Presenter> presenter_;  // null: absent
   ShellCommands commands_;
   std::unique_ptr<StreamFiles> streams_;  // -b
   std::vector<char> stream_bytes_;        // of the ring being taken
@@ -149,7 +155,7 @@ class Output {
   std::vector<size_t> runs_;       // where in pending_ each ring's records begin: in order within a run
   uint64_t horizon_ = 0;           // records up to this time are complete
   uint64_t next_horizon_ = 0;
-  std::string text_;               // reused
+  std::string text_, presented_;   // reused
   TerminalText terminal_;          // where file_ is a terminal
 };
 

@@ -518,6 +518,7 @@ Result<void> ScriptRun::stop() {
   // Counts are reported even where not all probes could be removed.
   if (failed()) warn_end_probes();
   TRY_DO(run_probes(failed() ? sema::ProbeKind::kError : sema::ProbeKind::kEnd));
+  output_->finish_presentation();
   return detached;
 }
 

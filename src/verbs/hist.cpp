@@ -7,8 +7,6 @@
 #include <set>
 
 #include "base/diagnostics.h"
-#include "base/proc.h"
-#include "engine/process/process_status.h"
 #include "verbs/hist_filter.h"
 
 namespace spile::verbs {
@@ -259,22 +257,7 @@ class HistScript {
     return text;
   }
 
-  // `ours` has the numbers of the processes that are counted, and of their threads.
-  std::string processes_probes() const {
-    if (!uses_ours()) return {};
-    std::string begin;
-    for (const pid_t pid : processes_.running) begin += fmt::format("  ours[{}] = 1\n", pid);
-    if (begin.empty()) begin = "  ours[target()] = 1\n";
-    return "probe begin {\n" + begin + R"(}
-probe kernel.trace("sched:sched_process_fork") {
-  if (!(pid() in ours)) next
-  try { ours[$child_pid] = 1 } catch { uncounted++ }
-}
-probe kernel.trace("sched:sched_process_exit") {
-  if (tid() != pid() && tid() in ours) delete ours[tid()]
-}
-)";
-  }
+  std::string processes_probes() const { return uses_ours() ? probes_of(processes_, "uncounted") : ""; }
 
   // A field that names a thread says whose event it is: it may come from an interrupt, or from whoever wakes the thread.
   static bool names_thread(const std::string& field) { return field == "pid" || (field.ends_with("_pid") && field != "common_pid"); }
@@ -458,38 +441,14 @@ probe kernel.trace("sched:sched_process_exit") {
   bool record_read_ = false, first_record_read_ = false;
 };
 
-// ---- the processes of -x
-
-// The threads of the processes and, with_children, of all their descendants, as far as the kernel lists these (CONFIG_PROC_CHILDREN).
-std::set<pid_t> threads_of_all(std::vector<pid_t> processes, bool with_children) {
-  std::set<pid_t> all;
-  while (!processes.empty()) {
-    const pid_t process = processes.back();
-    processes.pop_back();
-    if (!all.insert(process).second) continue;
-    for (const pid_t thread : threads_of(process)) all.insert(thread);
-    if (!with_children) continue;
-    for (const pid_t child : engine::children_of(process)) processes.push_back(child);
-  }
-  return all;
-}
-
-Processes processes_of(const session::TargetOptions& target) {
-  Processes processes;
-  processes.only_these = !target.command.empty() || !target.processes.empty();
-  const std::set<pid_t> all = threads_of_all(target.processes, target.children);
-  processes.running.assign(all.begin(), all.end());
-  return processes;
-}
-
 }  // namespace
 
 Result<VerbScript> hist_script(const HistRequest& request, const std::vector<Event>& events, const Processes& processes) {
   return HistScript(request, events, processes).make();
 }
 
-Result<VerbScript> make_hist(const std::vector<std::string>& words, const session::Options& options) {
-  TRY(HistRequest request, parse_hist(words));
+Result<VerbScript> make_hist(const VerbLine& line, const session::Options& options) {
+  TRY(HistRequest request, parse_hist(line.words));
   std::vector<Event> events;
   for (const std::string& name : request.events) {
     TRY(Event event, find_event(name, options));

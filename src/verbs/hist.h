@@ -8,20 +8,15 @@
 #include "session/options.h"
 #include "verbs/event_fields.h"
 #include "verbs/hist_request.h"
+#include "verbs/processes.h"
 #include "verbs/verb_script.h"
 
 namespace spile::verbs {
-
-// Which processes a script for events in the kernel counts.
-struct Processes {
-  bool only_these = false;            // -c or -x was given
-  std::vector<pid_t> running = {};  // of -x: the threads of these processes and of their children; the command's is target()
-};
 
 // Returns the script. events: those of the request, in its order. Errors: a field is not there, or not fit for what it is used for.
 Result<VerbScript> hist_script(const HistRequest& request, const std::vector<Event>& events, const Processes& processes);
 
 // As Verb::make.
-Result<VerbScript> make_hist(const std::vector<std::string>& words, const session::Options& options);
+Result<VerbScript> make_hist(const VerbLine& line, const session::Options& options);
 
 }  // namespace spile::verbs

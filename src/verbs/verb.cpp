@@ -3,12 +3,13 @@
 #include "verbs/asking_verbs.h"
 #include "verbs/cache.h"
 #include "verbs/hist.h"
+#include "verbs/trace.h"
 
 namespace spile::verbs {
 
 namespace {
 
-constexpr Verb kVerbs[] = {
+const Verb kVerbs[] = {
     {"hist", "EVENT [EVENT match=FIELD/FIELD] [keys=...] [vals=...] [sort=...] ['if FILTER']",
      "count an event and add up its fields by keys, as a hist trigger of ftrace", make_hist},
     {"funcs", "[FILE] ['PATTERN|PATTERN'] ['!PATTERN']", "list functions", nullptr, answer_funcs},
@@ -17,6 +18,7 @@ constexpr Verb kVerbs[] = {
     {"marks", "[FILE] ['PROVIDER:NAME']", "list SDT marks, with their arguments", nullptr, answer_marks},
     {"cache", "list | add FILE... | rm BUILD-ID|FILE... | prune [MIB] | export OUT [FILE...] | import IN",
      "show and change what is remembered of debug information, and carry it to other machines", nullptr, answer_cache},
+    {"trace", "[--kernel] FUNCTION... ['!FUNCTION'] [--depth N] [--over TIME] [--also PATTERN] [--interrupts]", "show calls as trees, with times, arguments and results", make_trace, nullptr, kTraceOptions, true},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 // Verbs: tasks with a name, such as `spile hist sched:sched_switch`. A verb that traces turns its words into an ordinary script, which then takes the ordinary way
-// through all passes, so that -x, -c, -T, -o and -p mean what they mean for a script. `spile -p1 hist ...` prints the script. A verb that asks, such as
+// through all passes, so that -x, -c, -T, -o and -p mean what they mean for a script. `spile --script hist ...` prints the script. A verb that asks, such as
 // `spile funcs /bin/ls`, answers itself, and runs nothing.
 //
 // To add a verb: a file with its make or answer function, a line in kVerbs (verb.cpp), a test beside it, a section in docs/man/spile.1 and docs/verbs.md.
@@ -19,12 +19,14 @@ struct Verb {
   const char* name;
   const char* words;  // what follows, for --help
   const char* help;
-  // Of make and answer one is set. `words` begin behind the verb.
-  // Returns the script that `words` ask for. Errors: a word has no meaning; the event or a field of it is not there.
-  Result<VerbScript> (*make)(const std::vector<std::string>& words, const session::Options& options);
-  // Prints the answer on standard output. Returns the exit status: 0, or 1 if nothing was found, which has been reported. Errors: a word has no
-  // meaning; what it names is not there, or can't be read.
+  // Of make and answer one is set.
+  // Returns the script that the line asks for. Errors: a word has no meaning; what it names is not there.
+  Result<VerbScript> (*make)(const VerbLine& line, const session::Options& options);
+  // Prints the answer on standard output. `words` begin behind the verb. Returns the exit status: 0, or 1 if nothing was found, which has been reported.
+  // Errors: a word has no meaning; what it names is not there, or can't be read.
   Result<int> (*answer)(const std::vector<std::string>& words, const session::Options& options) = nullptr;
+  std::span<const VerbOption> options = {};
+  bool has_json = false;  // of make: --json gives JSON Lines
 };
 std::span<const Verb> verbs();
 // Returns the verb of a name; null: absent.

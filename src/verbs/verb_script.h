@@ -1,14 +1,32 @@
 #pragma once
-// What a verb makes of its words.
+// What a verb is given, and what it makes of it.
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "session/presenter.h"
+
 namespace spile::verbs {
+
+// An option that only verbs have: "--depth 5". cli knows the options of all verbs, and rejects those that a verb lacks.
+struct VerbOption {
+  const char* name;
+  const char* value;  // its name in --help; null: it takes none
+  const char* help;
+};
+
+// The words behind a verb, and its own options, without dashes; value: "" for options without one.
+struct VerbLine {
+  std::vector<std::string> words = {};
+  std::vector<std::pair<std::string, std::string>> options = {};
+};
 
 struct VerbScript {
   std::string text;
   std::vector<std::string> limits = {};  // as -D takes them; the user's hold
+  std::shared_ptr<session::Presenter> presenter = {};  // null: what the script prints is the output
 };
 
 }  // namespace spile::verbs

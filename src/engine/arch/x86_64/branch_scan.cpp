@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/arch/code_branches.h"
 #include "engine/arch/x86_64/decoder.h"
 
 namespace spile::engine::x86_64 {
@@ -163,3 +164,21 @@ bool is_instruction(std::span<const uint8_t> text, uint64_t offset) {
 }
 
 }  // namespace spile::engine::x86_64
+
+namespace spile::engine {
+
+std::vector<BranchOut> branches_out(std::span<const uint8_t> code, Address at) {
+  std::vector<BranchOut> found;
+  for (size_t offset = 0; offset < code.size();) {
+    auto instruction = x86_64::decode(code.subspan(offset));
+    offset += instruction ? instruction->length : 1;
+    if (!instruction) continue;
+    const bool calls = instruction->flow == x86_64::Flow::kCall;
+    if (!calls && instruction->flow != x86_64::Flow::kJump && instruction->flow != x86_64::Flow::kConditional) continue;
+    const Address target = at + static_cast<int64_t>(offset) + instruction->relative;
+    if (target < at || target >= at + static_cast<int64_t>(code.size())) found.push_back({target, calls});
+  }
+  return found;
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,31 @@
+#pragma once
+// Makes a verb's output of what its script prints: takes the script's printf records, rather than their text, in order of time. Thread rule: one thread.
+//
+// Records of traced processes may be forged (docs/security.md): a presenter must expect any arguments, in any order and number, and keep what it
+// remembers within bounds. It makes control characters in texts harmless; Output does the same once more where a terminal is behind it.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "session/printf_text.h"
+
+namespace spile::session {
+
+class Presenter {
+ public:
+  virtual ~Presenter() = default;
+  // Takes a printf. head: the literal text that its format begins with, up to the first conversion. Appends to `out` what is to be printed now.
+  virtual void take(std::string_view head, PayloadReader& arguments, std::string& out) = 0;
+  // Appends the rest. No take() follows.
+  virtual void finish(std::string& out) = 0;
+  // Returns "WARNING: ..." lines about what is not in the output, or "". REQUIRES: finish() has been called.
+  virtual std::string losses() const = 0;
+};
+
+// Sets the presenter of the run that follows, for which a verb has made the script; null: what the script prints is the output.
+void present_by(std::shared_ptr<Presenter> presenter);
+// Returns the presenter that was set; null: none was.
+const std::shared_ptr<Presenter>& chosen_presenter();
+
+}  // namespace spile::session

@@ -1,0 +1,204 @@
+#include "verbs/trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/print.h"
+#include "debuginfo/names.h"
+#include "session/open_world.h"
+#include "syntax/tree.h"
+#include "verbs/call_tree.h"
+
+namespace spile::verbs {
+
+namespace {
+
+constexpr int kMostRunning = 16384;  // threads in a tree at a time
+
+std::string point_of(const KernelFunction& function) {
+  return function.module.empty() ? fmt::format("kernel.function(\"{}\")", function.name) : fmt::format("module(\"{}\").function(\"{}\")", function.module, function.name);
+}
+
+std::string points_of(const std::vector<KernelFunction>& functions, const char* suffix) {
+  std::string text;
+  for (const KernelFunction& function : functions) text += fmt::format("{}{}{}", text.empty() ? "" : ",\n  ", point_of(function), suffix);
+  return text;
+}
+
+// Where the stack is at the entry of the function, at its entry and its return: the return has taken the return address.
+constexpr const char* kHereAtEntry = "  here = register(\"rsp\")\n";
+constexpr const char* kHereAtReturn = "  here = register(\"rsp\") - 8\n";
+// Where the return does not know the stack: kept from the entry, for which the kernel's own bookkeeping of kprobes is needed.
+constexpr const char* kHereKept = "  here = @entry(register(\"rsp\"))\n";
+// A stack of the kernel has at most 16 KiB: further away, it is another one.
+constexpr const char* kUnlessBelowRoot = "  if (outer < here || outer - here >= 16384) next\n";
+constexpr const char* kRegisters = R"(register("rdi"), register("rsi"), register("rdx"), register("rcx"), register("r8"), register("r9"))";
+
+}  // namespace
+
+std::string kernel_trace_script(const TraceRequest& request, const KernelCalls& calls, const Processes& processes, bool returns_know_stack) {
+  const bool interrupts = request.interrupts;
+  const std::string key = interrupts ? "thread, flow" : "thread";
+  // Before anything that takes a lock: an interrupt's handler would wait for one that the thread's holds, below it.
+  const std::string begin = fmt::format("  if (execution_flow() {} 0) next\n  thread = tid()\n  flow = execution_flow()\n", interrupts ? ">=" : "<");
+  const std::string entry = begin + kHereAtEntry, at_return = begin + (returns_know_stack ? kHereAtReturn : kHereKept);
+  const std::string outer = fmt::format("  outer = inside[{}]\n", key);
+  std::string text = fmt::format("# spile trace{}\n", request.text);
+  text += fmt::format("# inside: where the stack was at the outermost call of a root, by thread{}. Calls of functions of `call` count below it only.\n", interrupts ? " and interrupt" : "");
+  text += fmt::format("global inside[{}], lost{}", kMostRunning, processes.only_these ? "" : ", elsewhere");
+  if (processes.only_these) text += fmt::format(", mine[{0}], born[{0}], uncounted", kMostRunning);
+  text += "\n";
+  if (processes.only_these) text += thread_probes_of(processes, "uncounted");
+  text += fmt::format("probe {} {{\n", points_of(calls.roots, "")) + entry;
+  if (processes.only_these) text += "  if (!(tid() in mine)) next\n";
+  text += outer;
+  text += fmt::format("  if (outer < here || outer - here >= 16384) {{ try {{ inside[{}] = here }} catch {{ lost++; next }} }}\n", key);
+  text += fmt::format("  printf(\"root %d %d %d %d %x %x %x %x %x %x %x %s %s\\n\", flow, pid(), thread, ktime_get_ns(), here, {}, ppfunc(), execname())\n}}\n", kRegisters);
+  if (!calls.callees.empty()) {
+    text += fmt::format("probe {} {{\n", points_of(calls.callees, "")) + entry + outer + kUnlessBelowRoot;
+    text += fmt::format("  printf(\"call %d %d %x %x %x %x %x %x %x %s\\n\", flow, ktime_get_ns(), here, {}, ppfunc())\n}}\n", kRegisters);
+  }
+  // One probe for all returns: the kernel has room for pending ones by the number of a link's functions, and roots may sleep in many threads.
+  std::vector<KernelFunction> all = calls.roots;
+  all.insert(all.end(), calls.callees.begin(), calls.callees.end());
+  text += fmt::format("probe {} {{\n", points_of(all, ".return")) + at_return + outer + kUnlessBelowRoot;
+  text += fmt::format("  if (outer == here) delete inside[{}]\n"
+                      "  printf(\"leave %d %d %x %x %s\\n\", flow, ktime_get_ns(), here, register(\"rax\"), ppfunc())\n}}\n", key);
+  if (!interrupts) {
+    // A thread that ends does not come back from do_exit().
+    text += "probe kernel.function(\"do_task_dead\")!, kernel.trace(\"sched:sched_process_exit\") {\n" + begin +
+            "  if (!(thread in inside)) next\n"
+            "  delete inside[thread]\n"
+            "  printf(\"gone %d %d\\n\", flow, ktime_get_ns())\n}\n";
+  }
+  if (!processes.only_these)
+    text += fmt::format("probe {} {{\n  if (execution_flow() {} 0) elsewhere++\n}}\n", points_of(calls.roots, ""), interrupts ? ">=" : "<");
+  text += "probe end {\n";
+  text += fmt::format("  if (lost) warn(sprintf(\"%d calls are not shown: more than {} threads were in a tree at a time\", lost))\n", kMostRunning);
+  if (!processes.only_these)
+    text += interrupts ? "  if (elsewhere) warn(sprintf(\"%d calls of the roots were not in interrupts: they are shown without --interrupts\", elsewhere))\n"
+                       : "  if (elsewhere) warn(sprintf(\"%d calls of the roots were in interrupts: --interrupts shows them\", elsewhere))\n";
+  if (processes.only_these) text += "  if (uncounted) warn(sprintf(\"%d children are not traced: there are too many\", uncounted))\n";
+  return text + "}\n";
+}
+
+std::string process_trace_script(const TraceRequest& request) {
+  std::string entries, returns;
+  for (const std::string& function : request.functions) {
+    const char* separator = entries.empty() ? "" : ",\n  ";
+    entries += fmt::format("{}process.function(\"{}\").call", separator, function);
+    returns += fmt::format("{}process.function(\"{}\").return", separator, function);
+  }
+  return fmt::format("# spile trace{}\n"
+                     "probe {} {{\n"
+                     "  printf(\"enter %d %d %d %x %s %s %s\\n\", tid(), pid(), gettimeofday_ns(), register(\"rsp\"), ppfunc(), execname(), $$parms)\n}}\n"
+                     "probe {} {{\n"
+                     "  printf(\"exit %d %d %x %s %s\\n\", tid(), gettimeofday_ns(), register(\"rsp\") - 8, ppfunc(), $$return)\n}}\n",
+                     request.text, entries, returns);
+}
+
+namespace {
+
+// Prints which functions are not traced, and why.
+void explain(const KernelCalls& calls) {
+  print_to(stderr, "spile trace: {} functions at the root, {} below; {} can't be traced:\n", calls.roots.size(), calls.callees.size(), calls.left_out.size());
+  for (const auto& [name, reason] : calls.left_out) print_to(stderr, "  {} {}\n", name, reason);
+}
+
+// Returns the points of a pattern in processes, with their variables.
+Result<std::vector<probes::World::ListedPoint>> list_functions(probes::World& world, const std::string& pattern, const char* suffix) {
+  syntax::ProbePoint point;
+  const auto add = [&](const char* name) {
+    point.components.emplace_back();
+    point.components.back().name = name;
+  };
+  add("process");
+  add("function");
+  point.components.back().text = pattern;
+  add(suffix);
+  return world.list(point, true);
+}
+
+// "process("/bin/x").function("f@x.c:3").call" -> f
+std::string function_in(const std::string& point) {
+  constexpr std::string_view kHead = ".function(\"";
+  const size_t at = point.find(kHead);
+  if (at == std::string::npos) return {};
+  const size_t begin = at + kHead.size();
+  return point.substr(begin, point.find_first_of("@\"", begin) - begin);
+}
+
+// Finds the types of the functions, and replaces patterns by names where some are left out.
+Result<void> find_process_functions(TraceRequest& request, const session::Options& options, ProcessTypes& types) {
+  TRY(const std::unique_ptr<probes::World> world, session::open_world(options.target));
+  std::vector<std::string> names;
+  for (const std::string& pattern : request.functions) {
+    TRY(const auto points, list_functions(*world, pattern, "call"));
+    const auto returns = list_functions(*world, pattern, "return");
+    for (const auto* listed : {&points, returns.ok() ? &*returns : nullptr}) {
+      if (!listed) continue;
+      for (const auto& [point, variables] : *listed) {
+        auto& known = types[function_in(point)];
+        for (const std::string& variable : variables) {
+          const size_t colon = variable.find(':');
+          if (variable.starts_with("$") && colon != std::string::npos) known.emplace(variable.substr(1, colon - 1), variable.substr(colon + 1));
+        }
+      }
+    }
+    for (const auto& [point, variables] : points) {
+      const std::string name = function_in(point);
+      const bool excluded = std::ranges::any_of(request.excluded, [&](const std::string& each) { return debuginfo::glob_matches(each, name); });
+      if (!excluded && !name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  if (request.excluded.empty()) return {};
+  if (names.empty()) return Error{"all functions that match are left out", {}};
+  request.functions = std::move(names);
+  return {};
+}
+
+Result<void> trace_kernel(const TraceRequest& request, const session::Options& options, CallTree::Settings& settings, std::string& text) {
+  auto kernel = std::make_shared<kernelinfo::KernelInfo>();
+  TRY(const KernelCalls calls, find_kernel_calls(*kernel, {request.functions, request.also, request.excluded, request.depth}));
+  if (options.messages.verbosity() > 0) explain(calls);
+  std::map<std::string, std::string> modules;
+  for (const auto* functions : {&calls.roots, &calls.callees}) {
+    for (const KernelFunction& function : *functions) {
+      if (!function.module.empty()) modules.emplace(function.name, function.module);
+    }
+  }
+  const kernelinfo::Features& features = kernel->features();
+  text = kernel_trace_script(request, calls, processes_of(options.target), !features.multi || features.multi_return_stack);
+  settings.prototypes = std::make_shared<KernelPrototypes>(std::move(kernel), std::move(modules));
+  return {};
+}
+
+}  // namespace
+
+Result<VerbScript> make_trace(const VerbLine& line, const session::Options& options) {
+  TRY(TraceRequest request, parse_trace(line));
+  request.json = options.verb.json;
+  VerbScript script;
+  CallTree::Settings settings{request.depth, request.over_ns, request.json};
+  if (request.in_kernel) {
+    TRY_DO(trace_kernel(request, options, settings, script.text));
+  } else {
+    TRY_DO(find_process_functions(request, options, settings.types));
+    script.text = process_trace_script(request);
+  }
+  // What is skipped is reported at the end, and ends nothing.
+  script.limits.emplace_back("MAXSKIPPED=0");
+  script.presenter = std::make_shared<CallTree>(std::move(settings));
+  return script;
+}
+
+const VerbOption kTraceOptions[5] = {
+    {"kernel", nullptr, "trace: functions of the kernel, and those that they call"},
+    {"depth", "N", "trace: how deep trees are, their root included (3 with --kernel)"},
+    {"over", "TIME", "trace: show trees whose root took longer, such as 1ms"},
+    {"also", "PATTERN", "trace --kernel: functions that are called through pointers, too"},
+    {"interrupts", nullptr, "trace --kernel: calls in interrupts, rather than in threads"},
+};
+
+}  // namespace spile::verbs
