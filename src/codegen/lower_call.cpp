@@ -191,6 +191,11 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
   for (const auto& argument : syntax_call.arguments) operands.push_back(argument.get());
   std::vector<llvm::Value*> arguments{context};
   for (llvm::Value* value : lower_operands(operands)) arguments.push_back(value);
+  if (intrinsic.name.starts_with("__pretty_")) {  // plans are data, which have zeros in them and are longer than strings may be
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (const auto* plan = syntax::as<syntax::String>(*operands[i])) arguments[i + 1] = unit.module.text(plan->value);
+    }
+  }
   llvm::Value* out = nullptr;
   llvm::Value* fault = nullptr;
   if (intrinsic.result == ValueType::kString) arguments.push_back(out = frame_.temporary_string());

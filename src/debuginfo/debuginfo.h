@@ -271,6 +271,9 @@ Result<Place> walk(const Place& start, std::span<const Step> steps);
 // Returns operations that leave the value of a scalar as a 64-bit number (arrays and functions: their address, as in C).
 // A float or double becomes the bits of a double. Errors: unavailable, a whole struct or union, long double, other sizes than 1, 2, 4, 8.
 Result<location::Operations> load(const Place& place);
+// Returns operations that leave 8 bytes, from byte `offset` on, of a value that lies in registers or in pieces; bytes behind its end are 0.
+// Errors: it is in memory, or some of these bytes are optimized out.
+Result<location::Operations> load_word(const Place& place, uint64_t offset);
 // Returns operations that leave the run-time address of the place. Error: it is unavailable, in a register, or a bit-field.
 Result<location::Operations> address(const Place& place);
 

@@ -98,10 +98,47 @@ std::optional<uint64_t> member_offset(Dwarf_Die& die) {
   return std::nullopt;
 }
 
+// Types that a class template was made with; those of a parameter pack in its place.
+void read_arguments(DwarfFile& file, Dwarf_Die& die, TypeNode& node) {
+  for (ChildDies children(die); children.valid() && node.arguments.size() < kMostMembers; children.next()) {
+    if (children.tag() == DW_TAG_template_type_parameter) node.arguments.push_back(type_id_of(file, children.die()));
+    if (children.tag() == DW_TAG_template_value_parameter) node.arguments.push_back(kUnknownType);
+    if (children.tag() == DW_TAG_GNU_template_parameter_pack) read_arguments(file, children.die(), node);
+  }
+}
+
+// DWARF 5, section 5.7.10, as rustc writes it: a part with the discriminant, a member without a name, and a DW_TAG_variant for each form, whose
+// one member is a structure with the data.
+void read_variants(DwarfFile& file, Dwarf_Die& part, TypeNode& node) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die discriminant;
+  if (dwarf_formref_die(dwarf_attr(&part, DW_AT_discr, &attribute), &discriminant)) {
+    node.discriminant.type = type_id_of(file, discriminant);
+    node.discriminant.offset = member_offset(discriminant).value_or(0);
+  }
+  for (ChildDies children(part); children.valid() && node.variants.size() < kMostMembers; children.next()) {
+    if (children.tag() != DW_TAG_variant) continue;
+    VariantNode variant;
+    Dwarf_Attribute* value = dwarf_attr(&children.die(), DW_AT_discr_value, &attribute);
+    variant.is_default = value == nullptr;
+    Dwarf_Word number = 0;
+    if (value && dwarf_formudata(value, &number) == 0) variant.value = static_cast<int64_t>(number);
+    for (ChildDies members(children.die()); members.valid(); members.next()) {
+      if (members.tag() != DW_TAG_member) continue;
+      variant.data.name = die_name(members.die());
+      variant.data.type = type_id_of(file, members.die());
+      variant.data.offset = member_offset(members.die()).value_or(0);
+      node.variants.push_back(std::move(variant));
+      break;
+    }
+  }
+}
+
 void read_members(DwarfFile& file, Dwarf_Die& die, TypeNode& node) {
   for (ChildDies children(die); children.valid() && node.members.size() < kMostMembers; children.next()) {
     Dwarf_Die& child = children.die();
     const int tag = children.tag();
+    if (tag == DW_TAG_variant_part) read_variants(file, child, node);
     if (tag != DW_TAG_member && tag != DW_TAG_inheritance) continue;
     // Static members of C++ classes are variables.
     if (die_flag(child, DW_AT_external) || die_flag(child, DW_AT_declaration)) continue;
@@ -304,6 +341,7 @@ void read_tagged(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
   auto convention = die_number(die, DW_AT_calling_convention);
   node.passed_by_reference = convention ? *convention == DW_CC_pass_by_reference : is_nontrivial(file, die, 0);
   read_members(file, die, node);
+  read_arguments(file, die, node);
 }
 
 void read_alias(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {

@@ -176,6 +176,23 @@ std::optional<VariableRecord> variable_from_bytes(std::string_view bytes) {
   return if_ok(in, std::move(record));
 }
 
+static void write(ByteWriter& out, const MemberNode& member) {
+  out.text(member.name);
+  for (uint64_t n : {member.type, member.offset, uint64_t{member.bit_offset}, uint64_t{member.bit_size}, uint64_t{member.is_base}})
+    out.number(n);
+}
+
+static MemberNode read_member(ByteReader& in) {
+  MemberNode member;
+  member.name = in.text();
+  member.type = in.number();
+  member.offset = in.number();
+  member.bit_offset = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
+  member.bit_size = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
+  member.is_base = in.number();
+  return member;
+}
+
 std::string to_bytes(const TypeNode& node) {
   ByteWriter out;
   out.number(static_cast<uint64_t>(node.kind));
@@ -189,12 +206,16 @@ std::string to_bytes(const TypeNode& node) {
   out.number(node.count);
   out.number(node.alignment);
   out.number(node.members.size());
-  for (const MemberNode& member : node.members) {
-    out.text(member.name);
-    for (uint64_t n :
-         {member.type, member.offset, uint64_t{member.bit_offset}, uint64_t{member.bit_size}, uint64_t{member.is_base}})
-      out.number(n);
+  for (const MemberNode& member : node.members) write(out, member);
+  out.number(node.arguments.size());
+  for (uint64_t argument : node.arguments) out.number(argument);
+  out.number(node.variants.size());
+  for (const VariantNode& variant : node.variants) {
+    write(out, variant.data);
+    out.number(variant.is_default);
+    out.signed_number(variant.value);
   }
+  if (!node.variants.empty()) write(out, node.discriminant);
   out.number(node.enumerators.size());
   for (const Enumerator& enumerator : node.enumerators) {
     out.text(enumerator.name);
@@ -216,16 +237,16 @@ std::optional<TypeNode> type_from_bytes(std::string_view bytes) {
     *flag = in.number();
   node.count = in.number();
   node.alignment = in.number();
+  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) node.members.push_back(read_member(in));
+  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) node.arguments.push_back(in.number());
   for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
-    MemberNode member;
-    member.name = in.text();
-    member.type = in.number();
-    member.offset = in.number();
-    member.bit_offset = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
-    member.bit_size = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
-    member.is_base = in.number();
-    node.members.push_back(std::move(member));
+    VariantNode variant;
+    variant.data = read_member(in);
+    variant.is_default = in.number();
+    variant.value = in.signed_number();
+    node.variants.push_back(std::move(variant));
   }
+  if (!node.variants.empty()) node.discriminant = read_member(in);
   for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
     Enumerator enumerator;
     enumerator.name = in.text();

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "debuginfo/type_node.h"
 
 namespace spile::debuginfo {
@@ -88,6 +91,25 @@ std::optional<Member> find_member(const Type& type, std::string_view name, int d
   return std::nullopt;
 }
 
+uint64_t alignment_of(const Type& type, int depth) {
+  if (const uint64_t stated = type.stated_alignment()) return stated;
+  if (depth > kDeepestNesting) return 1;
+  switch (type.kind()) {
+    case TypeKind::kStruct:
+    case TypeKind::kUnion: {
+      uint64_t most = 1;
+      for (const Member& member : type.members()) most = std::max(most, alignment_of(member.type, depth + 1));
+      return most;
+    }
+    case TypeKind::kArray:
+      return alignment_of(type.target(), depth + 1);
+    default: {
+      const uint64_t size = type.size();
+      return std::has_single_bit(size) && size <= 16 ? size : 1;
+    }
+  }
+}
+
 void collect_names(const Type& type, std::vector<std::string>& names, int depth) {
   if (depth > kDeepestNesting) return;
   for (const Member& member : type.members()) {
@@ -116,6 +138,13 @@ TypeKind Type::kind() const {
 }
 std::string Type::name() const {
   return source_ ? spell(*source_, id_, "", 0) : "<unknown type>";
+}
+std::string Type::plain_name() const {
+  if (!source_) return {};
+  const std::string name = spell(*source_, without_aliases(*source_, id_), "", 0);
+  for (std::string_view keyword : {"struct ", "class ", "union ", "enum "})
+    if (name.starts_with(keyword)) return name.substr(keyword.size());
+  return name;
 }
 uint64_t Type::size() const {
   return source_ ? size_of(*source_, id_, 0) : 0;
@@ -175,6 +204,29 @@ std::vector<Member> Type::members() const {
     members.push_back({m.is_base ? Type(source_, m.type).name() : m.name, Type(source_, m.type), m.offset, m.bit_offset,
                        m.bit_size, m.is_base});
   return members;
+}
+
+std::vector<Type> Type::arguments() const {
+  std::vector<Type> arguments;
+  for (uint64_t id : complete().arguments) arguments.emplace_back(id == kUnknownType ? Type() : Type(source_, id));
+  return arguments;
+}
+
+std::vector<Variant> Type::variants() const {
+  std::vector<Variant> variants;
+  for (const VariantNode& v : complete().variants)
+    variants.push_back({{v.data.name, Type(source_, v.data.type), v.data.offset}, v.is_default, v.value});
+  return variants;
+}
+
+std::optional<Member> Type::discriminant() const {
+  const TypeNode& found = complete();
+  if (found.variants.empty() || found.discriminant.type == kUnknownType) return std::nullopt;
+  return Member{found.discriminant.name, Type(source_, found.discriminant.type), found.discriminant.offset};
+}
+
+uint64_t Type::alignment() const {
+  return source_ ? alignment_of(*this, 0) : 1;
 }
 
 std::vector<Enumerator> Type::enumerators() const {

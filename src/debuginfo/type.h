@@ -18,6 +18,7 @@ namespace spile::debuginfo {
 class TypeSource;
 struct TypeNode;
 struct Member;
+struct Variant;
 
 class Type {
  public:
@@ -27,6 +28,8 @@ class Type {
   TypeKind kind() const;
   // Returns the type as C writes it: "int", "struct node*", "char[16]", "uint32_t" for a typedef's name.
   std::string name() const;
+  // Returns the name of the type behind typedefs and qualifiers, without "struct " and its kind: "vector<int, std::allocator<int> >".
+  std::string plain_name() const;
   // Bytes; 0 where unknown (void, functions, arrays without bound, declarations without definition).
   uint64_t size() const;
 
@@ -43,6 +46,10 @@ class Type {
   std::vector<Member> members()
       const;  // of a struct or union, base classes first; a declaration's definition is sought
   std::vector<Enumerator> enumerators() const;  // of an enum, in the order of their declaration; else empty
+  std::vector<Type> arguments() const;  // of a class made from a template; kUnknown for those that are not types
+  std::vector<Variant> variants() const;  // of a Rust enum with data; else empty
+  std::optional<Member> discriminant() const;  // the number in a Rust enum that says which of its variants a value is
+  uint64_t alignment() const;  // bytes, stated or natural; 1 where unknown
   uint64_t stated_alignment() const;  // bytes, by alignas or the like; 0 where it has its natural one
   bool is_complex() const;
   bool is_extended() const;  // long double, alone or complex
@@ -73,6 +80,13 @@ struct Member {
   uint32_t bit_offset = 0;  // of a bit-field: bits from `offset`, counted from the least significant
   uint32_t bit_size = 0;    // 0: not a bit-field
   bool is_base = false;     // a base class; its name is the class's
+};
+
+// A form of values of a Rust enum.
+struct Variant {
+  Member data;  // name: "Some"
+  bool is_default = false;  // where discriminant() is none of the other variants' values
+  int64_t value = 0;
 };
 
 }  // namespace spile::debuginfo

@@ -23,6 +23,13 @@ struct MemberNode {
   bool is_base = false;
 };
 
+// One of the forms that a value of a Rust enum has (DW_TAG_variant): its data, and the number that says that the value has this form.
+struct VariantNode {
+  MemberNode data;  // name: of the variant, "Some"
+  bool is_default = false;  // it has the form where the number is none of the other variants'
+  int64_t value = 0;
+};
+
 struct TypeNode {
   // Nodes that stand for another type, `target`, under a name or with a qualifier.
   enum class Alias : uint8_t { kNone, kTypedef, kConst, kVolatile, kOther };
@@ -45,6 +52,9 @@ struct TypeNode {
   uint64_t alignment = 0;  // bytes, where stated (alignas), else 0
   std::vector<MemberNode> members{};
   std::vector<Enumerator> enumerators{};
+  std::vector<uint64_t> arguments{};  // of a class made from a template: ids of its arguments, kUnknownType for those that are not types
+  std::vector<VariantNode> variants{};
+  MemberNode discriminant{};  // the number that chooses one of `variants`; type kUnknownType: there is one variant, always
 };
 
 class TypeSource {

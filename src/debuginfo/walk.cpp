@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "abi/machine.h"
 #include "base/diagnostics.h"
@@ -261,6 +262,61 @@ Result<location::Operations> load(const Place& place) {
     whole.operations.emplace_back(location::Convert{size, type.is_signed()});
   if (type.kind() == TypeKind::kFloat && size == 4) whole.operations.emplace_back(location::Unary::kFloatToDouble);
   return std::move(whole.operations);
+}
+
+// Appends the bytes [begin, end) of a piece, at most 8, shifted left so that the first one is byte `at` of the word; or-s them to what is there.
+static void append_bytes(location::Operations& code, const Piece& piece, uint64_t begin, uint64_t end, uint64_t at, bool is_first) {
+  const uint64_t bits = 8 * (end - begin);
+  auto shift = [&](uint64_t by, location::Binary direction) {
+    if (by == 0) return;
+    code.emplace_back(location::Constant{static_cast<int64_t>(by)});
+    code.emplace_back(direction);
+  };
+  bool more = !is_first;
+  if (piece.kind == Piece::Kind::kMemory) {
+    // By powers of two, as loads are.
+    for (uint64_t done = begin; done < end;) {
+      const uint64_t size = std::bit_floor(end - done);
+      code.insert(code.end(), piece.operations.begin(), piece.operations.end());
+      append_offset(code, static_cast<int64_t>(done));
+      code.emplace_back(location::Deref{static_cast<uint8_t>(size)});
+      shift(8 * (at + done - begin), location::Binary::kShl);
+      if (more) code.emplace_back(location::Binary::kOr);
+      more = true;
+      done += size;
+    }
+    return;
+  }
+  code.insert(code.end(), piece.operations.begin(), piece.operations.end());
+  shift(8 * begin, location::Binary::kShr);
+  if (bits < 64) {
+    code.emplace_back(location::Constant{static_cast<int64_t>((uint64_t{1} << bits) - 1)});
+    code.emplace_back(location::Binary::kAnd);
+  }
+  shift(8 * at, location::Binary::kShl);
+  if (more) code.emplace_back(location::Binary::kOr);
+}
+
+Result<location::Operations> load_word(const Place& place, uint64_t offset) {
+  if (!place.available()) return unreadable(place.reason);
+  if (place.kind == Place::Kind::kMemory) return unreadable("is in memory");
+  std::vector<Piece> pieces = place.pieces;
+  if (place.kind == Place::Kind::kValue) pieces = {{Piece::Kind::kValue, 8, place.operations}};
+  const uint64_t size = place.type.size() ? place.type.size() : 8;
+  location::Operations code;
+  uint64_t start = 0;
+  for (const Piece& piece : pieces) {
+    const uint64_t begin = std::max(offset, start), end = std::min({offset + 8, start + piece.size, size});
+    if (begin < end) {
+      if (piece.kind == Piece::Kind::kMissing) return unreadable("is optimized out");
+      if (piece.kind == Piece::Kind::kValue && end - start > 8) return unreadable("is not in the register that holds the object");
+      append_bytes(code, piece, begin - start, end - start, begin - offset, code.empty());
+    }
+    start += piece.size;
+  }
+  if (std::min(offset + 8, size) > start) return unreadable("is optimized out");
+  if (code.empty()) code.emplace_back(location::Constant{0});
+  return code;
 }
 
 Result<location::Operations> address(const Place& place) {

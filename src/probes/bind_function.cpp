@@ -47,6 +47,17 @@ Result<Binding> bind_string(const StartPlace& start, const debuginfo::Place& pla
 }
 
 Result<Binding> bind_from(const StartPlace& start, std::span<const syntax::PathStep> path, bool address_of, Moment moment) {
+  if (!path.empty() && path.back().kind == syntax::PathStep::Kind::kWord) {
+    TRY(debuginfo::Place place, walk_path(start, path.first(path.size() - 1)));
+    location::Operations operations;
+    if (place.type.is_reference() && place.kind == debuginfo::Place::Kind::kMemory) {
+      operations = place.operations;
+      operations.emplace_back(location::Deref{8});
+    } else {
+      TRY(operations, debuginfo::load_word(place, static_cast<uint64_t>(path.back().number)));
+    }
+    return Binding{.ops = translate(operations, moment, !start.other_module.empty()), .other_module = start.other_module};
+  }
   bool as_string = !path.empty() && path.back().kind == syntax::PathStep::Kind::kText;
   if (as_string) path = path.first(path.size() - 1);
   TRY(debuginfo::Place place, walk_path(start, path));
@@ -117,6 +128,37 @@ Result<Binding> bind_enum(TracedWorld& world, const ResolvedPoint* point, const 
   return bind_enumerator(world, probed ? point->site.module : world.program(), name->value);
 }
 
+// @sizeof("type"), @sizeof("type", "module"), @sizeof($x->y)
+Result<Binding> bind_size(TracedWorld& world, const ResolvedPoint* point, bool at_entry, const syntax::AtOperation& operation) {
+  const syntax::Expression& operand = *operation.arguments[0];
+  uint64_t size = 0;
+  if (operand.kind == syntax::ExpressionKind::kString) {
+    TRY(size, size_of_type(world, point, operation));
+  } else {
+    Result<StartPlace> start = Error{"@sizeof needs a type's name as a literal, or a variable", "@sizeof(\"struct node\"), @sizeof($x->next)"};
+    std::span<const syntax::PathStep> path;
+    if (auto* variable = syntax::as<syntax::TargetVariable>(operand); variable && point && !variable->address_of) {
+      start = start_of(world, *point, at_entry, *variable);
+      path = variable->path;
+    } else if (auto* inner = syntax::as<syntax::AtOperation>(operand); inner && !inner->address_of) {
+      start = start_of(world, point, *inner);
+      path = inner->path;
+    }
+    if (!start.ok()) return std::move(start).error();
+    // Wherever the variable is, even if nowhere, its type has a size.
+    if (!start->place.available()) {
+      start->place.kind = debuginfo::Place::Kind::kMemory;
+      start->place.operations = {location::Constant{0}};
+    }
+    TRY(debuginfo::Place place, walk_path(*start, path));
+    size = place.type.is_reference() ? place.type.target().size() : place.type.size();
+  }
+  if (size == 0) return Error{"the size of the type is not known", ""};
+  Binding binding;
+  binding.ops = {location::Constant{static_cast<int64_t>(size)}};
+  return binding;
+}
+
 // @uderef(size, address), @uregister(number)
 Result<Binding> bind_raw(const syntax::AtOperation& operation) {
   auto* number = syntax::as<syntax::Number>(operation.arguments[0]);
@@ -170,6 +212,7 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
                                  const syntax::AtOperation& operation) {
   if (operation.name == "@uderef" || operation.name == "@uregister") return bind_raw(operation);
   if (operation.name == "@enum") return bind_enum(world, &point, operation);
+  if (operation.name == "@sizeof") return bind_size(world, &point, at_entry, operation);
   if (operation.name == "@kderef" && (point.site.kernel || !point.site.tracepoint.empty())) return bind_raw(operation);
   if (operation.name == "@kderef" || operation.name == "@kregister") {
     return Error{fmt::format("'{}' reads memory or registers of the kernel, but this probe is on a process", operation.name),
@@ -183,6 +226,7 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
 Result<Binding> bind_anywhere(TracedWorld& world, const syntax::AtOperation& operation) {
   if (operation.name == "@uderef") return bind_raw(operation);
   if (operation.name == "@enum") return bind_enum(world, nullptr, operation);
+  if (operation.name == "@sizeof") return bind_size(world, nullptr, false, operation);
   TRY(StartPlace start, start_of(world, nullptr, operation));
   if (is_plain_cast(operation)) return bind_plain_cast(start);
   return bind_from(start, operation.path, operation.address_of, Moment::kInside);

@@ -127,6 +127,21 @@ Result<debuginfo::Type> type_in(TracedWorld& world, const std::string& path, con
   return found;
 }
 
+}  // namespace
+
+// @sizeof("struct s", "module")
+Result<uint64_t> size_of_type(TracedWorld& world, const sema::ResolvedPoint* point, const syntax::AtOperation& operation) {
+  // As @cast takes them: a pointer, the type, the module.
+  syntax::AtOperation cast(operation.range);
+  cast.name = "@cast";
+  cast.arguments.push_back(std::make_unique<syntax::Number>(operation.range, 0));
+  for (const auto& argument : operation.arguments) cast.arguments.push_back(syntax::clone(*argument));
+  TRY(StartPlace start, start_of(world, point, cast));
+  return start.place.type.size();
+}
+
+namespace {
+
 // The type in the first module of "a:b:<c.h>" that has it.
 Result<StartPlace> cast_start(TracedWorld& world, const ResolvedPoint* point, const std::string& type, const std::string& modules) {
   Error failure;
@@ -329,6 +344,7 @@ Result<debuginfo::Place> walk_path(const StartPlace& start, std::span<const synt
       case PathStep::Kind::kPretty:
       case PathStep::Kind::kPrettyDeep:
       case PathStep::Kind::kText:
+      case PathStep::Kind::kWord:
         return Error{"'$' at the end of a path prints a structure: the result is a string", ""};
     }
   }

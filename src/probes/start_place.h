@@ -33,6 +33,9 @@ Result<StartPlace> start_of(TracedWorld& world, const sema::ResolvedPoint& point
 Result<StartPlace> start_of(TracedWorld& world, const sema::ResolvedPoint* point, const syntax::AtOperation& operation);
 Result<StartPlace> start_of(TracedWorld& world, const sema::TargetType& type);
 
+// Returns the bytes of a type that @sizeof names; 0: not known. Errors as for @cast.
+Result<uint64_t> size_of_type(TracedWorld& world, const sema::ResolvedPoint* point, const syntax::AtOperation& operation);
+
 // Returns the path of the module that a script names: "/bin/x"; "x", the traced program or by PATH; "libc.so.6", a library of the traced
 // program, which comes before PATH.
 Result<std::string> find_module(TracedWorld& world, const std::string& name);

@@ -75,6 +75,9 @@ class TracedWorld {
   // Adds a sentence to World::left_out().
   void leave_out(std::string why) { left_out_.insert(std::move(why)); }
   const std::set<std::string>& left_out() const { return left_out_; }
+  // Adds a sentence to World::unprintable().
+  void note_unprintable(std::string what) { unprintable_.insert(std::move(what)); }
+  const std::set<std::string>& unprintable() const { return unprintable_; }
   // Adds a sentence to World::waiting().
   void wait_for(std::string what) { waiting_.insert(std::move(what)); }
   const std::set<std::string>& waiting() const { return waiting_; }
@@ -116,7 +119,7 @@ class TracedWorld {
   bool has_kernel_probes_ = false;
   std::map<std::string, std::shared_ptr<debuginfo::Module>> modules_;
   ModuleFiles module_files_;
-  std::set<std::string> left_out_, waiting_;
+  std::set<std::string> left_out_, waiting_, unprintable_;
   std::map<std::string, std::vector<std::string>> libraries_;
   std::map<std::string, std::vector<TracepointField>> tracepoints_;
   kernelinfo::KernelInfo kernel_;

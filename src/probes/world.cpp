@@ -66,6 +66,7 @@ class RealWorld : public World {
     return world_.module(path);
   }
   std::vector<std::string> waiting() const override { return {world_.waiting().begin(), world_.waiting().end()}; }
+  std::vector<std::string> unprintable() const override { return {world_.unprintable().begin(), world_.unprintable().end()}; }
   std::vector<std::string> left_out() const override { return {world_.left_out().begin(), world_.left_out().end()}; }
 
   Result<Points> resolve(const syntax::ProbePoint& point) override {

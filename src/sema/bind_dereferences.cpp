@@ -209,7 +209,7 @@ class PointerFlow {
       if (reporting_) report(dereference, parts.error().message, parts.error().hint);
       return;
     }
-    slot = sprintf_of(*base, *parts, domain());
+    slot = sprintf_of(*base, *parts, domain(), e_.program.limits);
     changed_ = true;
     visit_children(*slot);
   }

@@ -233,7 +233,7 @@ class Binder {
       expand_all(slot);
       return;
     }
-    if (fold_probewrite(slot) || expand_pretty(slot) || name_constant(slot)) return;
+    if (fold_probewrite(slot) || fold_size(slot) || expand_pretty(slot) || name_constant(slot)) return;
     if (is_target(*slot)) {
       if (is_return_ && !in_save_ && !is_read_at_return(*slot)) {
         save_at_entry(slot, std::move(slot), false);
@@ -281,6 +281,20 @@ class Binder {
     });
   }
 
+  // @sizeof("type") or @sizeof($x): a number, whether or not the variable can be read here.
+  bool fold_size(ExpressionPtr& slot) {
+    auto* operation = as<AtOperation>(slot);
+    if (!operation || operation->name != "@sizeof") return false;
+    Result<Binding> size = ask(*operation, !is_return_ || in_save_ || !is_read_at_return(*operation->arguments[0]));
+    if (!size.ok()) {
+      problem(*slot, size.error().message, size.error().hint);
+      return true;
+    }
+    sign(*size);
+    slot = std::make_unique<Number>(slot->range, std::get<location::Constant>(size->ops.front()).value);
+    return true;
+  }
+
   // $x$, $x->y$$, @cast(...)->z$: a sprintf of the members.
   bool expand_pretty(ExpressionPtr& slot) {
     auto* variable = as<TargetVariable>(slot);
@@ -301,7 +315,7 @@ class Binder {
     }
     for (const PrettyPart& part : *parts) sign(part);
     const bool is_saved = is_return_ && !in_save_ && !is_read_at_return(*slot);
-    slot = sprintf_of(*base, *parts, point_.domain);
+    slot = sprintf_of(*base, *parts, point_.domain, e_.program.limits);
     if (is_saved) save_at_entry(slot, std::move(slot), false);
     else for_each_inner_slot(*slot, [&](ExpressionPtr& child) { visit(child); });
     return true;
@@ -318,7 +332,8 @@ class Binder {
   }
 
   void sign(const PrettyPart& part) {
-    signature_ += part.literal;
+    signature_ += part.literal + part.plan;
+    signature_ += static_cast<char>('0' + part.words);
     for (const PathStep& step : part.path) signature_ += fmt::format("/{}{}", step.name, step.number);
   }
 
@@ -377,7 +392,7 @@ class Binder {
         is_saving = false;
       }
       signature_ += name + ";";
-      append_literal(*print, (print->parts.empty() ? "" : " ") + name.substr(1) + "=");
+      append_literal(*print, (print->parts.empty() ? "" : " ") + shown_name(name.substr(1)) + "=");
       auto variable = std::make_unique<TargetVariable>(all.range);
       variable->name = name;
       add_value(*print, std::move(variable), all);
@@ -460,7 +475,7 @@ class Binder {
     for (const PrettyPart& part : *parts) {
       if (!question && part.has_value) question = entry_question(*variable, part.path, at_entry);
     }
-    ExpressionPtr value = sprintf_of(*variable, *parts, point_.domain);
+    ExpressionPtr value = sprintf_of(*variable, *parts, point_.domain, e_.program.limits);
     if (question) value = if_known(std::move(question), std::move(value));
     append_string(print, std::move(value));
   }

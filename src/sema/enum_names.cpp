@@ -87,15 +87,16 @@ Function* function_for(Elaboration& e, SourceRange range, std::vector<EnumConsta
 
 Result<bool> expand_enum_name(Elaboration& e, const ResolvedPoint* point, ExpressionPtr& slot) {
   auto* operation = as<AtOperation>(slot);
-  if (!operation || operation->name != "@enumname") return false;
+  if (!operation || (operation->name != "@enumname" && operation->name != "@enum_name")) return false;
+  const std::string spelled = operation->name;
   auto& arguments = operation->arguments;
   if (as<String>(arguments[0])) std::swap(arguments[0], arguments[1]);
   bool well_formed = !as<String>(arguments[0]) && as<String>(arguments[1]) && (arguments.size() < 3 || as<String>(arguments[2]));
-  if (!well_formed) return Error{"@enumname needs a value, and the enumeration's name as a literal", kUsage};
+  if (!well_formed) return Error{spelled + " needs a value, and the enumeration's name as a literal", kUsage};
   operation->name = "@cast";
   auto constants = e.target.constants(point, *operation);
-  operation->name = "@enumname";
-  if (!constants.ok()) return std::move(constants).error().within(fmt::format("@enumname: \"{}\"", as<String>(arguments[1])->value));
+  operation->name = spelled;
+  if (!constants.ok()) return std::move(constants).error().within(fmt::format("{}: \"{}\"", spelled, as<String>(arguments[1])->value));
   Function* function = function_for(e, slot->range, std::move(constants).value());
   auto call = std::make_unique<Call>(slot->range, function->name);
   call->function = function;

@@ -43,8 +43,17 @@ void expand_pretty(Elaboration& e, ExpressionPtr& slot) {
   const bool deep = operation->path.back().kind == PathStep::Kind::kPrettyDeep;
   ExpressionPtr base = without_pretty(*slot);
   auto parts = e.target.pretty_without_point(static_cast<AtOperation&>(*base), deep);
-  if (parts.ok()) slot = sprintf_of(*base, *parts, Domain::kTarget);
+  if (parts.ok()) slot = sprintf_of(*base, *parts, Domain::kTarget, e.program.limits);
   else e.diagnostics.error(slot->range, parts.error().message).hint(parts.error().hint);
+}
+
+// @sizeof("type", "module"): a number.
+void fold_size(Elaboration& e, ExpressionPtr& slot) {
+  auto* operation = as<AtOperation>(slot);
+  if (!operation || operation->name != "@sizeof") return;
+  Result<Binding> size = e.target.bind_without_point(*operation);
+  if (!size.ok()) return;  // reported when it is bound
+  slot = std::make_unique<Number>(slot->range, std::get<location::Constant>(size->ops.front()).value);
 }
 
 }  // namespace
@@ -57,10 +66,11 @@ std::vector<Binding> bind_function(Elaboration& e, Function& function) {
     auto named = expand_enum_name(e, nullptr, slot);
     if (!named.ok()) e.diagnostics.error(slot->range, named.error().message).hint(named.error().hint);
     expand_pretty(e, slot);
+    fold_size(e, slot);
   });
   for_each_expression(static_cast<Statement&>(*function.body), [&](Expression& x) {
     auto* operation = as<AtOperation>(x);
-    if (!operation || operation->name == "@enumname" || is_pretty(operation->path)) return;  // reported
+    if (!operation || operation->name == "@enumname" || operation->name == "@enum_name" || is_pretty(operation->path)) return;  // reported
     Result<Binding> binding = e.target.bind_without_point(*operation);
     if (!binding.ok()) {
       e.diagnostics.error(x.range, binding.error().message).hint(binding.error().hint);

@@ -112,6 +112,9 @@ std::vector<Intrinsic> make_table() {
       // For $p$: a quoted text of at most that many bytes, or the address; bytes of two words, and their number; a wide character as a letter.
       {"__pretty_string", kString, {kLong, kLong}, kNeedsNothing, kEverywhere, true},
       {"__pretty_letters", kString, {kLong, kLong, kLong}, kNeedsNothing, kEverywhere, true},
+      {"__pretty_value", kString, {kLong, kString}, kNeedsNothing, kEverywhere, true},
+      {"__pretty_named", kString, {kLong, kString}, kNeedsSymbols, kEverywhere, true},
+      {"__pretty_words", kString, {kString, kLong, kLong, kLong, kLong}, kNeedsNothing, kEverywhere, true},
       {"__pretty_letter", kString, {kLong}, kNeedsNothing, kEverywhere, true},
       {"user_string_utf16", kString, {kLong}, kCanFail, kEverywhere, true},
       {"user_string_utf32", kString, {kLong}, kCanFail, kEverywhere, true},

@@ -110,6 +110,9 @@ struct Limits {                     // SystemTap's names and defaults (-D)
   int64_t max_skipped = 100;        // MAXSKIPPED: skipped hits that a session survives; 0: any number
   int64_t max_backtrace = 128;      // MAXBACKTRACE: frames of a stack
   int64_t max_own_handlers = 16;    // MAXOWNHANDLERS: handlers that points of one probe have for themselves; those beyond share one, with tables
+  int64_t max_pretty_depth = 8;      // MAXPRETTYDEPTH: structures and containers within each other that $x$$ shows
+  int64_t max_pretty_elements = 32;  // MAXPRETTYELEMENTS: of one array or container
+  int64_t max_pretty_string = 200;   // MAXPRETTYSTRING: bytes of one text within a printed value; 0: as many as fit
   int64_t hist_elision = 2;         // HIST_ELISION: empty rows of a histogram shown beside a filled one; below 0: all
 };
 

@@ -149,6 +149,12 @@ struct PrettyPart {
                                        // the string itself is wanted: bind() then answers one)
   syntax::FormatPart format;           // its conversion
   uint32_t letters = 0;                // not 0: the string has no address, and consists of so many elements (at most 16)
+  // Not empty: the whole value, `format` not used, is printed by this plan (abi/value_plan.h, without its header) from its address, which is the
+  // value reached by the path, or with is_object that value's own place; with words, from its first `words` words.
+  std::string plan = {};
+  bool is_object = false;
+  uint32_t words = 0;
+  bool names_code = false;  // the plan needs names of functions
 };
 
 // How to compute a value at a site. The target of an assignment (guru mode) is bound like a read; written_place.h derives the

@@ -1,7 +1,10 @@
 #include "sema/target_texts.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 
+#include "abi/value_plan.h"
 #include "sema/intrinsics.h"
 #include "syntax/visitor.h"
 
@@ -44,6 +47,15 @@ std::unique_ptr<Print> empty_sprintf(const SourceRange& range) {
   print->with_format = true;
   print->format_range = range;
   return print;
+}
+
+std::string shown_name(const std::string& name) {
+  std::string shown;
+  for (char c : name) {
+    if (c >= 0x20 && c < 0x7f) shown += c;
+    else shown += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+  }
+  return shown;
 }
 
 void append_literal(Print& print, const std::string& text) {
@@ -132,14 +144,56 @@ void append_text(Print& print, const Expression& base, const PrettyPart& part, D
   if (quotes) append_literal(print, "\"");
 }
 
+// The header of abi/value_plan.h, and the plan.
+std::string with_header(const std::string& plan, const Limits& limits) {
+  std::string whole;
+  for (int64_t limit : {limits.max_pretty_depth, limits.max_pretty_elements, limits.max_pretty_string}) {
+    for (int shift = 0; shift < 32; shift += 8) whole += static_cast<char>(limit >> shift);
+  }
+  return whole + plan;
+}
+
+// The call of the runtime that prints a whole value.
+ExpressionPtr walk_of(const Expression& base, const PrettyPart& part, const Limits& limits) {
+  auto plan = std::make_unique<String>(base.range, with_header(part.plan, limits));
+  if (part.words == 0) {
+    ExpressionPtr place = reached_from(base, part.path);
+    if (part.is_object) {
+      if (auto* variable = as<TargetVariable>(*place)) variable->address_of = true;
+      if (auto* operation = as<AtOperation>(*place)) operation->address_of = true;
+      if (auto* dereference = as<Dereference>(*place)) dereference->address_of = true;
+    }
+    ExpressionPtr call = call_of(part.names_code ? "__pretty_named" : "__pretty_value", std::move(place), std::nullopt);
+    static_cast<Call&>(*call).arguments.push_back(std::move(plan));
+    return call;
+  }
+  ExpressionPtr call = call_of("__pretty_words", std::move(plan), std::nullopt);
+  for (uint32_t word = 0; word < abi::kMostValueWords; ++word) {
+    ExpressionPtr value = std::make_unique<Number>(base.range, 0);
+    if (word < part.words) {
+      std::vector<PathStep> path = {};
+      for (const PathStep& step : part.path) path.push_back(copy(step));
+      path.emplace_back().kind = PathStep::Kind::kWord;
+      path.back().number = 8 * static_cast<int64_t>(word);
+      value = reached_from(base, path);
+    }
+    static_cast<Call&>(*call).arguments.push_back(std::move(value));
+  }
+  return call;
+}
+
 }  // namespace
 
-ExpressionPtr sprintf_of(const Expression& base, const std::vector<PrettyPart>& parts, Domain domain) {
+ExpressionPtr sprintf_of(const Expression& base, const std::vector<PrettyPart>& parts, Domain domain, const Limits& limits) {
   auto print = empty_sprintf(base.range);
   print->if_unreadable = "ERROR";
   for (const PrettyPart& part : parts) {
-    append_literal(*print, part.literal);
+    append_literal(*print, shown_name(part.literal));
     if (!part.has_value) continue;
+    if (!part.plan.empty()) {
+      append_string(*print, walk_of(base, part, limits));
+      continue;
+    }
     if (part.format.kind == FormatPart::Kind::kString) {
       append_text(*print, base, part, domain);
       continue;

@@ -1,6 +1,7 @@
 #pragma once
 // Pretty-printing: $x$ and $x$$ become a sprintf of the members that TargetInfo names.
 
+#include "sema/program.h"
 #include "sema/target_info.h"
 #include "syntax/tree.h"
 
@@ -21,7 +22,11 @@ void append_literal(syntax::Print& print, const std::string& text);
 void append_string(syntax::Print& print, syntax::ExpressionPtr value);
 
 // Returns a sprintf of what `parts` say, each value reached from `base`; its value is "ERROR" where one of them can't be read.
-// domain: of the handler; in the kernel, strings are neither shortened nor escaped.
-syntax::ExpressionPtr sprintf_of(const syntax::Expression& base, const std::vector<PrettyPart>& parts, Domain domain);
+// domain: of the handler; in the kernel, strings are neither shortened nor escaped. limits: of what plans show.
+syntax::ExpressionPtr sprintf_of(const syntax::Expression& base, const std::vector<PrettyPart>& parts, Domain domain, const Limits& limits);
+
+// Writes a name from a program's debug information for a text of the script: control characters and bytes beyond ASCII in octal, since what a
+// script prints as its own text reaches terminals unchanged.
+std::string shown_name(const std::string& name);
 
 }  // namespace spile::sema

@@ -29,6 +29,9 @@ constexpr LimitName kLimits[] = {
     {"MAXBACKTRACE", &sema::Limits::max_backtrace, 1, 1024},
     {"MAXOWNHANDLERS", &sema::Limits::max_own_handlers, 0, INT32_MAX},
     {"MAXSKIPPED", &sema::Limits::max_skipped, 0, INT32_MAX},
+    {"MAXPRETTYDEPTH", &sema::Limits::max_pretty_depth, 0, 32},
+    {"MAXPRETTYELEMENTS", &sema::Limits::max_pretty_elements, 0, 100'000},
+    {"MAXPRETTYSTRING", &sema::Limits::max_pretty_string, 0, 16384},
     {"HIST_ELISION", &sema::Limits::hist_elision, INT32_MIN, INT32_MAX},
 };
 

@@ -118,6 +118,7 @@ bool elaborate_program(sema::Program& program, probes::World& world, const std::
   timer.done(summary_of(program));
   if (verbosity > 0) {
     for (const std::string& line : program.elided) print_to(stderr, "  {}\n", line);
+    for (const std::string& part : world.unprintable()) print_to(stderr, "  printed as '?': {}\n", part);
   }
   note_steps(timings, verbosity, steps);
   return true;

@@ -22,12 +22,14 @@ struct AtForm {
 constexpr size_t kNoStrings = 99;
 constexpr int64_t kMaximumVarianceBits = 62;
 
-constexpr std::array<AtForm, 11> kAtForms = {{
+constexpr std::array<AtForm, 13> kAtForms = {{
     {"@var", 1, 2, 0, true, "@var(\"name@file.c\", \"module\")"},
     {"@cast", 2, 3, 1, true, "@cast(pointer, \"type\", \"module\")"},
     {"@const", 1, 1, 0, false, "@const(\"NAME\")"},
     {"@enum", 1, 2, 0, false, "@enum(\"NAME\", \"module\")"},
     {"@enumname", 2, 3, kNoStrings, false, "@enumname(value, \"type\", \"module\")"},
+    {"@enum_name", 2, 3, kNoStrings, false, "@enum_name(value, \"type\", \"module\")"},
+    {"@sizeof", 1, 2, 1, false, "@sizeof(\"type\", \"module\")"},
     {"@choose_defined", 2, 2, kNoStrings, false, "@choose_defined($a, $b)"},
     {"@kderef", 2, 2, kNoStrings, false, "@kderef(size, address)"},
     {"@uderef", 2, 2, kNoStrings, false, "@uderef(size, address)"},

@@ -322,6 +322,9 @@ void Printer::path(const std::vector<PathStep>& steps) {
       case PathStep::Kind::kText:
         out_ += "$text";
         break;
+      case PathStep::Kind::kWord:
+        out_ += "$word" + std::to_string(step.number);
+        break;
     }
   }
 }

@@ -117,6 +117,7 @@ struct PathStep {
     kPretty,       // $ at the end
     kPrettyDeep,   // $$ at the end
     kText,         // sema only, at the end: the string that a char* or char[] stands for
+    kWord,         // sema only, at the end: the 8 bytes from byte `number` on of a value that lies in registers
   };
   Kind kind;
   SourceRange range;

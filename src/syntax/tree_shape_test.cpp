@@ -43,6 +43,9 @@ std::string shape(const std::vector<PathStep>& path) {
       case PathStep::Kind::kText:
         out += " text";
         break;
+      case PathStep::Kind::kWord:
+        out += " word " + std::to_string(step.number);
+        break;
     }
   }
   return out;

@@ -393,6 +393,128 @@ uint64_t from_decimal(Decimal decimal, Big& number) {
   int32_t exponent = static_cast<int32_t>(32 * top) - zeros - 64 - static_cast<int32_t>(shift);
   return pack({0, exponent + kLead, significand | sticky});
 }
+// ---- the shortest decimal number that is read as the same one
+
+// What put_shortest() works with, in scratch memory.
+struct Digits {
+  Big fixed, integer;
+  char whole[320];  // digits of the integer part, the last one first
+  char text[24];    // the first ones of the number, as values 0 to 9
+  uint32_t count;   // of text
+  int32_t point;    // digits before the decimal point; below 0: zeros behind it
+  bool sticky;      // the number has more digits than text
+};
+
+// Finds the first `most` digits of significand * 2^exponent. REQUIRES: it is not 0, and -kPoint <= exponent <= 1150.
+void find_digits(Digits& digits, uint64_t significand, int32_t exponent, uint32_t most) {
+  zero_bytes(&digits.fixed, sizeof(Big));
+  digits.fixed.set_at(significand, static_cast<uint32_t>(static_cast<int32_t>(kPoint) + exponent));
+  for (uint32_t i = 0; i < kLimbs; ++i) {
+    digits.integer.limbs[i] = i + kPoint / 32 < kLimbs ? digits.fixed.limbs[i + kPoint / 32] : 0;
+    compiler_barrier();
+  }
+  uint32_t whole = 0;
+  while (whole < sizeof(digits.whole) && !digits.integer.is_zero()) digits.whole[whole++] = static_cast<char>(digits.integer.divide(10));
+  for (uint32_t i = kPoint / 32; i < kLimbs; ++i) {
+    digits.fixed.limbs[i] = 0;
+    compiler_barrier();
+  }
+  digits.count = 0;
+  digits.point = static_cast<int32_t>(whole);
+  digits.sticky = false;
+  while (whole > 0 && digits.count < most) digits.text[digits.count++] = digits.whole[--whole];
+  while (whole > 0) digits.sticky |= digits.whole[--whole] != 0;
+  for (uint32_t steps = 0; digits.count < most && steps < 400 && !digits.fixed.is_zero(); ++steps) {
+    digits.fixed.multiply_add(10, 0);
+    uint32_t digit = digits.fixed.limbs[kPoint / 32];
+    digits.fixed.limbs[kPoint / 32] = 0;
+    if (digits.count == 0 && digit == 0) --digits.point;
+    else digits.text[digits.count++] = static_cast<char>(digit);
+  }
+  digits.sticky |= !digits.fixed.is_zero();
+}
+
+// Rounds to at most n digits, ties to even, without zeros at the end. Returns how many are left; `rounded` gets them, *point the decimal point.
+uint32_t round_digits(const Digits& digits, uint32_t n, char* rounded, int32_t* point) {
+  uint32_t count = digits.count < n ? digits.count : n;
+  for (uint32_t i = 0; i < count; ++i) {
+    rounded[i] = digits.text[i];
+    compiler_barrier();
+  }
+  *point = digits.point;
+  bool up = false;
+  if (digits.count > n) {
+    bool more = digits.sticky;
+    for (uint32_t i = n + 1; i < digits.count; ++i) more |= digits.text[i] != 0;
+    up = digits.text[n] > 5 || (digits.text[n] == 5 && (more || (rounded[n - 1] & 1)));
+  }
+  for (uint32_t i = count; up && i-- > 0;) {
+    up = rounded[i] == 9;
+    rounded[i] = static_cast<char>(up ? 0 : rounded[i] + 1);
+  }
+  if (up) {  // 999 became 1000
+    rounded[0] = 1;
+    ++*point;
+    count = 1;
+  }
+  while (count > 1 && rounded[count - 1] == 0) --count;
+  return count;
+}
+
+// The double that count digits with that decimal point are read as.
+uint64_t read_back(const char* digits, uint32_t count, int32_t point, Big& number) {
+  Decimal decimal;
+  for (uint32_t i = 0; i < count; ++i) decimal.digits = decimal.digits * 10 + static_cast<uint64_t>(digits[i]);
+  decimal.exponent = point - static_cast<int32_t>(count);
+  // Both exact: then one operation rounds as it should (Clinger, How to Read Floating Point Numbers Accurately, 1990).
+  int32_t size = decimal.exponent < 0 ? -decimal.exponent : decimal.exponent;
+  if (decimal.digits >> 53 == 0 && size <= 22) {
+    uint64_t power = from_long(1), ten = from_long(10);
+    for (int32_t i = 0; i < size; ++i) power = multiply(power, ten);
+    uint64_t whole = from_long(static_cast<int64_t>(decimal.digits));
+    return decimal.exponent < 0 ? divide(whole, power) : multiply(whole, power);
+  }
+  return from_decimal(decimal, number);
+}
+
+uint32_t write_digits_as_number(char* out, const char* digits, uint32_t count, int32_t point, int32_t most) {
+  uint32_t at = 0;
+  const int32_t exponent = point - 1;
+  if (exponent < -4 || exponent >= most) {  // as %g does
+    out[at++] = static_cast<char>('0' + digits[0]);
+    if (count > 1) out[at++] = '.';
+    for (uint32_t i = 1; i < count; ++i) out[at++] = static_cast<char>('0' + digits[i]);
+    out[at++] = 'e';
+    out[at++] = exponent < 0 ? '-' : '+';
+    uint32_t size = static_cast<uint32_t>(exponent < 0 ? -exponent : exponent);
+    if (size >= 100) out[at++] = static_cast<char>('0' + size / 100);
+    out[at++] = static_cast<char>('0' + size / 10 % 10);
+    out[at++] = static_cast<char>('0' + size % 10);
+    return at;
+  }
+  if (point <= 0) {
+    out[at++] = '0';
+    out[at++] = '.';
+    for (int32_t i = point; i < 0; ++i) {
+      out[at++] = '0';
+      compiler_barrier();
+    }
+  }
+  for (uint32_t i = 0; i < count || static_cast<int32_t>(i) < point; ++i) {
+    if (i && static_cast<int32_t>(i) == point) out[at++] = '.';
+    out[at++] = i < count ? static_cast<char>('0' + digits[i]) : '0';
+    compiler_barrier();
+  }
+  return at;
+}
+
+uint32_t write_word(char* out, const char* word, uint32_t length) {
+  for (uint32_t i = 0; i < length; ++i) {
+    out[i] = word[i];
+    compiler_barrier();
+  }
+  return length;
+}
 
 }  // namespace
 
@@ -500,5 +622,58 @@ extern "C" {
 }
 
 }  // extern "C"
+
+[[gnu::noinline]] uint32_t put_shortest(Context* context, char* out, uint32_t kind, uint64_t low, uint32_t high) {
+  const bool is_extended = kind == 10;
+  uint64_t bits = kind == 4 ? static_cast<uint64_t>(spile_fn_fp32_to_fp64(context, static_cast<int64_t>(low & 0xffffffff))) : low;
+  bool negative = is_extended ? high >> 15 & 1 : bits >> 63;
+  uint32_t field = is_extended ? high & 0x7fff : static_cast<uint32_t>(bits >> 52 & 0x7ff), last = is_extended ? 0x7fff : 0x7ff;
+  uint64_t significand = is_extended ? low : (bits & kFractionMask) | (field ? kFractionMask + 1 : 0);
+  if (kind == 4 && (low >> 23 & 0xff) == 0xff) negative = low >> 31 & 1;
+  uint32_t at = 0;
+  if (field == last) {
+    const bool infinite = is_extended ? significand << 1 == 0 : (bits & kFractionMask) == 0;
+    if (negative) out[at++] = '-';
+    return at + write_word(out + at, infinite ? "inf" : "nan", 3);
+  }
+  if (negative) out[at++] = '-';
+  if (!significand) {
+    out[at++] = '0';
+    return at;
+  }
+  int32_t exponent = static_cast<int32_t>(field ? field : 1) - (is_extended ? 16383 + 63 : 1075);
+  if (exponent < -static_cast<int32_t>(kPoint) || exponent > 1150) {  // of long doubles alone: as %La does
+    at += write_hex(out + at, significand);
+    out[at++] = 'p';
+    out[at++] = exponent < 0 ? '-' : '+';
+    uint32_t size = static_cast<uint32_t>(exponent < 0 ? -exponent : exponent);
+    for (uint32_t scale = 10000; scale > 0; scale /= 10)
+      if (size >= scale) out[at++] = static_cast<char>('0' + size / scale % 10);
+    return at;
+  }
+  const uint64_t mark = spile_rt_frame_mark(context);
+  auto* digits = static_cast<Digits*>(spile_rt_frame(context, sizeof(Digits)));
+  if (!digits) {
+    spile_rt_frame_release(context, mark);
+    out[at++] = '?';
+    return at;
+  }
+  uint32_t most = kind == 4 ? 9 : is_extended ? 18 : 17;
+  find_digits(*digits, significand, exponent, most + 3);
+  char rounded[24];
+  uint32_t count = 0;
+  int32_t point = 0;
+  // Subnormal numbers have fewer digits than others.
+  const uint32_t least = is_extended ? 18 : field && !(kind == 4 && (low >> 23 & 0xff) == 0) ? (kind == 4 ? 6 : 15) : 1;
+  for (uint32_t n = least; n <= most; ++n) {
+    count = round_digits(*digits, n, rounded, &point);
+    if (n == most) break;
+    uint64_t read = read_back(rounded, count, point, digits->integer);
+    if (kind == 4 ? static_cast<uint32_t>(spile_rt_narrow_float(static_cast<int64_t>(read))) == (low & 0x7fffffff) : read == (bits & ~kSignBit)) break;
+  }
+  spile_rt_frame_release(context, mark);
+  return at + write_digits_as_number(out + at, rounded, count, point, static_cast<int32_t>(most));
+}
+
 
 }  // namespace spile::rt

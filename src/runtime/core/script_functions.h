@@ -18,6 +18,10 @@ uint32_t write_hex(char* out, uint64_t value);
 // Reads the next address, in hexadecimal, of a text of them that spaces and newlines separate, and moves *at behind it. False: the
 // text has ended, or what comes is not a number.
 bool take_address(const char** at, uint64_t* address);
+// Writes a float (kind 4: its bits are `low`), double (8) or long double of the x87 (10: `low` its significand, `high` sign and
+// exponent) as the shortest decimal number that is read as the same, a long double with 18 digits at most; "inf", "nan". Without a NUL; returns
+// the length. out: at least 40 bytes.
+uint32_t put_shortest(Context*, char* out, uint32_t kind, uint64_t low, uint32_t high);
 // Returns the probed program counter; 0: unknown.
 extern "C" int64_t spile_fn_uaddr(Context*);
 

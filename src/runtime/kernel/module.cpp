@@ -18,6 +18,7 @@
 #include "runtime/core/storage.cpp"
 #include "runtime/core/string.cpp"
 #include "runtime/core/unwind.cpp"
+#include "runtime/core/value_walk.cpp"
 #include "runtime/kernel/cells.cpp"
 #include "runtime/kernel/context.cpp"
 #include "runtime/kernel/handler.cpp"

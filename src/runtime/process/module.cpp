@@ -17,6 +17,7 @@
 #include "runtime/core/storage.cpp"
 #include "runtime/core/string.cpp"
 #include "runtime/core/unwind.cpp"
+#include "runtime/core/value_walk.cpp"
 #include "runtime/process/confine.cpp"
 #include "runtime/process/context.cpp"
 #include "runtime/process/entry_values.cpp"

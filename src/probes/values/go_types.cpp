@@ -1,0 +1,81 @@
+// Types of Go, as its linker describes them (cmd/link/internal/ld/dwarf.go): strings, slices and interfaces are structures of words, a
+// map is a pointer to runtime.hmap (runtime/map.go; up to Go 1.23).
+
+#include "probes/values/known_types.h"
+
+namespace spile::probes {
+
+namespace {
+
+using debuginfo::Type;
+using debuginfo::TypeKind;
+
+bool plan_string(Routine& out, const Type& type, uint64_t offset) {
+  auto text = type.member("str"), length = type.member("len");
+  if (!text || !length) return false;
+  out.span(Source().base(offset + text->offset).load(), Source().base(offset + length->offset).load(), 1);
+  return true;
+}
+
+bool plan_slice(ValuePlanner& planner, Routine& out, const Type& type, uint64_t offset, Detail detail) {
+  auto array = type.member("array"), length = type.member("len");
+  if (!array || !length || array->type.kind() != TypeKind::kPointer || array->type.target().size() == 0) return false;
+  if (detail == Detail::kNested) return out.text("[...]"), true;
+  const Type element = array->type.target();
+  out.elements("[]", Source().base(offset + array->offset).load(), Source().base(offset + length->offset).load(), element.size(),
+               planner.routine_of(element, ValuePlanner::inner(detail)));
+  return true;
+}
+
+bool plan_map(ValuePlanner& planner, Routine& out, const Type& pointer, uint64_t offset, Detail detail) {
+  const Type map = pointer.target();
+  auto power = map.member("B"), buckets = map.member("buckets"), old = map.member("oldbuckets");
+  if (!power || !buckets || !old || buckets->type.kind() != TypeKind::kPointer) return false;
+  const Type bucket = buckets->type.target();
+  auto keys = bucket.member("keys"), values = bucket.member("values"), overflow = bucket.member("overflow");
+  if (!keys || !values || !overflow || keys->type.kind() != TypeKind::kArray || values->type.kind() != TypeKind::kArray) return false;
+  const Type key = keys->type.target(), value = values->type.target();
+  if (key.size() == 0 || bucket.size() != overflow->offset + 8) return false;
+  if (detail == Detail::kNested) return out.text("map[...]"), true;
+  const Detail inner = ValuePlanner::inner(detail);
+  Routine there;
+  there.text("map");
+  there.go_map("[]", Source().base(power->offset).load(1), Source().base(buckets->offset).load(), Source().base(old->offset).load(),
+               {keys->offset, values->offset, overflow->offset, key.size(), value.size()}, planner.routine_of(key, inner), planner.routine_of(value, inner));
+  const size_t shown = planner.add(std::move(there));
+  Routine follow;
+  follow.follow(Source().base(offset).load(), shown);
+  const size_t made = planner.add(std::move(follow));
+  out.choose(Source().base(offset).load(), {{0, planner.text_routine("map[]")}}, made);
+  return true;
+}
+
+// runtime.iface {tab *itab; data}, whose table has the type as its second word; runtime.eface {_type; data}.
+bool plan_interface(ValuePlanner& planner, Routine& out, const Type& type, uint64_t offset) {
+  auto data = type.member("data"), table = type.member("tab"), direct = type.member("_type");
+  if (!data || (!table && !direct) || planner.facts().go_types == 0) return false;
+  const Source value = Source().base(offset + data->offset).load();
+  if (direct) {
+    out.go_interface(planner.facts().go_types, Source().base(offset + direct->offset).load(), value);
+    return true;
+  }
+  constexpr int64_t kTypeInTable = 8;
+  Routine there;
+  there.go_interface(planner.facts().go_types, Source().base(offset + table->offset).load().plus(kTypeInTable).load(), value);
+  const size_t known = planner.add(std::move(there));
+  out.choose(Source().base(offset + table->offset).load(), {{0, planner.text_routine("nil")}}, known);
+  return true;
+}
+
+}  // namespace
+
+bool plan_go_type(ValuePlanner& planner, Routine& out, const Type& type, const std::string& name, uint64_t offset, Detail detail) {
+  if (type.kind() == TypeKind::kPointer) return is_known_pointer(type) && plan_map(planner, out, type, offset, detail);
+  if (type.kind() != TypeKind::kStruct) return false;
+  if (name == "string") return plan_string(out, type, offset);
+  if (name.starts_with("[]")) return plan_slice(planner, out, type, offset, detail);
+  if (name == "runtime.iface" || name == "runtime.eface") return plan_interface(planner, out, type, offset);
+  return false;
+}
+
+}  // namespace spile::probes

@@ -1,0 +1,251 @@
+#include "probes/values/value_planner.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+namespace spile::probes {
+
+namespace {
+
+using abi::ValueForm;
+using debuginfo::Member;
+using debuginfo::Type;
+using debuginfo::TypeKind;
+
+bool is_wide_character(const Type& type) {
+  if (type.kind() != TypeKind::kInteger) return false;
+  const std::string name = type.plain_name();
+  return name == "char16_t" || name == "char32_t" || name == "wchar_t" || (name == "char" && type.size() == 4);  // the last is Rust's
+}
+
+// Bytes of a unit of text; 0: the type is not a character.
+uint8_t unit_of(const Type& type) {
+  if (type.is_character()) return 1;
+  const uint64_t size = type.size();
+  return is_wide_character(type) && (size == 2 || size == 4) ? static_cast<uint8_t>(size) : uint8_t{0};
+}
+
+// Whether constants stand for bits that can be combined: some are single bits, the others consist of these, and they are not just
+// numbers in a row.
+bool are_flags(const std::vector<std::pair<std::string, int64_t>>& constants) {
+  std::set<int64_t> values;
+  uint64_t covered = 0;
+  size_t single = 0;
+  for (const auto& [name, value] : constants) {
+    if (value < 0) return false;
+    if (values.insert(value).second && std::has_single_bit(static_cast<uint64_t>(value))) {
+      ++single;
+      covered |= static_cast<uint64_t>(value);
+    }
+  }
+  if (single < 2) return false;
+  const auto in_a_row = static_cast<size_t>(*values.rbegin() - *values.begin()) + 1 == values.size();
+  const size_t several = values.size() - single - values.count(0);
+  return !in_a_row && 2 * several <= single && std::ranges::all_of(values, [&](int64_t v) { return (static_cast<uint64_t>(v) & ~covered) == 0; });
+}
+
+}  // namespace
+
+std::optional<Member> find_within(const Type& type, std::string_view name) {
+  constexpr size_t kMostTypes = 512;
+  std::vector<std::pair<Type, uint64_t>> queue = {{type, 0}};
+  for (size_t i = 0; i < queue.size() && queue.size() < kMostTypes; ++i) {
+    const auto [at, offset] = queue[i];
+    for (Member& member : at.members()) {
+      member.offset += offset;
+      if (member.name == name && !member.is_base) return member;
+      const TypeKind kind = member.type.kind();
+      if (kind == TypeKind::kStruct || kind == TypeKind::kUnion) queue.emplace_back(member.type, member.offset);
+    }
+  }
+  return std::nullopt;
+}
+
+ValuePlan ValuePlanner::plan(const Type& type, Detail detail, const ModuleFacts& facts, PlanKnownType known, uint32_t bit_offset, uint32_t bit_size) {
+  ValuePlanner planner(facts, known);
+  const size_t main = planner.writer_.reserve();
+  Routine out;
+  if (bit_size) planner.bit_field(out, type, 0, bit_offset, bit_size);
+  else planner.value(out, type, 0, detail);
+  planner.writer_.set(main, std::move(out));
+  return {planner.writer_.finish(), planner.writer_.names_code(), std::move(planner.notes_)};
+}
+
+size_t ValuePlanner::add(Routine routine) {
+  const size_t index = writer_.reserve();
+  writer_.set(index, std::move(routine));
+  return index;
+}
+
+size_t ValuePlanner::text_routine(const std::string& text) {
+  auto [known, is_new] = texts_.try_emplace(text, 0);
+  if (is_new) {
+    Routine out;
+    out.text(text);
+    known->second = add(std::move(out));
+  }
+  return known->second;
+}
+
+size_t ValuePlanner::routine_of(const Type& type, Detail detail) {
+  auto [known, is_new] = routines_.try_emplace({type.id(), detail}, 0);
+  if (!is_new) return known->second;
+  const size_t index = known->second = writer_.reserve();  // known before its steps are, as types may contain themselves
+  Routine out;
+  value(out, type, 0, detail);
+  writer_.set(index, std::move(out));
+  return index;
+}
+
+void ValuePlanner::unknown(Routine& out, const std::string& reason) {
+  out.text("?");
+  notes_.push_back(path_.empty() ? reason : fmt::format("'{}' {}", fmt::join(path_, ""), reason));
+}
+
+void ValuePlanner::value(Routine& out, const Type& type, uint64_t offset, Detail detail) {
+  switch (type.kind()) {
+    case TypeKind::kStruct:
+    case TypeKind::kUnion:
+      if (plan_known_type_(*this, out, type, offset, detail)) return;
+      if (detail == Detail::kNested || is_full()) return out.text("{...}");
+      return members(out, type, offset, detail);
+    case TypeKind::kArray:
+      return array(out, type, offset, detail);
+    case TypeKind::kPointer:
+      if (plan_known_type_(*this, out, type, offset, detail)) return;
+      return pointer(out, type, offset);
+    case TypeKind::kEnum:
+    case TypeKind::kInteger:
+      return integer(out, type, offset);
+    case TypeKind::kFloat:
+      return floating(out, type, offset);
+    default:
+      return unknown(out, fmt::format("has no size ('{}')", type.name()));
+  }
+}
+
+void ValuePlanner::integer(Routine& out, const Type& type, uint64_t offset) {
+  if (!type.is_scalar()) return unknown(out, fmt::format("is a number of {} bytes ('{}')", type.size(), type.name()));
+  const auto size = static_cast<uint8_t>(type.size());
+  if (type.kind() == TypeKind::kEnum) return out.enumerator(offset, size, 0, static_cast<uint8_t>(8 * size), type.is_signed(), table_of(type));
+  if (type.is_character()) return out.number(offset, size, ValueForm::kByte);
+  if (is_wide_character(type)) return out.number(offset, size, ValueForm::kCharacter);
+  out.number(offset, size, type.is_signed() ? ValueForm::kSigned : ValueForm::kUnsigned);
+}
+
+size_t ValuePlanner::table_of(const Type& type) {
+  auto [known, is_new] = tables_.try_emplace(type.id(), 0);
+  if (!is_new) return known->second;
+  std::vector<std::pair<std::string, int64_t>> constants;
+  for (const debuginfo::Enumerator& enumerator : type.enumerators()) constants.emplace_back(enumerator.name, enumerator.value);
+  const bool is_flags = are_flags(constants);
+  if (is_flags) {  // names for several bits come last: A | B, rather than AB
+    std::ranges::stable_sort(constants, {}, [](const auto& constant) { return std::popcount(static_cast<uint64_t>(constant.second)); });
+  }
+  constexpr size_t kMostConstants = 2000;
+  if (constants.size() > kMostConstants) constants.resize(kMostConstants);
+  return known->second = writer_.add_table(is_flags ? abi::ValueTable::kFlags : abi::ValueTable::kConstants, constants);
+}
+
+void ValuePlanner::bit_field(Routine& out, const Type& type, uint64_t offset, uint32_t bit_offset, uint32_t bit_size) {
+  const uint32_t end = bit_offset + bit_size;
+  const uint64_t unit = type.size(), bytes = (end + 7) / 8;
+  if (end > 64) return unknown(out, "is a packed bit-field across more than 8 bytes");
+  const bool unit_fits = bytes <= unit && (unit == 1 || unit == 2 || unit == 4 || unit == 8);
+  const auto size = static_cast<uint8_t>(unit_fits ? unit : bytes > 4 ? 8 : bytes > 2 ? 4 : bytes);
+  const auto first = static_cast<uint8_t>(bit_offset), count = static_cast<uint8_t>(bit_size);
+  if (type.kind() == TypeKind::kEnum) return out.enumerator(offset, size, first, count, type.is_signed(), table_of(type));
+  out.bits(offset, size, first, count, type.is_signed() ? ValueForm::kSigned : ValueForm::kUnsigned);
+}
+
+void ValuePlanner::floating(Routine& out, const Type& type, uint64_t offset) {
+  const uint64_t size = type.is_complex() ? type.size() / 2 : type.size();
+  const std::string name = type.plain_name();
+  const uint8_t kind = size == 4 ? 4 : size == 8 ? 8 : size == 16 && type.is_extended() ? 10 : 0;
+  if (!kind || name.find("decimal") != std::string::npos || name.starts_with("_Decimal"))
+    return unknown(out, fmt::format("is a floating-point number of {} bytes ('{}')", type.size(), type.name()));
+  out.floating(offset, kind);
+  if (!type.is_complex()) return;
+  out.text(" + ");
+  out.floating(offset + size, kind);
+  out.text("i");
+}
+
+void ValuePlanner::pointer(Routine& out, const Type& type, uint64_t offset) {
+  const uint8_t unit = type.is_reference() ? 0 : unit_of(type.target());
+  if (unit) return out.c_string(Source().base(offset).load(), unit);
+  out.number(offset, 8, ValueForm::kPointer);
+}
+
+void ValuePlanner::owner(Routine& out, const Type& pointee, uint64_t offset, Detail detail) {
+  const TypeKind kind = pointee.kind();
+  const bool is_object = kind != TypeKind::kVoid && kind != TypeKind::kUnknown && kind != TypeKind::kFunction && pointee.size() != 0;
+  Routine behind;
+  behind.number(offset, 8, ValueForm::kPointer);
+  if (detail == Detail::kNested || !is_object || is_full()) {
+    out.number(offset, 8, ValueForm::kPointer);
+    return;
+  }
+  behind.text(" -> ");
+  behind.follow(Source().base(offset).load(), routine_of(pointee, detail));
+  const size_t there = add(std::move(behind));
+  out.choose(Source().base(offset).load(), {{0, text_routine("NULL")}}, there);
+}
+
+void ValuePlanner::array(Routine& out, const Type& type, uint64_t offset, Detail detail) {
+  const Type element = type.target();
+  const uint64_t count = type.count().value_or(0);
+  if (const uint8_t unit = unit_of(element)) {
+    // A flexible array ends where its text does.
+    if (type.count()) return out.characters(offset, count, unit);
+    return out.characters(offset, 1 << 20, unit);
+  }
+  if (detail == Detail::kNested || is_full() || !type.count() || element.size() == 0) return out.text("[...]");
+  out.elements("[]", Source().base(offset), Source::constant(static_cast<int64_t>(count)), element.size(), routine_of(element, inner(detail)));
+}
+
+void ValuePlanner::members(Routine& out, const Type& type, uint64_t offset, Detail detail) {
+  out.text("{");
+  bool first = true;
+  list_members(out, type, offset, detail, first, 0);
+  out.text("}");
+}
+
+void ValuePlanner::list_members(Routine& out, const Type& type, uint64_t offset, Detail detail, bool& first, int depth) {
+  constexpr int kDeepestBase = 32;
+  if (depth > kDeepestBase) return;
+  for (const Member& member : type.members()) {
+    if (member.name.starts_with("_vptr")) continue;
+    const TypeKind kind = member.type.kind();
+    const bool nameless = member.name.empty();
+    if (nameless && kind != TypeKind::kStruct && kind != TypeKind::kUnion) continue;  // padding bits
+    const uint64_t at = offset + member.offset;
+    if (member.is_base) {
+      list_members(out, member.type, at, detail, first, depth + 1);
+      continue;
+    }
+    if (!first) out.text(", ");
+    first = false;
+    if (is_full() || out.size() > kMostBytes) {
+      out.text("...");
+      return;
+    }
+    if (nameless) {  // its members are reached as if they were ours
+      members(out, member.type, at, detail);
+      continue;
+    }
+    out.text("." + member.name + "=");
+    path_.push_back("." + member.name);
+    const bool is_struct = kind == TypeKind::kStruct || kind == TypeKind::kUnion;
+    if (member.bit_size) bit_field(out, member.type, at, member.bit_offset, member.bit_size);
+    else if (is_struct && detail == Detail::kAll && !is_full()) out.call(at, routine_of(member.type, detail));
+    else value(out, member.type, at, inner(detail));
+    path_.pop_back();
+  }
+}
+
+}  // namespace spile::probes

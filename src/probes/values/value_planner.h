@@ -1,0 +1,83 @@
+#pragma once
+// Makes the plan by which a value of a type is printed (abi/value_plan.h): structures member by member, arrays, enumerations by names,
+// floating-point numbers, and the types that known_types.h knows as people think of them.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "debuginfo/debuginfo.h"
+#include "probes/values/plan_writer.h"
+
+namespace spile::probes {
+
+// How much of a value is shown. kNested: numbers and texts, of all else "{...}"; kTop: one level, whose members are kNested ($x$); kAll: all ($x$$).
+enum class Detail : uint8_t { kNested, kTop, kAll };
+
+struct ValuePlan {
+  std::string bytes;         // without its header
+  bool names_code = false;   // needs names of the module's functions
+  // Why parts are printed as "?": "'.x' of 'struct s' is a floating-point number of 16 bytes ('_Float128')".
+  std::vector<std::string> notes;
+};
+
+// What types of a module need beyond its debug information.
+struct ModuleFacts {
+  uint64_t go_types = 0;  // address of the runtime's type data in a Go program at fixed addresses; 0: absent
+};
+
+class ValuePlanner;
+// Plans a value of a type that is printed in a way of its own; false, with nothing planned: of any other type (known_types.h).
+using PlanKnownType = bool (*)(ValuePlanner& planner, Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
+
+class ValuePlanner {
+ public:
+  ValuePlanner(const ModuleFacts& facts, PlanKnownType known) : facts_(facts), plan_known_type_(known) {}
+
+  // Makes the plan of a value in memory, or in the words of kMostValueWords. bit_size: of a bit-field, else 0.
+  static ValuePlan plan(const debuginfo::Type& type, Detail detail, const ModuleFacts& facts, PlanKnownType known, uint32_t bit_offset = 0,
+                        uint32_t bit_size = 0);
+
+  // ---- for known types
+  // Appends what prints the value of that type at the offset.
+  void value(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
+  // Returns the index of the routine that prints such a value at its address.
+  size_t routine_of(const debuginfo::Type& type, Detail detail);
+  size_t add(Routine routine);
+  // A routine that prints a text, whatever the value.
+  size_t text_routine(const std::string& text);
+  // Prints a pointer at the offset; with more detail than kNested, behind an arrow what it points to.
+  void owner(Routine& out, const debuginfo::Type& pointee, uint64_t offset, Detail detail);
+  const ModuleFacts& facts() const { return facts_; }
+
+  static Detail inner(Detail detail) { return detail == Detail::kAll ? Detail::kAll : Detail::kNested; }
+
+ private:
+  void integer(Routine& out, const debuginfo::Type& type, uint64_t offset);
+  void floating(Routine& out, const debuginfo::Type& type, uint64_t offset);
+  void pointer(Routine& out, const debuginfo::Type& type, uint64_t offset);
+  void array(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
+  void bit_field(Routine& out, const debuginfo::Type& type, uint64_t offset, uint32_t bit_offset, uint32_t bit_size);
+  void members(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
+  void list_members(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail, bool& first, int depth);
+  void unknown(Routine& out, const std::string& reason);
+  size_t table_of(const debuginfo::Type& type);
+  bool is_full() const { return writer_.size() > kMostBytes; }
+
+  static constexpr size_t kMostBytes = 24000;
+  ModuleFacts facts_;
+  PlanKnownType plan_known_type_;
+  PlanWriter writer_;
+  std::map<std::pair<uint64_t, Detail>, size_t> routines_;  // by the type's id
+  std::map<uint64_t, size_t> tables_;
+  std::map<std::string, size_t> texts_;
+  std::vector<std::string> notes_;
+  std::vector<std::string> path_;  // of the member at hand, for notes
+};
+
+// Finds a member by its name in a structure, in its bases, and within its members, the nearest to the surface first. Its offset is from the
+// start of `type`.
+std::optional<debuginfo::Member> find_within(const debuginfo::Type& type, std::string_view name);
+
+}  // namespace spile::probes
