@@ -1,0 +1,22 @@
+# Values of the standard library's types are printed as the program itself prints them, whichever compiler and library made it.
+# variants: gcc_O0 gcc_O2 clang_O0 clang_O2 libcxx_O2
+from spiletest import *
+
+PATH = program("standard_types_" + VARIANT)
+out = spile("-D", "MAXSTRINGLEN=4096", "-e", 'probe process.function("probed") { println($e$$) println($$parms$$) println($e$) }', "-c", PATH, "-o",
+            "/dev/stderr").expect(status=0)
+whole, parameters, top = out.err.splitlines()
+own = [line for line in out.out.splitlines() if "=" in line]
+expect_true(len(own) > 45, "too little was printed")
+for line in own:
+    expect_true(f".{line}, " in whole or whole.endswith(f".{line}}}"), f"{line} is not in {whole}")
+# A lambda is named after the function that it is in.
+expect_match(r"\.lambda=[^,]*(lambda|\$_|'lambda)", whole)
+expect_true(parameters.endswith(' by_value="by value" by_reference=&[1, -2, 3] by_words="by words"'), parameters)
+# One level: containers are brackets, and texts are whole.
+for part in ('.text="short", ', ".numbers=[...], ", ".map={...}, ", ".pair=(...), ", ".some=5, ", ".tree={...}}", ".color=kBlue, ", ".duration=1500ms, "):
+    expect_true(part in top, f"{part} is not in {top}")
+# Limits.
+SHORT = ["-D", "MAXPRETTYELEMENTS=2", "-D", "MAXPRETTYSTRING=3", "-D", "MAXPRETTYDEPTH=2"]
+spile(*SHORT, "-e", 'probe process.function("probed") { println($e->numbers$, $e->longer$, $e->tree$$) exit() }', "-c", PATH, "-o", "/dev/stderr").expect(
+    status=0, err='[1, -2, ...]"a t"...{.name="roo"..., .children=[{.name="lef"..., .children=[...]}, {.name="rig"..., .children=[...]}]}\n')
