@@ -79,13 +79,29 @@ size_t skip_pair(std::string_view text, size_t at) {
 }
 
 // Behind "operator" and its symbol, at text[at].
-size_t skip_operator(std::string_view text, size_t at) {
+size_t skip_symbol(std::string_view text, size_t at) {
   size_t i = at + 8;
   if (text.substr(i, 2) == "()" || text.substr(i, 2) == "[]") return i + 2;
   if (i < text.size() && text[i] == ' ') return std::min(text.find('(', i), text.size());  // new, delete, conversions
-  if (text.substr(i, 4) == "\"\" ") return std::min(text.find('(', i), text.size());
-  while (i < text.size() && std::string_view("+-*/%^&|~!=<>,").find(text[i]) != std::string_view::npos) ++i;
+  if (text.substr(i, 3) == "\"\" ") return std::min(text.find('(', i), text.size());
+  // The longest symbol that fits: "operator+<int>" is + with the template's arguments.
+  static constexpr std::string_view kSymbols[] = {"<=>", "->*", "<<=", ">>=", "<<", ">>", "<=", ">=", "==", "!=", "+=", "-=", "*=", "/=", "%=", "^=",
+                                                  "&=",  "|=",  "&&",  "||",  "++", "--", "->", "+",  "-",  "*",  "/",  "%",  "^",  "&",  "|",  "~",
+                                                  "!",   "=",   "<",   ">",   ","};
+  for (std::string_view symbol : kSymbols) {
+    if (!text.substr(i).starts_with(symbol)) continue;
+    i += symbol.size();
+    break;
+  }
   return i;
+}
+
+// Behind the template's arguments, too.
+size_t skip_operator(std::string_view text, size_t at) {
+  const size_t i = skip_symbol(text, at);
+  // "operator<< <int>": a space divides the symbol from the template's arguments.
+  const size_t arguments = text.substr(i, 2) == " <" ? i + 1 : i;
+  return arguments < text.size() && text[arguments] == '<' ? skip_pair(text, arguments) : i;
 }
 
 std::vector<std::string> split_demangled(std::string_view text) {
@@ -133,7 +149,7 @@ std::vector<std::string> split_demangled(std::string_view text) {
 
 // "vector<int>" -> "vector", "f[abi:cxx11]" -> "f"; operators are left alone.
 std::string_view without_arguments(std::string_view scope) {
-  if (scope.substr(0, 8) == "operator") return scope;
+  if (scope.substr(0, 8) == "operator") return scope.substr(0, skip_symbol(scope, 0));
   size_t end = std::min(scope.find('<'), scope.find('['));
   return end == 0 ? scope : scope.substr(0, end);
 }

@@ -66,6 +66,9 @@ TEST(Scopes, AreCutOutOfDemangledNames) {
   EXPECT_THAT(scopes_of("_ZN3FooclEi"), ElementsAre("Foo", "operator()"));
   EXPECT_THAT(scopes_of("_ZN3FoolsEi"), ElementsAre("Foo", "operator<<"));
   EXPECT_THAT(scopes_of("_ZN3FooptEv"), ElementsAre("Foo", "operator->"));
+  EXPECT_THAT(scopes_of("_ZlsIiEb1BIT_Ei"), ElementsAre("operator<< <int>"));
+  EXPECT_THAT(scopes_of("_ZN2nsplIA14_cEEvNS_1AERKT_"), ElementsAre("ns", "operator+<char [14]>"));
+  EXPECT_THAT(scopes_of("_Zli2_xPKc"), ElementsAre("operator\"\" _x"));
   EXPECT_THAT(scopes_of("_ZN3FoocvbEv"), ElementsAre("Foo", "operator bool"));
   EXPECT_THAT(scopes_of("_ZN12_GLOBAL__N_13fooEv"), ElementsAre("(anonymous namespace)", "foo"));
   EXPECT_THAT(scopes_of("_ZNSt6vectorIiSaIiEE9push_backERKi"),
@@ -153,6 +156,7 @@ TEST(NamePattern, KnowsTemplatesAndTheStandardLibrary) {
   // Ss stands for std::string: no "string" in the mangled name.
   EXPECT_TRUE(matches("string::append", "_ZNSs6appendEPKc"));
   EXPECT_TRUE(matches("operator<<", "_ZN3FoolsEi"));
+  EXPECT_TRUE(matches("operator<<", "_ZlsIiEb1BIT_Ei"));
   EXPECT_TRUE(matches("Foo::operator*", "_ZN3FoolsEi"));
   EXPECT_TRUE(matches("Foo::~Foo", "_ZN3FooD1Ev"));
 }

@@ -50,6 +50,8 @@ constexpr std::array<Word, 22> kOperators = {{
     {"@cast", "@cast(POINTER, \"TYPE\"[, \"MODULE\"])", "A number as a pointer to a type: ->member follows."},
     {"@var", "@var(\"NAME[@FILE]\"[, \"MODULE\"])", "A global variable of the traced program."},
     {"@enum", "@enum(\"NAME\"[, \"MODULE\"])", "The value of an enumeration's constant."},
+    {"@sizeof", "@sizeof(\"TYPE\"[, \"MODULE\"]), @sizeof($x)", "The size of a type or a variable, in bytes."},
+    {"@enum_name", "@enum_name(VALUE, \"TYPE\"[, \"MODULE\"])", "The same as @enumname."},
     {"@enumname", "@enumname(VALUE, \"TYPE\"[, \"MODULE\"])", "The name of the enumeration's constant with that value, or the number."},
     {"@const", "@const(\"NAME\")", "A constant of C."},
     {"@perf", "@perf(\"COUNTER\")", "A performance counter's value."},

@@ -50,9 +50,9 @@ void plan_enum(ValuePlanner& planner, Routine& out, const Type& type, uint64_t o
 
 // Vec<T> and String: somewhere within is a pointer, and the length is a member of its own.
 bool plan_vec(ValuePlanner& planner, Routine& out, const Type& type, uint64_t offset, Detail detail) {
-  auto length = type.member("len"), pointer = find_within(type, "pointer");
+  auto length = type.member("len"), pointer = find_within(type, "pointer", TypeKind::kPointer);
   const std::vector<Type> arguments = type.arguments();
-  if (!length || !pointer || pointer->type.kind() != TypeKind::kPointer || arguments.empty() || arguments[0].size() == 0) return false;
+  if (!length || !pointer || arguments.empty() || arguments[0].size() == 0) return false;
   if (detail == Detail::kNested) return out.text("[...]"), true;
   out.elements("[]", Source().base(offset + pointer->offset).load(), Source().base(offset + length->offset).load(), arguments[0].size(),
                planner.routine_of(arguments[0], ValuePlanner::inner(detail)));
@@ -61,8 +61,8 @@ bool plan_vec(ValuePlanner& planner, Routine& out, const Type& type, uint64_t of
 
 bool plan_string(Routine& out, const Type& type, uint64_t offset) {
   auto vec = type.member("vec");
-  auto length = vec ? vec->type.member("len") : std::nullopt, pointer = vec ? find_within(vec->type, "pointer") : std::nullopt;
-  if (!length || !pointer || pointer->type.kind() != TypeKind::kPointer) return false;
+  auto length = vec ? vec->type.member("len") : std::nullopt, pointer = vec ? find_within(vec->type, "pointer", TypeKind::kPointer) : std::nullopt;
+  if (!length || !pointer) return false;
   const uint64_t at = offset + vec->offset;
   out.span(Source().base(at + pointer->offset).load(), Source().base(at + length->offset).load(), 1);
   return true;
@@ -71,7 +71,7 @@ bool plan_string(Routine& out, const Type& type, uint64_t offset) {
 // &str, &[T] and their kin: a pointer and a length.
 bool plan_slice(ValuePlanner& planner, Routine& out, const Type& type, const std::string& name, uint64_t offset, Detail detail) {
   auto pointer = type.member("data_ptr"), length = type.member("length");
-  if (!pointer || !length || pointer->type.kind() != TypeKind::kPointer) return false;
+  if (!pointer || !length) return false;
   const Source first = Source().base(offset + pointer->offset).load(), count = Source().base(offset + length->offset).load();
   if (name.find("str") != std::string::npos && pointer->type.target().size() == 1) return out.span(first, count, 1), true;
   const Type element = pointer->type.target();

@@ -50,15 +50,15 @@ bool are_flags(const std::vector<std::pair<std::string, int64_t>>& constants) {
 
 }  // namespace
 
-std::optional<Member> find_within(const Type& type, std::string_view name) {
+std::optional<Member> find_within(const Type& type, std::string_view name, TypeKind of_kind) {
   constexpr size_t kMostTypes = 512;
   std::vector<std::pair<Type, uint64_t>> queue = {{type, 0}};
   for (size_t i = 0; i < queue.size() && queue.size() < kMostTypes; ++i) {
     const auto [at, offset] = queue[i];
     for (Member& member : at.members()) {
       member.offset += offset;
-      if (member.name == name && !member.is_base) return member;
       const TypeKind kind = member.type.kind();
+      if (member.name == name && !member.is_base && (of_kind == TypeKind::kUnknown || of_kind == kind)) return member;
       if (kind == TypeKind::kStruct || kind == TypeKind::kUnion) queue.emplace_back(member.type, member.offset);
     }
   }

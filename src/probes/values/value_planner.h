@@ -77,7 +77,8 @@ class ValuePlanner {
 };
 
 // Finds a member by its name in a structure, in its bases, and within its members, the nearest to the surface first. Its offset is from the
-// start of `type`.
-std::optional<debuginfo::Member> find_within(const debuginfo::Type& type, std::string_view name);
+// start of `type`. of_kind: kUnknown for any.
+std::optional<debuginfo::Member> find_within(const debuginfo::Type& type, std::string_view name,
+                                             debuginfo::TypeKind of_kind = debuginfo::TypeKind::kUnknown);
 
 }  // namespace spile::probes
