@@ -35,7 +35,7 @@ constexpr std::array<Word, 20> kKeywords = {{
     {"long", "long", "The type of numbers: 64 bits, signed."},
 }};
 
-constexpr std::array<Word, 22> kOperators = {{
+constexpr std::array<Word, 24> kOperators = {{
     {"@count", "@count(STATS)", "How many values were collected with <<<."},
     {"@sum", "@sum(STATS)", "Their sum."},
     {"@min", "@min(STATS)", "The smallest."},

@@ -53,6 +53,7 @@ if VARIANT == "variables":
     probes('global n function shown(v) { return @enumname(v, "Color", "masked") } '
            'probe process.function("by_node") { println(@enumname(5, "Color"), " ", @enumname("Mode", 200), " ", @enumname(n++ - 2, "enum Color"), " ",'
            ' shown(0), " ", shown(-3), " ", n) }', "kGreen kOn kBlue kRed -3 1\n")
+    probes('probe process.function("by_node") { println(@enum_name(5, "Color"), " ", @sizeof("int"), " ", @sizeof("Node"), " ", @sizeof($p)) }', "kGreen 4 16 8\n")
     for wrong, why in [('1, "Colour"', "Colour"), ('1, "Base"', "not an enumeration"), ("1, 2", "needs a value"), ('"a", "b"', "needs a value")]:
         spile("-e", f'probe process.function("by_node") {{ println(@enumname({wrong})) }}', *MASKED).expect(status=1, err_match=why)
     spile("-e", 'probe process.function("by_node") { println(@enum("kNone")) }', *MASKED).expect(status=1, err_match="has a constant 'kNone'")
@@ -60,8 +61,8 @@ if VARIANT == "variables":
 
 if VARIANT == "pretty":
     shown = spile("-e", 'probe process.function("by_reference") { println($d$) println($m$) println($$parms$) }', *MASKED).expect(status=0).out
-    for part in [".id=7", ".masked=1", ".masked=2", ".letter='x'", ".wide='W'", ".wider='é'", '.quoted="he\\"y\\n"', '.text="tx\\t"', ".bad=0x123",
-                 ".null=0x0"]:
+    for part in [".id=7", ".masked=1", ".masked=2", ".letter='x'", ".wide='W'", ".wider='é'", '.quoted="he\\"y\\n"', '.text="tx\\t"', ".bad=<0x123: unreadable>",
+                 ".null=NULL"]:
         expect_true(part in shown, f"{part} in {shown}")
     expect_match(r"^&1$", shown, "a reference")
 

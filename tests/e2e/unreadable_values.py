@@ -1,4 +1,5 @@
-# A pretty-printed value that can't be read is ERROR, what $$vars can't read is "?": neither is an error of the script.
+# A null pointer is printed as NULL, and one that leads nowhere as <0x10: unreadable>; where the way to the value can't be read, it is ERROR, and
+# what $$vars can't read is "?": none is an error of the script.
 # A value that the script asks for by itself still is one.
 # variants: pretty pretty_O0 pretty_gcc
 from spiletest import *
@@ -6,6 +7,8 @@ from spiletest import *
 PATH = program(VARIANT)
 GOOD = '{.x=1, .in={...}, .text="text", .next=0xP, .low=5, .both=[...]}'
 DEEP = '{.x=1, .in={.a=2, .name="in"}, .text="text", .next=0xP, .low=5, .both=[0xP, 0xP]}'
+
+BAD = '<0x1000: unreadable>'
 
 
 def run(script):
@@ -23,14 +26,14 @@ probe process.function("pointed") {
 probe process.function("doubly") { if ($n) println($p$, $$parms$$) }"""), f"""\
 {GOOD} {DEEP}
 p=0xP n=0x0|p={GOOD} n=0|p={DEEP} n=0
-ERROR ERROR ERROR ERROR ERROR
-p=0x0 n=0x1|p=ERROR n=1|p=ERROR n=1
-ERRORERRORERRORERROR
-ERRORp=ERROR n=1
-ERROR ERROR ERROR ERROR ERROR
-p=0x1000 n=0x2|p=ERROR n=2|p=ERROR n=2
-ERRORERRORERRORERROR
-ERRORp=ERROR n=2
+NULL NULL <0x4: unreadable> ERROR <0x28: unreadable>
+p=0x0 n=0x1|p=NULL n=1|p=NULL n=1
+NULL<0x4: unreadable>NULL<0x4: unreadable>
+NULLp=NULL n=1
+{BAD} {BAD} <0x1004: unreadable> ERROR <0x1028: unreadable>
+p=0x1000 n=0x2|p={BAD} n=2|p={BAD} n=2
+{BAD}<0x1004: unreadable>NULL<0x4: unreadable>
+{BAD}p={BAD} n=2
 """)
 
 expect(run(r"""
@@ -39,10 +42,10 @@ probe process.function("referred").return { printf("%s %s|%s|%s\n", $r$, $i$, $$
 """), f"""\
 &{GOOD} &3|r=0xP i=0x3 n=0x0|r=&{GOOD} i=&3 n=0
 &{GOOD} &3|r=0xP i=0x3 n=0x0|r=&{GOOD} i=&3 n=0 return=0
-ERROR ERROR|r=0x0 i=? n=0x1|r=ERROR i=ERROR n=1
-ERROR ERROR|r=0x0 i=? n=0x1|r=ERROR i=ERROR n=1 return=1
-ERROR ERROR|r=0x1000 i=? n=0x2|r=ERROR i=ERROR n=2
-ERROR ERROR|r=0x1000 i=? n=0x2|r=ERROR i=ERROR n=2 return=2
+&NULL &NULL|r=0x0 i=? n=0x1|r=&NULL i=&NULL n=1
+&NULL &NULL|r=0x0 i=? n=0x1|r=&NULL i=&NULL n=1 return=1
+&{BAD} &{BAD}|r=0x1000 i=? n=0x2|r=&{BAD} i=&{BAD} n=2
+&{BAD} &{BAD}|r=0x1000 i=? n=0x2|r=&{BAD} i=&{BAD} n=2 return=2
 """)
 
 expect(run(r"""
@@ -50,19 +53,19 @@ probe process.function("pointed").return { if ($n) println($p$, $$parms$, $$vars
 probe process.function("result").return {
   p = $return
   if (!p) println($return$, $$return$, " ", $$return$$, " ", $$vars$, p->in$)
-}"""), """\
-ERRORp=ERROR n=1p=ERROR n=1 return=1ERROR
-ERRORreturn=ERROR return=ERROR n=0 return=ERRORERROR
-ERRORp=ERROR n=2p=ERROR n=2 return=2ERROR
+}"""), f"""\
+NULLp=NULL n=1p=NULL n=1 return=1<0x4: unreadable>
+NULLreturn=NULL return=NULL n=0 return=NULL<0x4: unreadable>
+{BAD}p={BAD} n=2p={BAD} n=2 return=2<0x1004: unreadable>
 """)
 
 # In functions, too.
 expect(run("""
 function shown(p) { return @cast(p, "struct outer", "%s")$ . @cast(p, "struct outer", "%s")->in$$ . @var("shared", "%s")$ }
 probe process.function("pointed") { println(shown($p)) }""".replace("%s", str(PATH))), f"""\
-{GOOD}{{.a=2, .name="in"}}ERROR
-ERRORERRORERROR
-ERRORERRORERROR
+{GOOD}{{.a=2, .name="in"}}NULL
+NULL<0x4: unreadable>NULL
+{BAD}<0x1004: unreadable>NULL
 """)
 
 # What an index itself can't do is an error still, and so is a value without $.

@@ -12,6 +12,17 @@
 #include <variant>
 #include <vector>
 
+// A compiler describes a template's class that is needed, not one that is only pointed to.
+struct Needed {
+  std::vector<int> a;
+  std::vector<long> b;
+  std::deque<int> c;
+  std::unordered_map<int, std::string> d;
+  std::variant<int, std::string> e;
+  std::shared_ptr<int> f;
+  std::vector<bool> g;
+} needed;
+
 struct Pointers {
   const char* null_text;
   const char* bad_text;

@@ -112,6 +112,7 @@ void ValuePlanner::value(Routine& out, const Type& type, uint64_t offset, Detail
     case TypeKind::kUnion:
       if (plan_known_type_(*this, out, type, offset, detail)) return;
       if (detail == Detail::kNested || is_full()) return out.text("{...}");
+      if (type.size() == 0 && type.members().empty()) return unknown(out, fmt::format("is of a type that is only declared ('{}')", type.name()));
       return members(out, type, offset, detail);
     case TypeKind::kArray:
       return array(out, type, offset, detail);
