@@ -17,6 +17,6 @@ expect_true(parameters.endswith(' by_value="by value" by_reference=&[1, -2, 3] b
 for part in ('.text="short", ', ".numbers=[...], ", ".map={...}, ", ".pair=(...), ", ".some=5, ", ".tree={...}}", ".color=kBlue, ", ".duration=1500ms, "):
     expect_true(part in top, f"{part} is not in {top}")
 # Limits.
-SHORT = ["-D", "MAXPRETTYELEMENTS=2", "-D", "MAXPRETTYSTRING=3", "-D", "MAXPRETTYDEPTH=2"]
+SHORT = ["-D", "MAXPRETTYELEMENTS=2", "-D", "MAXPRETTYSTRING=3", "-D", "MAXPRETTYDEPTH=1"]
 spile(*SHORT, "-e", 'probe process.function("probed") { println($e->numbers$, $e->longer$, $e->tree$$) exit() }', "-c", PATH, "-o", "/dev/stderr").expect(
     status=0, err='[1, -2, ...]"a t"...{.name="roo"..., .children=[{.name="lef"..., .children=[...]}, {.name="rig"..., .children=[...]}]}\n')

@@ -138,7 +138,7 @@ bool plan_vector(const Value& v) {
 bool plan_array(const Value& v) {
   auto elements = v.find({"_M_elems", "__elems_"});
   if (!elements) return false;
-  const bool is_empty = elements->type.kind() != TypeKind::kArray || elements->type.target().plain_name() == "_EmptyArrayType";
+  const bool is_empty = elements->type.kind() != TypeKind::kArray || elements->type.target().plain_name() == "__empty";
   if (is_empty) return v.out.text("[]"), true;
   v.planner.value(v.out, elements->type, v.offset + elements->offset, v.detail);
   return true;

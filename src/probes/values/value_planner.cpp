@@ -243,8 +243,8 @@ void ValuePlanner::list_members(Routine& out, const Type& type, uint64_t offset,
     path_.push_back("." + member.name);
     const bool is_struct = kind == TypeKind::kStruct || kind == TypeKind::kUnion;
     if (member.bit_size) bit_field(out, member.type, at, member.bit_offset, member.bit_size);
-    else if (is_struct && detail == Detail::kAll && !is_full()) out.call(at, routine_of(member.type, detail));
-    else value(out, member.type, at, inner(detail));
+    else if (!is_struct || detail != Detail::kAll || is_full()) value(out, member.type, at, inner(detail));
+    else if (!plan_known_type_(*this, out, member.type, at, detail)) out.call(at, routine_of(member.type, detail));
     path_.pop_back();
   }
 }
