@@ -24,7 +24,7 @@ COMMENT = re.compile(r"/\*\*\n(.*?)\*/\s*", re.S)
 FUNCTION = re.compile(r"^function\s+(\w+)\s*(:\s*\w+)?\s*\(([^)]*)\)", re.M)
 MACRO = re.compile(r"^@define\s+(\w+)\s*(?:\(([^)]*)\))?", re.M)
 PROBE_NAME = r'(?:[\w.]|\("\w+"\))+'  # kernel.syscall("read")
-ALIAS = re.compile(rf"^probe\s+({PROBE_NAME})\s*\+?=", re.M)
+ALIAS = re.compile(rf"^probe\s+({PROBE_NAME})((?:\s*,\s*{PROBE_NAME})*)\s*\+?=", re.M)
 
 
 class Entry:
@@ -54,7 +54,9 @@ def declared(text):
         arguments = [a.strip() for a in (match[2] or "").split(",") if a.strip()]
         yield match.start(), Entry("macro", match[1], f"@{match[1]}({', '.join(arguments)})", arguments)
     for match in ALIAS.finditer(text):
-        yield match.start(), Entry("probe", match[1], match[1], [])
+        if match[1].startswith(("__", "syscall.")):  # docs/syscalls.md has those of system calls
+            continue
+        yield match.start(), Entry("probe", match[1], match[1] + match[2], [])
 
 
 def read_comment(entry, comment, problems, where):

@@ -103,6 +103,7 @@ inline constexpr char kKernelConstantsSection[] = ".spile.constants";
 // Symbols of data in the object.
 inline constexpr char kKernelConstantsSymbol[] = "spile_kernel_constants";  // KernelConstants, read-only, set at load
 inline constexpr char kKernelProgramsSymbol[] = "spile_kernel_programs";    // KernelPrograms, read-only, set at load
+inline constexpr char kKernelMembersSymbol[] = "spile_kernel_members";      // KernelMembers, read-only, set at load
 inline constexpr char kKernelControlSymbol[] = "spile_kernel_control";      // KernelControl, shared with the controller
 // uint32_t[kKernelLocks]: 1 + the CPU of the handler that uses the global; 0: no handler does.
 inline constexpr char kKernelLocksSymbol[] = "spile_kernel_locks";
@@ -137,6 +138,19 @@ struct KernelPrograms {
 struct KernelLife {
   uint32_t program;
   uint32_t before;  // until its last exec
+};
+
+// Where the running kernel's structures have what the library's functions of the current process ask for: offsets of members in bytes.
+struct KernelMembers {
+  uint32_t known;  // 0: the kernel does not describe its types, and all others are 0
+  uint32_t task_parent, task_signal, task_thread_pid, task_cred, task_mm, task_name, task_links;  // of task_struct; links: its place in a struct pid's list
+  uint32_t signal_pids;                                                                           // of signal_struct: pointers to struct pid, by kind
+  uint32_t pid_level, pid_tasks, pid_numbers;    // of struct pid: its namespaces but the initial one, its lists of tasks, its numbers
+  uint32_t number_size, number_value, number_space;  // of struct upid, a number in a namespace
+  uint32_t space_inode, space_ids;               // of pid_namespace: its number, and the head of the tree from numbers to struct pid
+  uint32_t node_shift, node_slots;               // of xa_node, of which the tree consists
+  uint32_t cred_euid, cred_egid;
+  uint32_t mm_arguments, mm_arguments_end, mm_environment, mm_environment_end;
 };
 
 // A handler runs if, as it enters and again when it has its locks, `enabled` is 1 and `exit_requested` is 0: it reads both as one number.

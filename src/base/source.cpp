@@ -8,10 +8,9 @@ namespace spile {
 
 SourceFile::SourceFile(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
   CHECK(text_.size() < UINT32_MAX);
+  line_starts_.reserve(text_.size() / 32 + 1);
   line_starts_.push_back(0);
-  for (size_t i = 0; i < text_.size(); ++i) {
-    if (text_[i] == '\n') line_starts_.push_back(static_cast<uint32_t>(i + 1));
-  }
+  for (size_t at = text_.find('\n'); at != std::string::npos; at = text_.find('\n', at + 1)) line_starts_.push_back(static_cast<uint32_t>(at + 1));
 }
 
 SourceFile::Position SourceFile::position(uint32_t offset) const {

@@ -213,8 +213,8 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
       errors_.raise_if(failed, syntax_call.range, "no module has the address %p near '" + syntax_call.name + "'", {arguments[1]});
       return out;
     }
-    if (name == "spile_fn_cmdline_args" || name == "spile_fn_env_var") {
-      errors_.raise_if(failed, syntax_call.range, "the process has ended, or can't be read, near '" + syntax_call.name + "'", {});
+    if (name == "spile_fn___cmdline_args" || name == "spile_fn___env_var") {
+      errors_.raise_if(failed, syntax_call.range, "the process has ended, or can't be read, near '" + syntax_call.name.substr(2) + "'", {});
       return out;
     }
     bool writes = name.starts_with("spile_fn_set_");

@@ -176,24 +176,70 @@ std::string KernelInfo::refusal(const Symbol& symbol) {
 
 namespace {
 
-std::optional<TaskLayout> task_layout(Btf& types) {
-  bool whole = true;
-  auto offset = [&](std::string_view structure, std::string_view name) -> uint32_t {
-    auto type = types.type_named(structure);
+// Finds offsets of members in the kernel's structures.
+class Offsets {
+ public:
+  explicit Offsets(Btf& types) : types_(types) {}
+  uint32_t of(std::string_view structure, std::string_view name) {
+    auto type = types_.type_named(structure);
     auto member = type ? type->member(name) : std::nullopt;
-    whole &= member.has_value();
+    whole_ &= member.has_value();
     return member ? static_cast<uint32_t>(member->offset) : 0;
-  };
+  }
+  uint32_t size_of(std::string_view structure) {
+    auto type = types_.type_named(structure);
+    whole_ &= type.has_value();
+    return type ? static_cast<uint32_t>(type->size()) : 0;
+  }
+  bool whole() const { return whole_; }  // all of them were there
+
+ private:
+  Btf& types_;
+  bool whole_ = true;
+};
+
+std::optional<TaskLayout> task_layout(Btf& types) {
+  Offsets offsets(types);
   TaskLayout layout;
-  layout.task_mm = offset("struct task_struct", "mm");
-  layout.task_signal = offset("struct task_struct", "signal");
-  layout.task_files = offset("struct task_struct", "files");
-  layout.mm_exe_file = offset("struct mm_struct", "exe_file");
-  layout.file_inode = offset("struct file", "f_inode");
-  layout.signal_threads = offset("struct signal_struct", "nr_threads");
-  layout.files_table = offset("struct files_struct", "fdt");
-  layout.table_files = offset("struct fdtable", "fd");
-  return whole ? std::optional(layout) : std::nullopt;
+  layout.task_mm = offsets.of("struct task_struct", "mm");
+  layout.task_signal = offsets.of("struct task_struct", "signal");
+  layout.task_files = offsets.of("struct task_struct", "files");
+  layout.mm_exe_file = offsets.of("struct mm_struct", "exe_file");
+  layout.file_inode = offsets.of("struct file", "f_inode");
+  layout.signal_threads = offsets.of("struct signal_struct", "nr_threads");
+  layout.files_table = offsets.of("struct files_struct", "fdt");
+  layout.table_files = offsets.of("struct fdtable", "fd");
+  return offsets.whole() ? std::optional(layout) : std::nullopt;
+}
+
+std::optional<MemberLayout> member_layout(Btf& types) {
+  Offsets offsets(types);
+  MemberLayout layout;
+  layout.task_parent = offsets.of("struct task_struct", "real_parent");
+  layout.task_signal = offsets.of("struct task_struct", "signal");
+  layout.task_thread_pid = offsets.of("struct task_struct", "thread_pid");
+  layout.task_cred = offsets.of("struct task_struct", "cred");
+  layout.task_mm = offsets.of("struct task_struct", "mm");
+  layout.task_name = offsets.of("struct task_struct", "comm");
+  layout.task_links = offsets.of("struct task_struct", "pid_links");
+  layout.signal_pids = offsets.of("struct signal_struct", "pids");
+  layout.pid_level = offsets.of("struct pid", "level");
+  layout.pid_tasks = offsets.of("struct pid", "tasks");
+  layout.pid_numbers = offsets.of("struct pid", "numbers");
+  layout.number_size = offsets.size_of("struct upid");
+  layout.number_value = offsets.of("struct upid", "nr");
+  layout.number_space = offsets.of("struct upid", "ns");
+  layout.space_inode = offsets.of("struct pid_namespace", "ns") + offsets.of("struct ns_common", "inum");
+  layout.space_ids = offsets.of("struct pid_namespace", "idr") + offsets.of("struct idr", "idr_rt") + offsets.of("struct xarray", "xa_head");
+  layout.node_shift = offsets.of("struct xa_node", "shift");
+  layout.node_slots = offsets.of("struct xa_node", "slots");
+  layout.cred_euid = offsets.of("struct cred", "euid");
+  layout.cred_egid = offsets.of("struct cred", "egid");
+  layout.mm_arguments = offsets.of("struct mm_struct", "arg_start");
+  layout.mm_arguments_end = offsets.of("struct mm_struct", "arg_end");
+  layout.mm_environment = offsets.of("struct mm_struct", "env_start");
+  layout.mm_environment_end = offsets.of("struct mm_struct", "env_end");
+  return offsets.whole() ? std::optional(layout) : std::nullopt;
 }
 
 }  // namespace
@@ -209,6 +255,7 @@ const Features& KernelInfo::features() {
     found.tracing_cookie = has_member(btf, "struct bpf_tramp_link", "cookie");
     found.multi = has_member(btf, "struct bpf_kprobe_multi_link", "cookies");
     found.tasks = task_layout(btf);
+    found.members = member_layout(btf);
     // From 6.14 on fprobes are made of the function graph tracer's, whose return handlers get no stack pointer.
     found.multi_return_stack = found.multi && has_member(btf, "struct fprobe", "rethook");
   }

@@ -51,8 +51,9 @@ class World : public sema::TargetInfo {
   virtual void save_answers() = 0;
   // Opens a program or library by its path or name, as process("NAME") finds it. Errors: not found, or not an ELF file.
   virtual Result<std::shared_ptr<debuginfo::Module>> module_named(const std::string& name) = 0;
-  // Returns the mechanisms that the kernel has for its functions; empty if no point is on them.
-  virtual kernelinfo::Features kernel_features() = 0;
+  // Returns the mechanisms that the kernel has for its functions; empty if no point is on them and the caller does not ask for members of the
+  // kernel's structures (kernelinfo::Features::members).
+  virtual kernelinfo::Features kernel_features(bool asks_members) = 0;
   // Returns a sentence for each point that was found in some of its programs and libraries only.
   virtual std::vector<std::string> left_out() const = 0;
   // Returns a sentence for each part of a printed structure that is shown as "?", with the reason.

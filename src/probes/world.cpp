@@ -60,11 +60,11 @@ class RealWorld : public World {
 
   ModuleFiles module_files() const override { return world_.module_files(); }
   void save_answers() override { world_.save_answers(); }
-  kernelinfo::Features kernel_features() override { return asks_kernel_ ? world_.kernel().features() : kernelinfo::Features(); }
   Result<std::shared_ptr<debuginfo::Module>> module_named(const std::string& name) override {
     TRY(const std::string path, find_module(world_, name));
     return world_.module(path);
   }
+  kernelinfo::Features kernel_features(bool asks_members) override { return asks_kernel_ || asks_members ? world_.kernel().features() : kernelinfo::Features(); }
   std::vector<std::string> waiting() const override { return {world_.waiting().begin(), world_.waiting().end()}; }
   std::vector<std::string> unprintable() const override { return {world_.unprintable().begin(), world_.unprintable().end()}; }
   std::vector<std::string> left_out() const override { return {world_.left_out().begin(), world_.left_out().end()}; }

@@ -14,6 +14,7 @@ extern "C" {
 // Data of the object, which the loader sets before programs are loaded. Volatile: the loader writes it behind the optimizer's back.
 [[gnu::section(".rodata.constants")]] extern const volatile abi::KernelConstants spile_kernel_constants;
 [[gnu::section(".rodata.interrupts")]] extern const volatile abi::KernelInterrupts spile_kernel_interrupts;
+[[gnu::section(".rodata.constants")]] extern const volatile abi::KernelMembers spile_kernel_members;
 }
 
 // A helper of the kernel (bpf-helpers(7)) is called by its number, as if that were its address.
@@ -60,6 +61,18 @@ template <typename Function>
 // Returns the same for a processor that has nothing to do: its thread has the number 0 on every CPU.
 [[gnu::always_inline]] inline int64_t idle_flow() {
   return -static_cast<int64_t>(4 * uint64_t{current_cpu()} + 1);
+}
+
+// Numbers in the kernel's memory; 0 where they can't be read.
+[[gnu::always_inline]] inline uint64_t kernel_word(uint64_t address) {
+  uint64_t word = 0;
+  helper<long (*)(void*, uint32_t, uint64_t)>(BPF_FUNC_probe_read_kernel)(&word, sizeof word, address);
+  return word;
+}
+[[gnu::always_inline]] inline uint32_t kernel_half_word(uint64_t address) {
+  uint32_t word = 0;
+  helper<long (*)(void*, uint32_t, uint64_t)>(BPF_FUNC_probe_read_kernel)(&word, sizeof word, address);
+  return word;
 }
 
 }  // namespace spile::rt

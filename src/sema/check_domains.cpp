@@ -109,8 +109,8 @@ class DomainChecker {
   }
 
   static bool is_about_thread(std::string_view name) {
-    constexpr std::string_view kAbout[] = {"pid", "tid", "uid", "gid", "execname", "__ns_pid", "__ns_tid", "__ns_uid", "__ns_gid"};
-    return std::ranges::find(kAbout, name) != std::end(kAbout);
+    constexpr std::string_view kAbout[] = {"pid", "tid", "ppid", "uid", "euid", "gid", "egid", "execname", "__pgrp", "__sid", "__memory_bound"};
+    return name.starts_with("__ns_") || std::ranges::find(kAbout, name) != std::end(kAbout);
   }
 
   // Probes of processes, and samples of them; not what only the kernel sees.

@@ -6,6 +6,9 @@
 // matches (with the same components behind it), and the handler uses none of the variables that those set and __any does not, one handler that
 // begins with the body of __any serves all of them, in place of one for each. So `syscall.*` makes one handler, not 380. The points are
 // those of the aliases; those of __any are not probed.
+//
+// A system call's arguments are still known when it returns. A handler of an alias for the return that reads variables which neither it nor the alias
+// sets, but the alias for the call's begin does (`fd` in syscall.read.return), begins with the body of that one, too.
 
 #include <fnmatch.h>
 
@@ -105,6 +108,12 @@ void add_variables(const Statement& body, bool only_set, std::set<std::string>& 
     if (!only_set) return add(x);
     if (auto* assignment = as<Assignment>(x)) add(*assignment->target);
   });
+}
+
+// Whether a point is process.syscall, with or without the call's name, or its return.
+bool is_system_call(const ProbePoint& point, bool at_return) {
+  const std::vector<PointComponent>& parts = point.components;
+  return parts.size() == (at_return ? 3 : 2) && parts[0].name == "process" && parts[1].name == "syscall" && (!at_return || parts[2].name == "return");
 }
 
 struct AliasMatch {
@@ -260,6 +269,28 @@ class Expander {
     return nullptr;
   }
 
+  // Returns the alias for the begin of the system call whose return `alias` names, if a body reads variables that only it sets; else null.
+  const Alias* needed_entry(const Alias& alias, const Block& body) const {
+    if (alias.points.size() != 1 || !is_system_call(alias.points[0], true)) return nullptr;
+    const std::vector<PointComponent>& parts = alias.names[0].components;
+    const Alias* entry = nullptr;
+    for (const Candidate& candidate : by_head_.find(parts[0].name)->second) {
+      const std::vector<PointComponent>& its = candidate.match.name->components;
+      const bool same = its.size() + 1 == parts.size() && std::equal(its.begin(), its.end(), parts.begin(), [](const auto& a, const auto& b) { return a.name == b.name; });
+      if (same && is_system_call(candidate.match.alias->points[0], false)) entry = candidate.match.alias;
+    }
+    if (!entry || !entry->body) return nullptr;
+    std::set<std::string> wanted, set, offered;
+    add_variables(body, false, wanted);
+    add_variables(body, true, set);
+    add_variables(*alias.body, true, set);
+    add_variables(*entry->body, true, offered);
+    for (const Script& script : e_.program.scripts) {
+      for (const auto& global : script.globals) wanted.erase(global->name);
+    }
+    return std::ranges::any_of(wanted, [&](const std::string& name) { return set.count(name) == 0 && offered.count(name) > 0; }) ? entry : nullptr;
+  }
+
   static bool has_wildcard(const ProbePoint& point) {
     return std::any_of(point.components.begin(), point.components.end(), [](const PointComponent& component) {
       return component.name.find_first_of("*?[") != std::string::npos;
@@ -278,7 +309,9 @@ class Expander {
     for (const Alias* alias : chain_) {
       if (!alias->body) continue;
       auto& statements = draft.body->statements;
+      const Alias* entry = needed_entry(*alias, *draft.body);
       statements.insert(alias->epilogue ? statements.end() : statements.begin(), clone(*alias->body));
+      if (entry) statements.insert(statements.begin(), clone(*entry->body));
       if (alias->closing) statements.push_back(clone(*alias->closing));
     }
     for (const Expression* condition : conditions_) {

@@ -243,7 +243,12 @@ template <class A> void fields(A& a, Like<codegen::CompiledScript> auto& s) {
 template <class A> void fields(A& a, Like<kernelinfo::TaskLayout> auto& t) {
   a(t.task_mm, t.mm_exe_file, t.file_inode, t.task_signal, t.signal_threads, t.task_files, t.files_table, t.table_files);
 }
-template <class A> void fields(A& a, Like<kernelinfo::Features> auto& f) { a(f.tracing, f.tracing_cookie, f.multi, f.multi_return_stack, f.kprobe, f.tasks); }
+template <class A> void fields(A& a, Like<kernelinfo::MemberLayout> auto& m) {
+  a(m.task_parent, m.task_signal, m.task_thread_pid, m.task_cred, m.task_mm, m.task_name, m.task_links, m.signal_pids,
+    m.pid_level, m.pid_tasks, m.pid_numbers, m.number_size, m.number_value, m.number_space, m.space_inode, m.space_ids,
+    m.node_shift, m.node_slots, m.cred_euid, m.cred_egid, m.mm_arguments, m.mm_arguments_end, m.mm_environment, m.mm_environment_end);
+}
+template <class A> void fields(A& a, Like<kernelinfo::Features> auto& f) { a(f.tracing, f.tracing_cookie, f.multi, f.multi_return_stack, f.kprobe, f.tasks, f.members); }
 template <class A> void fields(A& a, Like<BundledModule> auto& m) { a(m.path, m.identity); }
 template <class A> void fields(A& a, Like<BundledKernel> auto& k) { a(k.release, k.version, k.text, k.cpus, k.fixed_addresses); }
 

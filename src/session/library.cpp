@@ -1,14 +1,17 @@
 #include "session/library.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
+#include <map>
 
+#include "base/unique_fd.h"
 #include "session/library_names.h"
 #include "session/session_script.h"
 #include "syntax/declared_names.h"
@@ -41,16 +44,27 @@ bool is_wanted_folder(const std::string& name, const syntax::ParseOptions& setti
 }
 
 Result<std::string> read_text(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary | std::ios::ate);
-  if (!stream) return Error::from_errno("open tapset file " + path.string(), errno);
-  std::string text(static_cast<size_t>(std::max<std::streamoff>(stream.tellg(), 0)), '\0');
-  stream.seekg(0);
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat facts;
+  if (!file || fstat(file.get(), &facts) != 0) return Error::from_errno("open tapset file " + path.string(), errno);
+  std::string text(static_cast<size_t>(std::max<off_t>(facts.st_size, 0)), '\0');
+  size_t have = 0;
+  while (have < text.size()) {
+    const ssize_t count = ::read(file.get(), text.data() + have, text.size() - have);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return Error::from_errno("read tapset file " + path.string(), errno);
+    if (count == 0) break;  // the file has become shorter
+    have += static_cast<size_t>(count);
+  }
+  text.resize(have);
   return text;
 }
 
-void add_names(std::multimap<std::string_view, size_t>& index, const std::vector<std::string_view>& names, size_t file) {
-  for (std::string_view name : names) index.emplace(name, file);
+void add_names(std::vector<std::pair<std::string_view, size_t>>& index, const std::vector<std::string_view>& names, size_t file) {
+  for (std::string_view name : names) {
+    // An alias and its .return, mostly.
+    if (index.empty() || index.back() != std::pair(name, file)) index.emplace_back(name, file);
+  }
 }
 
 // Names that scripts declare, and declarations that have been followed, so that each is followed once.
@@ -226,9 +240,8 @@ void Library::add_file(const SourceFile& source) {
 void Library::load_macros(std::string_view text, Diagnostics& diagnostics) {
   if (macro_names_.empty()) return;
   for (std::string_view name : syntax::scan_macro_uses(text)) {
-    auto [first, last] = macro_names_.equal_range(name);
-    for (auto found = first; found != last; ++found) {
-      File& file = files_[found->second];
+    for (size_t found : files_with(macro_names_, name)) {
+      File& file = files_[found];
       if (file.loaded) continue;
       file.loaded = true;
       ++parsed_;
@@ -249,8 +262,9 @@ void Library::load_script(size_t index, std::vector<syntax::Script>& scripts, Di
 
 std::set<size_t> Library::files_with(const Index& index, std::string_view name) const {
   std::set<size_t> found;
-  auto [first, last] = index.equal_range(name);
-  for (auto it = first; it != last; ++it) found.insert(it->second);
+  for (const auto& [known, file] : index) {
+    if (known == name) found.insert(file);
+  }
   return found;
 }
 
@@ -298,9 +312,10 @@ void Library::complete(std::vector<syntax::Script>& scripts, Diagnostics& diagno
 std::vector<std::string> Library::function_names() const {
   std::vector<std::string> names;
   for (const auto& [name, file] : functions_) {
-    bool is_new = names.empty() || names.back() != name;
-    if (is_new && !name.starts_with("__")) names.emplace_back(name);
+    if (!name.starts_with("__")) names.emplace_back(name);
   }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

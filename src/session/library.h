@@ -11,11 +11,11 @@
 // A function whose body is %{ /* intrinsic */ %} declares a function of the runtime (sema/intrinsics.h), for the documentation and for
 // tools: calls are never resolved to the declaration.
 
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/diagnostics.h"
@@ -62,7 +62,7 @@ class Library {
     bool is_macros = false;
     bool loaded = false;
   };
-  using Index = std::multimap<std::string_view, size_t>;  // name to index in files_
+  using Index = std::vector<std::pair<std::string_view, size_t>>;  // names and indexes in files_; few of the names are ever looked up
 
   Library() = default;
   Result<void> add_folder(const std::string& folder, Runtime runtime, SourceFiles& sources);

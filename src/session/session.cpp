@@ -9,6 +9,7 @@
 #include "base/print.h"
 #include "base/terminal_text.h"
 #include "debuginfo/answer_cache.h"
+#include "sema/intrinsics.h"
 #include "session/bundle_file.h"
 #include "session/bundle_run.h"
 #include "session/kept_folder.h"
@@ -72,12 +73,14 @@ Result<int> run_passes(const Options& options) {
   TRY_DO(keep_code(kept, options.script.module_name, script));
   TRY_DO(check_print_after(print_after, steps));
   const probes::ModuleFiles modules = world->module_files();
+  const bool asks_members = program.needs & sema::kNeedsMembers && !script.kernel.object.empty();
+  const RunInput input{program, script, modules, world->kernel_features(asks_members), options.script.module_name};
   if (last == kBuild && !options.output.file.empty()) {
-    TRY_DO(write_bundle(options.output.file, {program, script, modules, world->kernel_features(), options.script.module_name}, options.script, options.program, options.target));
+    TRY_DO(write_bundle(options.output.file, input, options.script, options.program, options.target));
     return 0;
   }
   if (last == kBuild) return show(sizes_of(script));
-  return run_program({program, script, modules, world->kernel_features(), options.script.module_name}, options.target, options.output, options.messages);
+  return run_program(input, options.target, options.output, options.messages);
 }
 
 }  // namespace

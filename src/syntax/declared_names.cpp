@@ -73,6 +73,17 @@ class Scanner {
     at_ = found == std::string_view::npos ? text_.size() : found + end.size();
   }
 
+  // Behind /*. Looks for the slash: there are fewer of them than stars in the library's comments.
+  void skip_comment() {
+    const size_t begin = at_;
+    for (size_t slash = text_.find('/', begin); slash != std::string_view::npos; slash = text_.find('/', slash + 1)) {
+      if (slash == begin || text_[slash - 1] != '*') continue;
+      at_ = slash + 1;
+      return;
+    }
+    at_ = text_.size();
+  }
+
   void skip_string() {
     for (++at_; at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n'; ++at_) {
       if (text_[at_] == '\\') ++at_;
@@ -95,7 +106,7 @@ class Scanner {
         }
       } else if (c == '/' && peek(1) == '*') {
         at_ += 2;
-        skip_past("*/");
+        skip_comment();
       } else if (c == '%' && peek(1) == '{') {
         at_ += 2;
         skip_past("%}");

@@ -64,6 +64,10 @@ CASES = [
     ("openat.return", "returnval() == -2", '"%d %d", @entry($dfd), @entry(int_arg(1))', "-100 -100"),
     ("write.return", "@entry(ulong_arg(3)) == 9", '"%d %d", $return, gettimeofday_ns() > @entry(gettimeofday_ns())', "9 1"),
     ("unlink.return", "1", '"%s", @entry(user_string_quoted($pathname))', '"%s"' % str(FILE).replace('"', '\\"')),
+    # Variables of the begin, and a script's own variable of the same name.
+    ("pread.return", "offset == 2", '"%s %d %d %s", name, count, retval, retstr', "pread 5 5 5"),
+    ("write.return", 'buf_str =~ "two"', '"%s %d", argstr, retval', r'\d+, "two\\nlines", 9 9'),
+    ("lseek.return", "$arg3 == 2 && (whence = \"mine\") == whence", '"%s", whence', "mine"),
 ]
 
 

@@ -6,18 +6,35 @@
 //   causes brk N            makes the heap larger N times, by a page each
 //   causes zombies N        leaves N ended children for 1 s, then waits for them
 //   causes signals N        sends itself SIGUSR1, with a handler, N times
+//   causes actions N        N times: asks for the action of SIGUSR2, changes it, blocks SIGUSR2, asks what is pending, and sends itself SIGUSR2, which is
+//                           ignored, by kill, tkill and tgkill
+//   causes timer N          gets N signals of a timer
+//   causes badstack N       N children end because the stack of their signal handler is not there
+//   causes shared N         writes to N pages that a child shares
+//   causes peeks N          reads N words of a child by ptrace
+//   causes files N          N times at one of two Unix sockets: write, read, writev and readv of 6 bytes
+//   causes unconnect N      N times: connects a socket of UDP and one of TCP, sets TCP_NODELAY, and connects both to nothing
+//   causes pty N            N times: sets the size of a pseudo-terminal's master, asks whether it is ready, writes 6 bytes to it and reads them from the slave
+//   causes facts N          prints its parent, group, session, user and group of users, then asks for its parent N times
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -73,6 +90,112 @@ static void talk(const char* kind, long count) {
 
 static void on_signal(int number) {}
 
+static void act(long count) {
+  struct sigaction action = {.sa_handler = SIG_IGN}, old;
+  sigset_t set;
+  sigemptyset(&set);
+  for (long i = 0; i < count; i++) {
+    sigaddset(&action.sa_mask, SIGHUP);
+    if (sigaction(SIGUSR2, NULL, &old) || sigaction(SIGUSR2, &action, NULL)) exit(1);
+    if (kill(getpid(), SIGUSR2) || syscall(SYS_tkill, getpid(), SIGUSR2) || syscall(SYS_tgkill, getpid(), getpid(), SIGUSR2)) exit(1);
+    sigaddset(&set, SIGUSR2);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) || sigpending(&set)) exit(1);
+  }
+}
+static void take_timer(long count) {
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+  struct itimerspec times = {{0, 20000000}, {0, 20000000}};
+  timer_t timer;
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &set, NULL);
+  if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &times, NULL)) exit(1);
+  for (long i = 0; i < count; i++) sigwaitinfo(&set, NULL);
+}
+static void lose_stack(long count) {
+  for (long i = 0; i < count; i++) {
+    if (fork() == 0) {
+      stack_t stack = {.ss_sp = (void*)0x1000, .ss_size = 1 << 20};
+      struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+      if (sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &action, NULL)) _exit(1);
+      raise(SIGUSR1);
+      _exit(0);
+    }
+    wait(NULL);
+  }
+}
+static void share(long count) {
+  char* pages = mmap(NULL, count * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  madvise(pages, count * 4096, MADV_NOHUGEPAGE);
+  memset(pages, 1, count * 4096);
+  int end[2];
+  if (pipe(end)) exit(1);
+  if (fork() == 0) {
+    char byte;
+    close(end[1]);
+    _exit(read(end[0], &byte, 1) != 0);
+  }
+  for (long i = 0; i < count; i++) pages[i * 4096] = 2;
+  close(end[1]);
+  wait(NULL);
+}
+static void peek(long count) {
+  pid_t child = fork();
+  if (child == 0) {
+    ptrace(PTRACE_TRACEME, 0, 0, 0);
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  waitpid(child, NULL, 0);
+  for (long i = 0; i < count; i++) ptrace(PTRACE_PEEKDATA, child, &mutex, 0);
+  ptrace(PTRACE_KILL, child, 0, 0);
+  waitpid(child, NULL, 0);
+}
+static void pass(long count) {
+  int ends[2];
+  char text[6] = "hello\n";
+  struct iovec pieces[2] = {{text, 3}, {text + 3, 3}};
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) exit(1);
+  for (long i = 0; i < count; i++) {
+    if (write(ends[0], text, 6) != 6 || read(ends[1], text, 6) != 6) exit(1);
+    if (writev(ends[0], pieces, 2) != 6 || readv(ends[1], pieces, 2) != 6) exit(1);
+  }
+}
+static void unconnect(long count) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  struct sockaddr nothing = {.sa_family = AF_UNSPEC};
+  socklen_t size = sizeof address;
+  int server = socket(AF_INET, SOCK_STREAM, 0);
+  if (bind(server, (struct sockaddr*)&address, size) || getsockname(server, (struct sockaddr*)&address, &size) || listen(server, 5)) exit(1);
+  for (long i = 0; i < count; i++) {
+    int on = 1;
+    for (int type = SOCK_STREAM; type <= SOCK_DGRAM; type++) {
+      int end = socket(AF_INET, type, 0);
+      if (type == SOCK_STREAM && setsockopt(end, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on)) exit(1);
+      if (connect(end, (struct sockaddr*)&address, size) || connect(end, &nothing, sizeof nothing)) exit(1);
+      close(end);
+    }
+    close(accept(server, NULL, NULL));
+  }
+}
+static void use_terminal(long count) {
+  int master = posix_openpt(O_RDWR | O_NOCTTY);
+  if (master < 0 || grantpt(master) || unlockpt(master)) exit(1);
+  int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+  struct termios raw;
+  tcgetattr(slave, &raw);
+  cfmakeraw(&raw);
+  tcsetattr(slave, TCSANOW, &raw);
+  for (long i = 0; i < count; i++) {
+    struct winsize size = {.ws_row = 24, .ws_col = 80 + i};
+    struct pollfd ready = {master, POLLOUT, 0};
+    char text[6];
+    if (ioctl(master, TIOCSWINSZ, &size) || poll(&ready, 1, 0) != 1) exit(1);
+    if (write(master, "hello\n", 6) != 6 || read(slave, text, 6) != 6) exit(1);
+  }
+}
+
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const char* what = argv[1];
@@ -100,6 +223,26 @@ int main(int argc, char** argv) {
   } else if (strcmp(what, "signals") == 0) {
     signal(SIGUSR1, on_signal);
     for (long i = 0; i < count; i++) kill(getpid(), SIGUSR1);
+  } else if (strcmp(what, "actions") == 0) {
+    act(count);
+  } else if (strcmp(what, "timer") == 0) {
+    take_timer(count);
+  } else if (strcmp(what, "badstack") == 0) {
+    lose_stack(count);
+  } else if (strcmp(what, "shared") == 0) {
+    share(count);
+  } else if (strcmp(what, "peeks") == 0) {
+    peek(count);
+  } else if (strcmp(what, "files") == 0) {
+    pass(count);
+  } else if (strcmp(what, "unconnect") == 0) {
+    unconnect(count);
+  } else if (strcmp(what, "pty") == 0) {
+    use_terminal(count);
+  } else if (strcmp(what, "facts") == 0) {
+    printf("%d %d %d %d %d\n", getppid(), getpgrp(), getsid(0), geteuid(), getegid());
+    fflush(stdout);
+    for (long i = 0; i < count; i++) syscall(SYS_getppid);
   } else {
     talk(what, count);
   }

@@ -7,6 +7,7 @@ namespace spile::rt {
 
 extern "C" {
 [[gnu::used]] const volatile abi::KernelConstants spile_kernel_constants = {};
+[[gnu::used]] const volatile abi::KernelMembers spile_kernel_members = {};
 }
 
 int64_t system_clock_ns(long) {

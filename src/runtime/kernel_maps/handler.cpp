@@ -6,6 +6,7 @@ namespace spile::rt {
 
 extern "C" {
 [[gnu::used]] const volatile abi::KernelConstants spile_kernel_constants = {};
+[[gnu::used]] const volatile abi::KernelMembers spile_kernel_members = {};
 [[gnu::used]] const volatile abi::KernelPrograms spile_kernel_programs = {};
 [[gnu::used]] volatile abi::KernelControl spile_kernel_control = {};
 [[gnu::section(".data.locks"), gnu::used]] uint32_t spile_kernel_locks[abi::kKernelLocks] = {};

@@ -227,6 +227,14 @@ int64_t processor_of(const abi::Subject* subject) {
 
 extern "C" {
 
+// What only handlers in the kernel know.
+SPILE_INLINE int64_t spile_fn___task_of(Context*, int64_t) {
+  return 0;
+}
+SPILE_INLINE int64_t spile_fn___memory_bound(Context*, int64_t) {
+  return 0;
+}
+
 SPILE_INLINE int64_t spile_fn_ppid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->ppid;
   return ask_system(__NR_getppid);
@@ -302,7 +310,7 @@ SPILE_NAMESPACE_NUMBER(egid, kEffectiveGroup, __NR_getegid)
 }
 
 // Words first to last (-1: all) of this process's command line, with a delimiter between them.
-[[gnu::noinline]] void spile_fn_cmdline_args(Context* context, int64_t first, int64_t last, const char* delimiter, char* out, bool* fault) {
+[[gnu::noinline]] void spile_fn___cmdline_args(Context* context, int64_t first, int64_t last, const char* delimiter, char* out, bool* fault) {
   WordReader reader(OwnPath(context, "/cmdline").text);
   TextBuffer buffer = {out, 0};
   uint32_t delimiter_length = spile_rt_string_length(delimiter);
@@ -322,7 +330,7 @@ SPILE_NAMESPACE_NUMBER(egid, kEffectiveGroup, __NR_getegid)
 }
 
 // The value of a variable in the environment that the process was started with.
-[[gnu::noinline]] void spile_fn_env_var(Context* context, const char* name, char* out, bool* fault) {
+[[gnu::noinline]] void spile_fn___env_var(Context* context, const char* name, char* out, bool* fault) {
   WordReader reader(OwnPath(context, "/environ").text);
   TextBuffer buffer = {out, 0};
   uint32_t length = spile_rt_string_length(name), matched = 0;
