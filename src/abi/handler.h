@@ -20,7 +20,7 @@ struct Context {
   ThreadSlot* slot;          // native
   void* kernel_context;      // bpf: the program's context
   uint64_t site_id;          // index into Program::sites, where the site's group needs it
-  uint64_t cfa;              // of the probed function; 0: unknown
+  uint64_t cfa;              // of the probed function; 0: unknown. bpf: frame_top_of
   uint32_t probe;            // index of the probe whose body runs (goes into records)
   int32_t actions_left;      // of MAXACTION, counted down by code of the lowering; below 0: a script error
   int32_t nesting_left;      // of MAXNESTING, counted down by recursive functions; below 0: a script error
@@ -28,7 +28,7 @@ struct Context {
   uint8_t overflow;          // native: 1 where the slot is the overflow slot
   uint8_t held;              // native: 1 where its lock is held until leave. Kernel: the handler's level
   uint32_t frame_kind;       // native: FrameKind (abi/stack_tables.h); kNoFrame: user_pc, user_sp and user_fp are not valid
-  uint32_t pending;          // native: the slot's shadow_depth when a return's frame was found on top; else kNoDepth. bpf: frame_top_of
+  uint32_t pending;          // native: the slot's shadow_depth when a return's frame was found on top; else kNoDepth
   uint64_t user_pc, user_sp, user_fp;  // program counter (at a return: the caller's), stack and frame pointer of the probed place
   uint64_t call_number;      // native: of the system call that is probed
 };

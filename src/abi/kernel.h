@@ -64,8 +64,12 @@ constexpr uint32_t kernel_stack_size(uint32_t frames) {
 }
 
 inline constexpr uint32_t kKernelShards = 2 * kKernelLevels;
-inline constexpr uint32_t kKernelScratchSize = 16384;  // bytes of a level
+inline constexpr uint32_t kKernelScratchSize = 32768;  // bytes of a level: the largest value that per-CPU arrays have
 inline constexpr uint32_t kKernelRecordSize = 8192;    // of them, at the end: the record being written
+inline constexpr uint32_t kKernelActionsOffset = kKernelScratchSize - kKernelRecordSize - 16;  // and before it: what is left of MAXACTION, an int32_t
+// Where a statement of a handler over maps visits an array's elements: bytes of where it stands, in scratch memory, and of an entry of its map before the key.
+inline constexpr uint32_t kKernelVisit = 64;
+inline constexpr uint32_t kKernelVisitEntry = 16;
 inline constexpr uint32_t kDefaultKernelString = 128;  // bytes of strings of handlers in the kernel unless -D sets MAXSTRINGLEN
 
 inline constexpr uint32_t kMaxKernelString = 512;  // bytes, whatever -D says
@@ -82,6 +86,7 @@ enum class KernelMapMerge : uint8_t { kNone, kSum, kAggregate };
 inline constexpr char kKernelStateMap[] = "spile_map_state";      // kPerCpuArray, 1 entry of KernelState
 inline constexpr char kKernelScratchMap[] = "spile_map_scratch";  // kPerCpuArray, kKernelLevels of kKernelScratchSize
 inline constexpr char kKernelRingMap[] = "spile_map_ring";        // kRing
+inline constexpr char kKernelTurnsMap[] = "spile_map_turns";      // kArray: an element for each turn that a loop may take; only counted
 inline constexpr char kKernelArenaMap[] = "spile_map_arena";      // the BPF arena
 inline constexpr char kKernelSharedMap[] = "spile_map_shared";    // kArray of one element, mapped by processes: globals of both sides
 inline constexpr char kKernelTargetsMap[] = "spile_map_targets";  // kHash: the numbers of traced processes, uint64_t, as spile sees them

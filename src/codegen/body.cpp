@@ -15,6 +15,11 @@ llvm::Value* Body::at_offset(llvm::Value* pointer, int64_t bytes) {
 
 llvm::Value* Body::context_field(size_t offset) { return at_offset(context, static_cast<int64_t>(offset)); }
 
+llvm::Value* Body::actions_left() {
+  if (unit.repeats()) return call("spile_rt_kernel_actions", unit.module.ptr(), {context});
+  return context_field(offsetof(abi::Context, actions_left));
+}
+
 llvm::Value* Body::stripe_offset(const syntax::Global& global) {
   const GlobalLayout& layout = unit.layout_of(global);
   llvm::Value* tid = thread ? thread : call("spile_rt_tid", b.getInt64Ty(), {context});

@@ -61,6 +61,7 @@ class Body {
   llvm::Value* number(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
   llvm::Value* at_offset(llvm::Value* pointer, int64_t bytes);
   llvm::Value* context_field(size_t offset);  // the address of a field of abi::Context
+  llvm::Value* actions_left();                // the address of what is left of MAXACTION, an int32_t
   // How far a kStriped array's storage and lock for the thread lie from those of the first stripe: an i64.
   llvm::Value* stripe_offset(const syntax::Global& global);
   // The low `bits` of an i64, extended to 64; 0, or 64 and more: all of it.
@@ -86,6 +87,7 @@ class BodyPart {
   llvm::Value* number(int64_t value) { return body.number(value); }
   llvm::Value* at_offset(llvm::Value* pointer, int64_t bytes) { return body.at_offset(pointer, bytes); }
   llvm::Value* context_field(size_t offset) { return body.context_field(offset); }
+  llvm::Value* actions_left() { return body.actions_left(); }
   llvm::Value* extend(llvm::Value* value, uint32_t bits, bool is_signed) { return body.extend(value, bits, is_signed); }
   llvm::Value* entry_alloca(llvm::Type* type, const char* name) { return body.entry_alloca(type, name); }
   llvm::BasicBlock* block(const char* name) { return body.block(name); }

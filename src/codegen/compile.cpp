@@ -213,6 +213,7 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
     compiled_.script.kernel = lower_kernel(unit, place);
     return report(unit.refusals());
   }));
+  if (!unit.loops.empty()) outline_loops(job.module->module(), unit.loops, map_symbol(*job.module, abi::kKernelTurnsMap));
   return finish_module(job);
 }
 

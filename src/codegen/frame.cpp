@@ -6,18 +6,20 @@ namespace spile::codegen {
 
 void Frame::reset() {
   longs_.clear();
-  strings_.clear();
+  placed_.clear();
   string_offsets_.clear();
+  long_offsets_.clear();
   top_ = peak_ = 0;
   needs_mark_ = false;
 }
 
-void Frame::declare(const std::vector<std::unique_ptr<syntax::Local>>& locals) {
+void Frame::declare(const std::vector<std::unique_ptr<syntax::Local>>& locals, bool in_loops) {
   for (const auto& local : locals) {
-    if (local->type == ValueType::kString) {
-      strings_[local.get()] = top_;
-      string_offsets_.push_back(top_);
-      top_ += unit.layout.string_size;
+    const bool is_string = local->type == ValueType::kString;
+    if (is_string || (in_loops && unit.place.repeats_by_calls())) {
+      placed_[local.get()] = top_;
+      (is_string ? string_offsets_ : long_offsets_).push_back(top_);
+      top_ += is_string ? unit.layout.string_size : 8;
       peak_ = std::max(peak_, top_);
     } else {
       longs_[local.get()] = entry_alloca(b.getInt64Ty(), local->name.c_str());
@@ -50,6 +52,7 @@ void Frame::close(const std::function<void()>& on_failure) {
     on_failure();
     b.SetInsertPoint(made);
     for (uint32_t offset : string_offsets_) b.CreateStore(b.getInt8(0), at_offset(base, offset));
+    for (uint32_t offset : long_offsets_) b.CreateStore(number(0), at_offset(base, offset));
   }
   b.CreateBr(taken_);
 }
@@ -64,7 +67,18 @@ llvm::Value* Frame::address(uint32_t offset) {
   return at_offset(base, offset);
 }
 
-llvm::Value* Frame::string_of(const syntax::Local& local) { return address(strings_.at(&local)); }
+llvm::Value* Frame::string_of(const syntax::Local& local) { return address(placed_.at(&local)); }
+
+llvm::Value* Frame::long_of(const syntax::Local& local) {
+  auto variable = longs_.find(&local);
+  return variable != longs_.end() ? variable->second : address(placed_.at(&local));
+}
+
+llvm::Value* Frame::loop_variable(llvm::Type* type, const char* name) {
+  return unit.place.repeats_by_calls() ? temporary_bytes(8) : entry_alloca(type, name);
+}
+
+llvm::Value* Frame::loop_exit() { return unit.place.repeats_by_calls() ? temporary_bytes(8) : nullptr; }
 
 llvm::Value* Frame::temporary_bytes(uint32_t bytes) {
   uint32_t offset = top_;

@@ -7,13 +7,11 @@ namespace spile::codegen {
 
 namespace {
 
-constexpr std::string_view kVisits = "the elements of the kernel's hashes can't be visited there";
 constexpr std::string_view kLoops = "it is a loop over a string, each turn of which the kernel's verifier would follow";
 constexpr std::string_view kStacks = "stacks are not walked over the kernel's maps, which scripts take before Linux 6.12 and with probes on the lives of all processes";
 constexpr std::string_view kNames = "names of addresses are not known over the kernel's maps, which scripts take before Linux 6.12 and with probes on the lives of all processes";
 constexpr std::string_view kLines = "source lines of the kernel are not known";
 constexpr std::string_view kSymbolData = "symdata() has the function, and how far behind its begin the address is";
-constexpr std::string_view kElsewhere = "do it in a timer or end probe; handlers in processes (-x or -c, without --runtime=bpf) have it, too";
 constexpr std::string_view kPrintText = "print the string with %s, or keep it in a global, and do this in a timer or end probe";
 constexpr std::string_view kUserStacks = "print_ubacktrace() and ubacktrace() show stacks of processes, in handlers there (-x or -c, without --runtime=bpf)";
 constexpr std::string_view kKeepAddress = "keep the address in a global, and look up its name in a timer or end probe";
@@ -24,9 +22,6 @@ constexpr std::string_view kFloats = "kernels before Linux 6.12 would follow eac
 constexpr std::string_view kKeepNumber = "keep its arguments in globals, and calculate in a timer or end probe";
 
 constexpr KernelLack kLacks[] = {
-    {"foreach", kVisits, kElsewhere},
-    {"[..., *] in array", kVisits, kElsewhere},
-    {"delete of a slice", kVisits, kElsewhere},
     {"matched()", kGroups, kMatchLater},
     {"matched_str()", kGroups, kMatchLater},
     {"ngroups()", kGroups, kMatchLater},

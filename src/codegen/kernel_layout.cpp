@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "abi/kernel.h"
+#include "codegen/kernel_loops.h"
 #include "codegen/lower_kernel.h"
 
 namespace spile::codegen {
@@ -33,12 +34,16 @@ Result<Layout> make_kernel_layout(const sema::Program& program) {
                  fmt::format("-D MAXSTRINGLEN={}", abi::kMaxKernelString)};
   }
   layout.string_limit = layout.string_size;
+  std::set<const syntax::Global*> visited;
+  for (const sema::Probe& probe : program.probes) {
+    if (probe.domain == sema::Domain::kKernel) visited.merge(repetitions_of(probe).visited);
+  }
   for (size_t i = 0; i < program.globals.size(); ++i) {
     GlobalLayout global = measure_global(program, *program.globals[i], layout.string_size);
     bool sharded = program.sharing[i] == sema::Sharing::kSharded;
     if (sharded && program.globals[i]->is_array) global.map.key_size += 8;
     if (program.sharing[i] != sema::Sharing::kThreadCells) global.map.buckets = sharded ? 1 : 0;
-    if (sema::has_lock(program.sharing[i])) global.lock = i + 1;
+    if (sema::has_lock(program.sharing[i]) || visited.contains(program.globals[i])) global.lock = i + 1;
     layout.globals.push_back(global);
   }
   if (program.globals.size() >= abi::kKernelLocks) {

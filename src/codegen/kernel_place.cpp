@@ -23,6 +23,12 @@ llvm::Value* KernelPlace::global(Body& body, const syntax::Global& global) {
                        {body.context, map});
 }
 
+llvm::Value* KernelPlace::visits(Body& body, const syntax::Global& global, SourceRange range) {
+  auto [known, is_new] = visits_.try_emplace({range.file, range.begin, global.index});
+  if (is_new) known->second = {"spile_map_visits_" + std::to_string(visits_.size()), &global};
+  return map_symbol(body.unit.module, known->second.symbol);
+}
+
 llvm::Value* KernelPlace::program_context(Body& body) {
   return body.b.CreateLoad(body.unit.module.ptr(), body.context_field(offsetof(abi::Context, kernel_context)));
 }

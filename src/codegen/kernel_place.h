@@ -1,6 +1,7 @@
 #pragma once
 // Handlers in the kernel whose globals are maps of the kernel.
 
+#include <map>
 #include <set>
 
 #include "codegen/kernel_site.h"
@@ -31,9 +32,17 @@ class KernelPlace final : public KernelSite {
   bool is_user_mode() const override { return false; }
   bool is_trusted() const override { return true; }
   bool is_controller() const override { return false; }
+  bool repeats_by_calls() const override { return true; }
+  llvm::Value* visits(Body& body, const syntax::Global& global, SourceRange range) override;
 
   // Indexes of globals that handlers have asked for: they need maps.
   const std::set<int>& globals() const { return globals_; }
+  // Statements that visit elements: each needs a map of this name, with an element for each of the global's.
+  struct Visits {
+    std::string symbol;
+    const syntax::Global* global;
+  };
+  const std::map<std::tuple<const SourceFile*, uint32_t, int>, Visits>& all_visits() const { return visits_; }
 
  private:
   llvm::Value* program_context(Body& body) override;
@@ -41,6 +50,7 @@ class KernelPlace final : public KernelSite {
   bool has_registers(const Body& body) const override;
 
   std::set<int> globals_;
+  std::map<std::tuple<const SourceFile*, uint32_t, int>, Visits> visits_;  // by the statement's place
 };
 
 // Returns the undefined symbol by which the object refers to a map; the second, the name of that for a global's map.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "codegen/kernel_loops.h"
 #include "codegen/lowering.h"
 #include "sema/guards.h"
 #include "syntax/visitor.h"
@@ -34,10 +35,20 @@ llvm::BasicBlock* Lowering::begin_own(llvm::BasicBlock* out) {
   return end;
 }
 
+// Over the kernel's maps, what a statement keeps of the elements that it visits is there once: arrays that are only read need a lock for that.
+static void add_visited(const Unit& unit, const sema::Probe& probe, std::vector<sema::GlobalUse>& uses) {
+  for (const syntax::Global* global : repetitions_of(probe).visited) {
+    if (!sema::has_lock(unit.sharing_of(*global))) uses.push_back({const_cast<syntax::Global*>(global), false});
+  }
+  std::ranges::sort(uses, {}, [](const sema::GlobalUse& use) { return use.global->index; });
+}
+
 // Takes the locks in order. Returns the block to which the body goes at its end, which gives them back and leads to `out`, as does a lock that
 // can't be had.
 llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& probe, llvm::BasicBlock* out) {
-  for (const sema::GlobalUse& use : probe.uses) {
+  std::vector<sema::GlobalUse> uses = probe.uses;
+  if (unit.repeats()) add_visited(unit, probe, uses);
+  for (const sema::GlobalUse& use : uses) {
     uint64_t offset = unit.layout_of(*use.global).lock;
     const sema::Sharing sharing = unit.sharing_of(*use.global);
     if (offset == 0 || sharing == sema::Sharing::kAtomic) continue;
@@ -131,7 +142,7 @@ llvm::Value* Lowering::is_wanted(const sema::Probe& probe) {
 
 // Stores the limits that script functions count down when the body calls them, and lets their errors become records.
 void Lowering::set_limits(const sema::Probe& probe) {
-  b.CreateStore(b.getInt32(action_budget(unit.program, probe)), context_field(offsetof(abi::Context, actions_left)));
+  b.CreateStore(b.getInt32(action_budget(unit.program, probe)), actions_left());
   b.CreateStore(b.getInt32(static_cast<uint32_t>(unit.program.limits.max_nesting)), context_field(offsetof(abi::Context, nesting_left)));
   errors_.set_message(llvm::ConstantPointerNull::get(unit.module.ptr()));
 }
@@ -152,7 +163,7 @@ void Lowering::lower_locked(const sema::Probe& probe, const std::function<void()
   frame_.reset();
   errors_.set_end(done);
   next_ = done;
-  frame_.declare(probe.locals);
+  frame_.declare(probe.locals, probe.body && has_loop(*probe.body));
   frame_.open();
   prepare_match_memory();
   if (unit.place.stops_itself() && unit.targets_exit()) leave_if_exiting();
@@ -183,7 +194,7 @@ void Lowering::lower_light_probe(const sema::Probe& probe, bool entered) {
   frame_.reset();
   errors_.set_end(done);
   next_ = done;
-  frame_.declare(probe.locals);
+  frame_.declare(probe.locals, false);
   if (probe.condition) {
     llvm::BasicBlock* wanted = block("wanted");
     b.CreateCondBr(is_wanted(probe), wanted, done);
@@ -268,8 +279,9 @@ void Lowering::lower_function(const syntax::Function& source) {
   bool is_string = source.type == ValueType::kString;
   if (is_string) b.CreateStore(b.getInt8(0), result_);
   else b.CreateStore(number(0), result_);
-  frame_.declare(source.parameters);
-  frame_.declare(source.locals);
+  const bool repeats = has_loop(*source.body);
+  frame_.declare(source.parameters, repeats);
+  frame_.declare(source.locals, repeats);
   frame_.open();
   for (size_t i = 0; i < source.parameters.size(); ++i) {
     const syntax::Local& parameter = *source.parameters[i];

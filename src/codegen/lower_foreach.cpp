@@ -40,9 +40,8 @@ void Lowering::lower_foreach_body(const syntax::Foreach& loop, llvm::Value* elem
   std::vector<llvm::Value*> keys = maps_.keys_of(global, element);
   for (size_t i = 0; i < loop.keys.size(); ++i) store_variable(*loop.keys[i], keys[i]);
   if (loop.value) {
-    llvm::Value* place = maps_.value_of(global, element);
     if (global.type == ValueType::kStats) unit.refuse(loop.value->range, "an aggregate can't be assigned to a variable");
-    else store_variable(*loop.value, global.type == ValueType::kString ? place : b.CreateLoad(b.getInt64Ty(), place));
+    else store_variable(*loop.value, maps_.value_of(global, element));
   }
   loops_.push_back(blocks);
   lower(*loop.body);
@@ -58,7 +57,8 @@ void Lowering::lower_bucket_loop(const syntax::Foreach& loop) {
   llvm::Value* limit = number(aggregates_.bucket_count(global));
   if (loop.limit) limit = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, limit, lower(*loop.limit));
   llvm::Value* aggregate = aggregate_of(*stats);
-  llvm::Value* next = entry_alloca(b.getInt64Ty(), "bucket");
+  llvm::Value* next = frame_.loop_variable(b.getInt64Ty(), "bucket");
+  llvm::Value* exit = frame_.loop_exit();
   b.CreateStore(number(0), next);
   llvm::BasicBlock *head = block("bucket"), *visit = block("bucket.visit"), *done = block("bucket.done");
   b.CreateBr(head);
@@ -75,6 +75,7 @@ void Lowering::lower_bucket_loop(const syntax::Foreach& loop) {
   loops_.pop_back();
   branch_if_open(head);
   b.SetInsertPoint(done);
+  maps_.note_loop(head, done, exit, loop.range);
 }
 
 }  // namespace spile::codegen

@@ -38,8 +38,9 @@ class KernelHandler {
         probe_(probe),
         function_(make_function(section)),
         b_(llvm::BasicBlock::Create(unit.module.context(), "entry", function_)) {
-    context_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(abi::Context) / 8), nullptr, "context");
-    state_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(State) / 8), nullptr, "state");
+    // As much of both as is used here: eBPF has 512 bytes of stack, with those of functions that are called.
+    context_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), offsetof(abi::Context, user_pc) / 8), nullptr, "context");
+    state_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), offsetof(State, knowledge) / 8), nullptr, "state");
     b_.CreateStore(function_->getArg(0), field(offsetof(abi::Context, kernel_context)));
     b_.CreateStore(b_.getInt32(static_cast<uint32_t>(probe.index)), field(offsetof(abi::Context, probe)));
   }
@@ -335,6 +336,21 @@ class ProbeLowering {
   KernelCode& code_;
 };
 
+// What loops repeat over, and what statements that visit elements keep of them.
+void add_maps_of_loops(const Unit& unit, const KernelPlace& place, KernelCode& code) {
+  if (unit.loops.empty()) return;
+  constexpr int64_t kMostTurns = 1 << 20, kPassesOfSort = 64;
+  int64_t turns = std::clamp<int64_t>(unit.program.limits.max_action, kPassesOfSort, kMostTurns);
+  for (const auto& [statement, visits] : place.all_visits()) {
+    const abi::MapShape& shape = unit.layout_of(*visits.global).map;
+    const uint32_t text = visits.global->type == ValueType::kString ? unit.layout.string_size : 0;
+    code.maps.push_back(array_map(visits.symbol.c_str(), KernelMap::Kind::kArray, abi::kKernelVisitEntry + shape.key_size + text, shape.capacity));
+    turns = std::max<int64_t>(turns, shape.capacity);
+  }
+  // The turn that ends a loop, besides: nothing is left of MAXACTION, or no element.
+  code.maps.push_back(array_map(abi::kKernelTurnsMap, KernelMap::Kind::kArray, 8, static_cast<uint32_t>(turns + 1)));
+}
+
 }  // namespace
 
 int described_arguments(const sema::Probe& probe) {
@@ -363,6 +379,7 @@ KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
   probes.finish();
   place.begin_handler({});
   lower_functions(unit);  // they may use more globals
+  add_maps_of_loops(unit, place, code);
   for (int index : place.globals()) {
     code.maps.push_back(map_of_global(unit, *unit.program.globals[static_cast<size_t>(index)]));
   }

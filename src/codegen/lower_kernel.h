@@ -7,7 +7,7 @@
 namespace spile::codegen {
 
 // Lays out globals that are maps of the kernel: strings are shorter than in make_layout() unless the script says MAXSTRINGLEN, keys have a fixed size and carry the
-// shard. GlobalLayout::lock is 1 + the global's index for a kLocked global, MapShape::buckets 1 for a sharded map. No arena is laid out.
+// shard. GlobalLayout::lock is 1 + the global's index for a kLocked global and for an array whose elements a handler visits, MapShape::buckets 1 for a sharded map. No arena is laid out.
 // Errors: more globals than handlers can lock, longer strings than they can have.
 Result<Layout> make_kernel_layout(const sema::Program& program);
 

@@ -35,7 +35,7 @@ llvm::Value* Lowering::lower_in(const syntax::In& in) {
     is_slice |= !index;
   }
   if (!is_slice) return b.CreateIsNotNull(maps_.find(global, lower_key(global, indexes)));
-  llvm::Value* found = entry_alloca(b.getInt1Ty(), "found");
+  llvm::Value* found = frame_.loop_variable(b.getInt1Ty(), "found");
   b.CreateStore(b.getInt1(false), found);
   maps_.iterate(global, lower_slice(indexes), {}, in.range, [&](llvm::Value*, const MapLowering::Blocks& blocks) {
     b.CreateStore(b.getInt1(true), found);

@@ -83,7 +83,9 @@ void Lowering::lower_if(const syntax::If& statement) {
 // while and for: condition and step may be null.
 void Lowering::lower_loop(const syntax::Expression* condition, const syntax::Expression* step,
                           const syntax::Statement& repeated) {
+  Frame::Temporaries of_loop(frame_);
   llvm::BasicBlock *head = block("loop"), *work = block("loop.body"), *next = block("loop.step"), *done = block("loop.done");
+  llvm::Value* exit = frame_.loop_exit();
   b.CreateBr(head);
   b.SetInsertPoint(head);
   if (condition) {
@@ -105,6 +107,7 @@ void Lowering::lower_loop(const syntax::Expression* condition, const syntax::Exp
   }
   b.CreateBr(head);
   b.SetInsertPoint(done);
+  maps_.note_loop(head, done, exit, repeated.range);
 }
 
 // try { body } catch (message) { handler }
@@ -175,7 +178,7 @@ int64_t count_statements(const syntax::Statement& s) {
 
 // Takes what the body costs from the handler's budget (MAXACTION).
 void Lowering::spend_actions(const syntax::Statement& statements, SourceRange range, int64_t more) {
-  llvm::Value* place = context_field(offsetof(abi::Context, actions_left));
+  llvm::Value* place = actions_left();
   int64_t cost = std::max<int64_t>(count_statements(statements), 1) + more;
   llvm::Value* left = b.CreateSub(b.CreateLoad(b.getInt32Ty(), place), b.getInt32(static_cast<uint32_t>(cost)));
   b.CreateStore(left, place);

@@ -1,5 +1,9 @@
 #include "codegen/map_lowering.h"
 
+#include <algorithm>
+
+#include "abi/kernel.h"
+
 namespace spile::codegen {
 
 llvm::Value* MapLowering::handle_of(const syntax::Global& global) {
@@ -118,7 +122,7 @@ llvm::Value* MapLowering::load_or_default(llvm::Value* element, ValueType type) 
 }
 
 std::vector<llvm::Value*> MapLowering::keys_of(const syntax::Global& global, llvm::Value* element) {
-  llvm::Value* key = call("spile_rt_element_key", unit.module.ptr(), {element, unit.map_shape(global)});
+  llvm::Value* key = visited_key(global, element);
   llvm::Value* at = b.getInt32(0);
   std::vector<llvm::Value*> keys;
   for (ValueType type : global.key_types) {
@@ -133,8 +137,20 @@ std::vector<llvm::Value*> MapLowering::keys_of(const syntax::Global& global, llv
   return keys;
 }
 
+llvm::Value* MapLowering::visited_key(const syntax::Global& global, llvm::Value* element) {
+  if (unit.place.globals_are_memory()) return call("spile_rt_element_key", unit.module.ptr(), {element, unit.map_shape(global)});
+  return call("spile_rt_kernel_visited_key", unit.module.ptr(), {element});
+}
+
 llvm::Value* MapLowering::value_of(const syntax::Global& global, llvm::Value* element) {
-  return call("spile_rt_element_value", unit.module.ptr(), {element, unit.map_shape(global)});
+  if (!unit.place.globals_are_memory()) {
+    Key key;
+    key.buffer = visited_key(global, element);
+    key.length = b.getInt32(0);
+    return load_or_default(find(global, key), global.type);
+  }
+  llvm::Value* place = call("spile_rt_element_value", unit.module.ptr(), {element, unit.map_shape(global)});
+  return global.type == ValueType::kString ? place : b.CreateLoad(b.getInt64Ty(), place);
 }
 
 void MapLowering::remove_visited(const syntax::Global& global, llvm::Value* element, llvm::Value* buffer) {
@@ -160,22 +176,72 @@ void MapLowering::match(const syntax::Global& global, llvm::ArrayRef<llvm::Value
   }
 }
 
+void MapLowering::note_loop(llvm::BasicBlock* head, llvm::BasicBlock* done, llvm::Value* exit, SourceRange range) {
+  if (!exit) return;
+  llvm::BasicBlock* exhausted = block("exhausted");
+  llvm::IRBuilderBase::InsertPointGuard guard(b);
+  b.SetInsertPoint(exhausted);
+  errors_.raise(range, "MAXACTION exceeded", {});
+  unit.loops.push_back({head, done, exhausted, exit});
+}
+
+// A function that the kernel calls for each element of a map, made once for each statement: it does what the runtime's function does with these arguments, and with what the
+// kernel gives it, in place of those that are null: the key, the value, and the last one.
+llvm::Function* MapLowering::callback(const std::string& name, const char* runtime, std::vector<llvm::Value*> arguments) {
+  if (llvm::Function* known = unit.module.module().getFunction(name)) return known;
+  auto* type = llvm::FunctionType::get(b.getInt64Ty(), {unit.module.ptr(), unit.module.ptr(), unit.module.ptr(), unit.module.ptr()}, false);
+  llvm::Function* function = unit.module.add_function(name, type);
+  function->setSection(abi::kKernelCallbackPrefix + name);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  llvm::IRBuilder<> inside(llvm::BasicBlock::Create(b.getContext(), "entry", function));
+  unsigned given = 4 - static_cast<unsigned>(std::ranges::count(arguments, nullptr));
+  for (llvm::Value*& argument : arguments) {
+    if (!argument) argument = function->getArg(given++);
+  }
+  inside.CreateRet(unit.module.call_runtime(inside, runtime, b.getInt64Ty(), arguments));
+  return function;
+}
+
+llvm::Value* MapLowering::snapshot(const syntax::Global& global, const Order& order, llvm::Value* limit, SourceRange range) {
+  llvm::Value *column = b.getInt32(order.column), *direction = b.getInt32(static_cast<uint32_t>(order.direction)), *statistic = b.getInt32(order.statistic);
+  llvm::Value* shape = unit.map_shape(global);
+  if (unit.place.globals_are_memory()) {
+    llvm::Value* iteration = call("spile_rt_iterate", unit.module.ptr(), {context, handle_of(global), shape, column, direction, statistic, limit});
+    errors_.raise_if(b.CreateIsNull(iteration), range, "no scratch memory is left to iterate over '" + global.name + "'");
+    return iteration;
+  }
+  llvm::Value* visits = unit.place.visits(body, global, range);
+  const std::string suffix = visits->getName().substr(visits->getName().rfind('_') + 1).str();
+  llvm::Value* collect = callback("collect." + suffix, "spile_rt_kernel_collect", {visits, shape, column, statistic, nullptr, nullptr, nullptr});
+  llvm::Value* pass = llvm::ConstantPointerNull::get(unit.module.ptr());
+  if (order.direction != 0) {
+    llvm::Function* step = callback("sort.step." + suffix, "spile_rt_kernel_sort_step", {visits, shape, column, direction, nullptr});
+    pass = callback("sort.pass." + suffix, "spile_rt_kernel_sort_pass", {visits, step, nullptr});
+  }
+  llvm::Value* visit = frame_.temporary_bytes(abi::kKernelVisit);
+  call("spile_rt_kernel_visit_begin", unit.module.none(), {visit, handle_of(global), collect, pass, limit});
+  return visit;
+}
+
+llvm::Value* MapLowering::next_of(const syntax::Global& global, llvm::Value* iteration, const Order& order, SourceRange range) {
+  if (unit.place.globals_are_memory()) return call("spile_rt_iterate_next", unit.module.ptr(), {iteration});
+  return call("spile_rt_kernel_visit_next", unit.module.ptr(), {iteration, unit.place.visits(body, global, range), b.getInt1(order.direction != 0)});
+}
+
 void MapLowering::iterate(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, const Order& order,
                           SourceRange range, const std::function<void(llvm::Value*, const Blocks&)>& visit) {
   bool filters = std::any_of(wanted.begin(), wanted.end(), [](auto* v) { return v != nullptr; });
   llvm::Value* mark = frame_.mark();
   llvm::Value* hint = order.limit && !filters ? order.limit : number(-1);
-  llvm::Value* iteration = call("spile_rt_iterate", unit.module.ptr(),
-                                {context, handle_of(global), unit.map_shape(global), b.getInt32(order.column),
-                                 b.getInt32(static_cast<uint32_t>(order.direction)), b.getInt32(order.statistic), hint});
-  errors_.raise_if(b.CreateIsNull(iteration), range, "no scratch memory is left to iterate over '" + global.name + "'");
-  llvm::Value* left = entry_alloca(b.getInt64Ty(), "left");
+  llvm::Value* iteration = snapshot(global, order, hint, range);
+  llvm::Value* left = frame_.loop_variable(b.getInt64Ty(), "left");
+  llvm::Value* exit = frame_.loop_exit();
   if (order.limit) b.CreateStore(order.limit, left);
 
   llvm::BasicBlock *head = block("each"), *visited = block("each.visit"), *done = block("each.done");
   b.CreateBr(head);
   b.SetInsertPoint(head);
-  llvm::Value* element = call("spile_rt_iterate_next", unit.module.ptr(), {iteration});
+  llvm::Value* element = next_of(global, iteration, order, range);
   b.CreateCondBr(b.CreateIsNull(element), done, visited);
   b.SetInsertPoint(visited);
   if (filters) match(global, wanted, keys_of(global, element), head);
@@ -189,6 +255,7 @@ void MapLowering::iterate(const syntax::Global& global, llvm::ArrayRef<llvm::Val
   visit(element, {done, head});
   branch_if_open(head);
   b.SetInsertPoint(done);
+  note_loop(head, done, exit, range);
   frame_.release_to(mark);
 }
 

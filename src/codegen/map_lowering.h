@@ -55,10 +55,12 @@ class MapLowering : BodyPart {
   // the loop, and to the next element.
   void iterate(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, const Order& order, SourceRange range,
                const std::function<void(llvm::Value* element, const Blocks&)>& visit);
-  // Return the keys, and the address of the value, of an element that iterate() visits. Strings are those of the snapshot or element: copy
+  // Return the keys, and the value (a long, or a string in place), of an element that iterate() visits. Strings are those of the snapshot or element: copy
   // them before the element is removed.
   std::vector<llvm::Value*> keys_of(const syntax::Global& global, llvm::Value* element);
   llvm::Value* value_of(const syntax::Global& global, llvm::Value* element);
+  // Notes a loop that was emitted, for kernel_loops.h. exit: of Frame::loop_exit(), made before head. Emits code where `done` stands.
+  void note_loop(llvm::BasicBlock* head, llvm::BasicBlock* done, llvm::Value* exit, SourceRange range);
   // Removes such an element. buffer: of MapShape::key_size bytes, to which its key is copied first, as the key goes with the element.
   void remove_visited(const syntax::Global& global, llvm::Value* element, llvm::Value* buffer);
 
@@ -67,6 +69,11 @@ class MapLowering : BodyPart {
   llvm::Value* handle_of(const syntax::Global& global);  // of the thread's stripe
   void raise_if_full(llvm::Value* full, const syntax::Global& global, SourceRange range);
   void put_keys(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values, Key& key);
+  // Emit the snapshot of iterate(), and its next element: null at run time at the end.
+  llvm::Value* snapshot(const syntax::Global& global, const Order& order, llvm::Value* limit, SourceRange range);
+  llvm::Value* next_of(const syntax::Global& global, llvm::Value* iteration, const Order& order, SourceRange range);
+  llvm::Function* callback(const std::string& name, const char* runtime, std::vector<llvm::Value*> arguments);
+  llvm::Value* visited_key(const syntax::Global& global, llvm::Value* element);
   void match(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, llvm::ArrayRef<llvm::Value*> keys,
              llvm::BasicBlock* otherwise);
 

@@ -49,6 +49,9 @@ class Place {
   // The string of pp(), probefunc() and the like, by these names without (), where the place has a way of its own; else null.
   virtual llvm::Value* site_text(Body&, const std::string&) { return nullptr; }
 
+  // The map that holds the elements which the statement visits of an array. REQUIRES: !globals_are_memory().
+  virtual llvm::Value* visits(Body&, const syntax::Global&, SourceRange) { return nullptr; }
+
   // Has the kernel's stack kept for the library's functions, as it is now; returns an i1, false at run time: it can't be walked. Null: functions
   // know it without that (outside of the kernel), or from the handler that called this script function.
   virtual llvm::Value* keep_kernel_stack(Body&) { return nullptr; }
@@ -85,6 +88,8 @@ class Place {
   virtual bool runs_on_thread() const = 0;
   // Handlers read what the kernel counts for the thread (@perf).
   virtual bool reads_perf_counters() const = 0;
+  // Loops become functions that the kernel calls for each turn (kernel_loops.h): variables that they change lie in memory, not in registers.
+  virtual bool repeats_by_calls() const { return false; }
   // Handlers write to variables and registers of traced programs (guru mode).
   virtual bool may_write() const = 0;
   // Handlers find the load bias of modules other than the probed one.

@@ -18,12 +18,9 @@ class KernelCheck {
 
   void statement(const syntax::Statement& s) {
     syntax::for_each_expression(s, [&](const syntax::Expression& e) { expression(e); });
-    statements(s);
   }
   void expression(const syntax::Expression& e) {
-    if (const auto* in = syntax::as<syntax::In>(e)) {
-      if (std::ranges::any_of(in->indexes, [](auto& index) { return !index; })) refuse(e.range, "[..., *] in array");
-    } else if (const auto* call = syntax::as<syntax::Call>(e)) {
+    if (const auto* call = syntax::as<syntax::Call>(e)) {
       for (const syntax::Function* fallback : call->fallbacks) function(*fallback, call->range);
       if (call->function)
         function(*call->function, call->range);
@@ -36,15 +33,6 @@ class KernelCheck {
   }
 
  private:
-  void statements(const syntax::Statement& s) {
-    if (s.kind == syntax::StatementKind::kForeach) refuse(s.range, "foreach");
-    if (const auto* removal = syntax::as<syntax::Delete>(s)) {
-      const auto* element = syntax::as<syntax::Index>(removal->target);
-      if (element && std::ranges::any_of(element->indexes, [](auto& index) { return !index; }))
-        refuse(s.range, "delete of a slice");
-    }
-    syntax::for_each_statement(s, [&](const syntax::Statement& inner) { statements(inner); });
-  }
   void function(const syntax::Function& callee, SourceRange range) {
     if (unit_.is_recursive(callee) && !over_arena_)
       refuse_always(range, "recursion", kElsewhere);

@@ -292,6 +292,15 @@ bool Unit::asks_for_site() {
   return asks;
 }
 
+bool Unit::repeats() {
+  if (!repeats_) {
+    repeats_ = place.repeats_by_calls() && std::ranges::any_of(program.probes, [](const sema::Probe& probe) {
+                 return probe.domain == sema::Domain::kKernel && repetitions_of(probe).any;
+               });
+  }
+  return *repeats_;
+}
+
 bool Unit::functions_abort() {
   if (!functions_abort_)
     functions_abort_ = std::any_of(program.functions.begin(), program.functions.end(),

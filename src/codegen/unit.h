@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codegen/embedded_c.h"
+#include "codegen/kernel_loops.h"
 #include "codegen/layout.h"
 #include "codegen/place.h"
 #include "codegen/script_lines.h"
@@ -75,6 +76,10 @@ class Unit {
   bool asks_for_site();
   // Whether a script function that the call may run, or one that it calls, asks for the kernel's stack.
   bool asks_for_kernel_stack(const syntax::Call& call);
+  // Whether handlers have loops that become functions of their own (kernel_loops.h).
+  bool repeats();
+  // Loops of this kind that were lowered: inner ones before those around them.
+  std::vector<ScriptLoop> loops;
   // Whether any script function may abort().
   bool functions_abort();
   // Whether a probe of a traced program may call exit(): handlers look whether one has.
@@ -106,7 +111,7 @@ class Unit {
   llvm::Constant* return_flags_ = nullptr;
   std::map<std::pair<std::string, uint64_t>, uint32_t> kept_site_ids_;
   std::map<std::string, RegexConstants> regexes_;
-  std::optional<bool> asks_for_site_, functions_abort_, targets_exit_, remembers_matches_;
+  std::optional<bool> repeats_, asks_for_site_, functions_abort_, targets_exit_, remembers_matches_;
   llvm::Function* raise_ = nullptr;
   Diagnostics refusals_;
 

@@ -6,9 +6,9 @@
 //   core/         for every place with an arena: maps, aggregates, strings, records, walks of stacks. All is reached as arena plus offset
 //   process/      traced processes and spile (the constant spile_rt_in_controller says which; code for the other folds away)
 //   kernel/       the kernel, from Linux 6.12 on, over a BPF arena. It lacks what is marked "in targets" below
-//   kernel_maps/  the kernel before: helpers and maps of the kernel. It lacks what is marked "arena" below, clearing, counting and
-//                 iterating of maps, and the formatting of strings; codegen rejects scripts that need it there (codegen/place.h,
-//                 codegen/refuse_for_kernel.cpp)
+//   kernel_maps/  the kernel before: helpers and maps of the kernel. It lacks what is marked "arena" below, and counting the elements of maps; it
+//                 visits them by functions of its own (kernel_maps/iterate.cpp). codegen rejects scripts that need the rest there
+//                 (codegen/place.h, codegen/refuse_for_kernel.cpp)
 //
 // Where places differ, "arena:" says what holds for those with an arena, and "maps:" for kernel_maps/.
 //

@@ -4,8 +4,8 @@
 // Sorting is a stable bottom-up merge of element numbers: no recursion, n log n at worst, and equal elements keep the
 // order of insertion. Keys to compare are looked up in the elements each time; they are not copied.
 
-#include "abi/script_codes.h"
 #include "runtime/core/map.h"
+#include "runtime/sort_statistic.h"
 
 namespace spile::rt {
 
@@ -27,30 +27,6 @@ struct Order {
   bool descending;
 };
 
-// What lies in an aggregate may be anything: neither 0 nor -1 may make the machine trap.
-int64_t divide(int64_t left, int64_t right) {
-  if (right == 0) return 0;
-  return right == -1 ? static_cast<int64_t>(-static_cast<uint64_t>(left)) : left / right;
-}
-
-int64_t statistic_of(const abi::Aggregate* aggregate, uint32_t statistic) {
-  const auto count = static_cast<int64_t>(load_relaxed(&aggregate->count));
-  switch (statistic) {
-    case abi::kSortByCount:
-      return count;
-    case abi::kSortByMin:
-      return aggregate->min;
-    case abi::kSortByMax:
-      return aggregate->max;
-    case abi::kSortByAverage:
-      return divide(aggregate->sum, count);
-    case abi::kSortByVariance:
-      return count < 2 ? 0 : divide(aggregate->squares_scaled, count - 1);
-    default:
-      return aggregate->sum;
-  }
-}
-
 const char* column_of(const Order& order, MapElement* element) {
   if (order.column == 0) return static_cast<const char*>(element_value(element, order.shape));
   const char* key = element_key(element);
@@ -63,7 +39,8 @@ const char* column_of(const Order& order, MapElement* element) {
 
 int64_t number_in(const Order& order, const char* at) {
   if (order.column == 0 && order.shape->aggregate) {
-    return statistic_of(reinterpret_cast<const abi::Aggregate*>(at), order.statistic);
+    const auto* aggregate = reinterpret_cast<const abi::Aggregate*>(at);
+    return sort_statistic(aggregate, static_cast<int64_t>(load_relaxed(&aggregate->count)), order.statistic);
   }
   return *reinterpret_cast<const int64_t*>(at);
 }

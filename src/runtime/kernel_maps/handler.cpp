@@ -36,7 +36,7 @@ SPILE_INLINE inline bool handlers_run() {
 // Takes some microseconds: copies the handler's scratch memory, in which nothing lies before the handler has its locks, onto itself.
 SPILE_INLINE inline void pause(Context* context) {
   char* scratch = scratch_of(context);
-  for (int i = 0; i < 4; ++i) read_kernel(scratch, abi::kKernelScratchSize, scratch);
+  for (int i = 0; i < 2; ++i) read_kernel(scratch, abi::kKernelScratchSize, scratch);
 }
 
 extern "C" {
@@ -132,14 +132,14 @@ SPILE_INLINE uint64_t spile_rt_frame_mark(Context* context) {
   return frame_top_of(context);
 }
 SPILE_INLINE void* spile_rt_frame(Context* context, uint32_t bytes) {
-  uint32_t top = frame_top_of(context);
-  uint32_t next = top + (bytes + 15) / 16;
-  if (next * 16 > abi::kKernelScratchSize - abi::kKernelRecordSize - spile_rt_string_size) return nullptr;
-  frame_top_of(context) = static_cast<uint16_t>(next);
-  return scratch_of(context) + top * 16;
+  const uint64_t top = frame_top_of(context);
+  const uint64_t next = top + (bytes + 15) / 16 * 16;
+  if (next > abi::kKernelActionsOffset - spile_rt_string_size) return nullptr;
+  frame_top_of(context) = next;
+  return scratch_of(context) + top;
 }
 SPILE_INLINE void spile_rt_frame_release(Context* context, uint64_t mark) {
-  frame_top_of(context) = static_cast<uint16_t>(mark);
+  frame_top_of(context) = mark;
 }
 
 }  // extern "C"

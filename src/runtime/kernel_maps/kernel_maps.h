@@ -82,9 +82,10 @@ SPILE_INLINE inline uint16_t& shard_of(Context* context) {
 SPILE_INLINE inline uint32_t level_of(Context* context) {
   return shard_of(context) % abi::kKernelLevels;
 }
-SPILE_INLINE inline uint32_t& frame_top_of(Context* context) {
-  return context->pending;
-}  // bytes of scratch memory in use, divided by 16
+// Bytes of scratch memory in use. A number of eight bytes, of which the verifier remembers what is stored.
+SPILE_INLINE inline uint64_t& frame_top_of(Context* context) {
+  return context->cfa;
+}
 
 // Returns this handler's element of a per-CPU array with one for each shard; null only in the eyes of the verifier.
 SPILE_INLINE inline void* shard_cell(Context* context, void* map) {

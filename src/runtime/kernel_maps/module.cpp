@@ -6,6 +6,7 @@
 #include "runtime/kernel_maps/functions.cpp"
 #include "runtime/kernel_maps/handler.cpp"
 #include "runtime/kernel_maps/map.cpp"
+#include "runtime/kernel_maps/iterate.cpp"
 #include "runtime/kernel_maps/memory.cpp"
 #include "runtime/kernel_maps/record.cpp"
 #include "runtime/kernel_maps/regex.cpp"
