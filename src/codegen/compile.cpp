@@ -88,6 +88,8 @@ class Compiler : public Translation {
   Compiled compiled_;
 };
 
+Error too_large_error() { return {"a handler is too large for the kernel", "split the probe, or do a part of it in a timer or end probe"}; }
+
 template <typename F>
 auto timed(std::vector<sema::PassTiming>& timings, const std::string& name, F&& f) {
   auto begin = std::chrono::steady_clock::now();
@@ -163,7 +165,10 @@ Result<void> Compiler::embed_code(Job& job, Unit& unit, bool in_controller) {
 // Leaves what the job needs of the runtime. From here on, nothing of the job can be rejected.
 Result<void> Compiler::finish_module(Job& job) {
   TRY_DO(timed(timings_, "link-" + job.name, [&] { return job.module->finish(); }));
-  if (job.machine == Machine::kBpf) prepare_for_kernel(*job.module);
+  if (job.machine == Machine::kBpf) {
+    if (too_large_program(job.module->module())) return with_largest_handler(too_large_error(), job.module->module());
+    prepare_for_kernel(*job.module);
+  }
   print_after("lower-", job);
   return {};
 }
@@ -294,7 +299,7 @@ Result<void> Compiler::build_job(Job& job) {
     constexpr unsigned kLargestProgram = 30'000;
     for (const llvm::Function& function : job.module->module()) {
       if (function.getInstructionCount() <= kLargestProgram) continue;
-      return with_largest_handler({"a handler is too large for the kernel", "split the probe, or do a part of it in a timer or end probe"}, job.module->module());
+      return with_largest_handler(too_large_error(), job.module->module());
     }
   }
   if (job.machine != Machine::kNative) settle_lines(job.module->module());

@@ -22,6 +22,10 @@ int described_arguments(const sema::Probe& probe);
 // Lowers and exports a function for each program. Fills all of KernelCode but the object. Errors go to unit.refusals().
 KernelCode lower_kernel(Unit& unit, KernelPlace& place);
 
+// Returns a program or loop of it that is far too large for eBPF once all is inlined, which would take long to find out; null: all may fit. REQUIRES: after
+// ScriptModule::finish, before prepare_for_kernel().
+const llvm::Function* too_large_program(llvm::Module& module);
+
 // Rewrites a module for LLVM's eBPF back end: everything is inlined, signed division is expanded. REQUIRES: after
 // ScriptModule::finish, before optimize().
 void prepare_for_kernel(ScriptModule& module);

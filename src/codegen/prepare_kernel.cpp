@@ -1,11 +1,31 @@
 // Prepares a module for eBPF before LLVM optimizes it: everything is inlined into its program, and signed division is
 // made of unsigned, as the instruction for it came with Linux 6.6 only.
 
+#include <map>
+
 #include "codegen/lower_kernel.h"
 
 namespace spile::codegen {
 
 namespace {
+
+// A fifth of these is left after the optimizer, which is more than eBPF's jumps reach. A handler of 60 sprintf() has 79,000, one of 100 has 131,000 and does not
+// fit; syscall.* with argstr has 160,000.
+constexpr uint64_t kLargestInlined = 150'000;
+
+// Instructions of a function with all that is inlined into it, before the optimizer. known: of functions that were asked for. REQUIRES: no function calls itself.
+uint64_t inlined_size(llvm::Function& function, std::map<llvm::Function*, uint64_t>& known) {
+  auto [found, is_new] = known.try_emplace(&function);
+  if (!is_new) return found->second;
+  uint64_t size = 0;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    ++size;
+    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+    if (callee && !callee->isDeclaration() && !callee->hasSection()) size += inlined_size(*callee, known);
+  }
+  return known[&function] = size;
+}
 
 void inline_everything(llvm::Module& module) {
   for (llvm::Function& function : module) {
@@ -35,6 +55,15 @@ void expand_division(llvm::BinaryOperator& division) {
 }
 
 }  // namespace
+
+const llvm::Function* too_large_program(llvm::Module& module) {
+  std::map<llvm::Function*, uint64_t> sizes;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || !function.hasSection()) continue;
+    if (inlined_size(function, sizes) > kLargestInlined) return &function;
+  }
+  return nullptr;
+}
 
 void prepare_for_kernel(ScriptModule& module) {
   inline_everything(module.module());

@@ -26,3 +26,8 @@ out=$(spile -e 'function f(x) { try { return kernel_long(x) } catch (m) { printl
   probe kernel.function("vfs_read") { if (execname() == "dd") { printf("%d %d\n", f(8), f($file) != -1); exit() } }' -c 'dd if=/dev/zero of=/dev/null bs=100 count=1 2>/dev/null' 2>&1)
 check 'errors that a function catches' "$out" '^-1 1$'
 check 'the text of an error' "$out" 'read fault at 0x0000000000000008|0x8'
+
+# What is far too large is rejected before it is optimized, which takes most of the time.
+out=$(spile -v --runtime=bpf -e 'probe syscall.* { println(argstr) }' 2>&1) && fail "syscall.* with argstr was loaded: $out"
+check 'argstr of all system calls' "$out" '^spile: <input>:1:1: a handler is too large for the kernel'
+check 'and what to do' "$out" 'hint: split the probe'
