@@ -185,7 +185,9 @@ KernelMap map_of_global(const Unit& unit, const syntax::Global& global) {
   if (unit.sharing_of(global) == sema::Sharing::kThreadCells) {
     map = array_map(map.symbol.c_str(), KernelMap::Kind::kArray, sizeof(abi::ThreadCellSet), layout.map.buckets);  // spile does not read it
   } else if (global.is_array) {
-    map.kind = map.sharded ? KernelMap::Kind::kPerCpuHash : KernelMap::Kind::kHash;
+    // The kernel has no maps that give up their oldest elements, but those that are not used.
+    const bool wraps = global.array_kind == syntax::ArrayKind::kWrapping;
+    map.kind = map.sharded ? KernelMap::Kind::kPerCpuHash : wraps ? KernelMap::Kind::kLruHash : KernelMap::Kind::kHash;
     map.key_size = layout.map.key_size;
     map.value_size = layout.map.value_size;
     map.entries = layout.map.capacity;

@@ -28,7 +28,7 @@ class KernelCheck {
         intrinsic(*call);
     } else if (const auto* variable = syntax::as<syntax::Variable>(e); variable && variable->global) {
       const syntax::ArrayKindInfo& kind = syntax::info(variable->global->array_kind);
-      if (kind.refused_in_kernel) refuse(e.range, kind.refused_in_kernel + (" (" + variable->global->name) + kind.mark + ")");
+      if (kind.refused_in_kernel && !variable->global->is_made) refuse(e.range, kind.refused_in_kernel + (" (" + variable->global->name) + kind.mark + ")");
     }
   }
 

@@ -88,6 +88,7 @@ class Saver {
     array->is_array = array->declared_array = true;
     array->declared_size = kThreads;
     array->array_kind = ArrayKind::kWrapping;
+    array->is_made = true;
     arrays_.push_back(array->name);
     operands_.push_back(std::move(operand));
     const auto script = e_.script_of.find(draft_.range.file);

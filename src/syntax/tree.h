@@ -488,6 +488,7 @@ struct Global {
   bool from_library = false;
 
   // sema
+  bool is_made = false;                  // by a pass, which does not mind which elements make room for others
   ValueType type = ValueType::kUnknown;  // of the value, also for arrays
   std::vector<ValueType> key_types;      // empty: scalar; unknown until the first use
   bool is_array = false;
