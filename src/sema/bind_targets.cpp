@@ -745,7 +745,8 @@ void bind_draft(Elaboration& e, Draft& draft) {
   const std::vector<const TargetVariable*> read = variables_read(draft);
   const bool may_share = depends_on_point && may_use_tables(draft);
   const auto most_own = static_cast<size_t>(e.program.limits.max_own_handlers);
-  // Handlers know their point by the place. Where several points are at one, as of calls that are inlined into each other, each has its own.
+  // Handlers know their point by the place. Where several points are at one, as of calls that are inlined into each other,
+  // each has a handler of its own, if that asks for the point.
   std::unordered_map<std::string, std::unordered_map<uint64_t, int>> at_place;  // points so far, by module and address
   const bool counts_places = may_share || e.asks_site;
   for (ResolvedPoint& point : draft.points) {
@@ -754,8 +755,10 @@ void bind_draft(Elaboration& e, Draft& draft) {
     // Which points have handlers of their own, besides what these read.
     std::string key = fmt::format("{}/{}/{}/{}/", static_cast<int>(point.kind), static_cast<int>(point.domain), int{point.site.by_arguments},
                                   int{is_system_call(point.kind) && point.site.system_call >= 0});
+    const bool with_table = may_share && by_signature.size() >= most_own;
     if (counts_places && point.domain == Domain::kTarget && !is_system_call(point.kind)) {
-      if (const int before = at_place[point.site.module][point.site.address.value]++) key += fmt::format("twin{}/", before);
+      const int before = at_place[point.site.module][point.site.address.value]++;
+      if (before > 0 && (with_table || e.asks_site)) key += fmt::format("twin{}/", before);
     }
     if (!depends_on_point && !single) {
       auto known = by_signature.find(key);
@@ -764,7 +767,6 @@ void bind_draft(Elaboration& e, Draft& draft) {
         continue;
       }
     }
-    const bool with_table = may_share && by_signature.size() >= most_own;
     Binder binder(e, point, with_table, problems);
     Bound bound = binder.bind(draft);
     if (depends_on_point) key += binder.signature();
