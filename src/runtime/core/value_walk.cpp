@@ -4,6 +4,7 @@
 // All that is read here may be garbage, or made by somebody who wishes us ill: a pointer leads nowhere, a list to itself, a length is
 // absurd. Every load is guarded; a fault is shown in place of the value, and ends its container. Steps, levels and elements are bounded.
 
+#include "abi/script_codes.h"
 #include "abi/value_plan.h"
 #include "runtime/core/core.h"
 #include "runtime/core/script_functions.h"
