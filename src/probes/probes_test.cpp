@@ -327,7 +327,7 @@ TEST_F(ProbesTest, RefusesUnknownAndLaterPoints) {
   expect_error("probe process.statement(\"foo@sample.c:7\").absolute { next }", "unknown probe point");
   expect_error("probe process.function(\"hidden\").callee(\"foo\") { next }", "no call of 'foo'");
   expect_error("probe process.function(\"main\").callees(0) { next }", "the number of levels");
-  expect_error("probe process.function(0x1) { next }", "0x1 is not in a named function");
+  expect_error("probe process.function(0x1) { next }", "0x1 is not in a known function");
   expect_error("probe process(\"00112233445566778899\").function(\"foo\") { next }", "has this build-id");
   expect_error("probe process.function(\"foo\").label(\"x\") { next }", "no label 'x'");
   expect_error("probe process.mark(\"x\") { next }", "has no marks");
