@@ -12,14 +12,12 @@ for script, message in [
     ('probe kernel.trace("sched:sched_swich") { exit() }', r"no tracepoint 'sched:sched_swich'.*\n(.*\n)*  hint: did you mean 'sched:sched_switch'"),
     (trace + "{ println($nosuch) }", r":1:\d+: .*no field 'nosuch'"),
     (trace + "{ println(symfileline(1)) }", r":1:\d+: error: 'symfileline' is not available in a handler that runs in the kernel: source lines of the kernel are not known"),
-    (trace + "{ println(pid2task(1)) }", r":1:\d+: error: 'pid2task' is not available.*: this version does not know the kernel's structures"),
 ]:
     result = spile("-e", script).expect(status=1, err_match=message)
     expect_match(r"^ +\| +\^", result.err, f"the caret under {script!r}")
-spile("-e", trace + "{ println(ppid()) }").expect(status=1, err_match=r"'ppid' is not available in probes that run in the kernel\n(?!.*--runtime=inproc)")
 # What handlers in the kernel have, among it the task that functions in processes deny.
-spile("-e", trace + """{ if (pid() == target()) { printf("%d %d\\n", task_current() < 0, local_clock_ms() - gettimeofday_ms() < 1000 && ktime_get_ns() > 0 && cpu_clock_s(0) > 0); exit() } }""",
-      "-c", "sleep 0.2").expect(status=0, out_match=r"^1 1$")
+spile("-e", trace + """{ if (pid() == target()) { printf("%d %d %d\\n", pid2task(pid()) < 0 && ppid() > 0, task_current() < 0, local_clock_ms() - gettimeofday_ms() < 1000 && ktime_get_ns() > 0 && cpu_clock_s(0) > 0); exit() } }""",
+      "-c", "sleep 0.2").expect(status=0, out_match=r"^1 1 1$")
 
 # The name of one of many places is known in the handler, also where it calls functions, and not in those functions.
 places = 'probe kernel.trace("syscalls:sys_enter_getpp*"), kernel.trace("syscalls:sys_enter_getpg*") '

@@ -38,7 +38,7 @@ out=$(spile -e 'global states, other, n
     if (__ip_skb_proto(ip) != 6 || !__tcp_skb_ack(header) || __tcp_skb_syn(header)) other++
     if (tcp_get_info_rto($sk) < 1000 || tcp_get_info_snd_cwnd($sk) < 1) other++
   }
-  probe end { foreach (s in states) printf("%s\n", s); printf("packets %d wrong %d\n", n > 0, other) }' -c 'nc -l -p 1234 </dev/null >/dev/null & sleep 0.5; echo hello | nc 127.0.0.1 1234 >/dev/null; wait $!' 2>&1)
+  probe end { foreach (s in states) printf("%s\n", s); printf("packets %d wrong %d\n", n > 0, other) }' -c 'nc -l -p 1234 </dev/null >/dev/null & until echo hello | nc 127.0.0.1 1234 >/dev/null 2>&1; do sleep 0.1; done; wait $!' 2>&1)
 check "packets" "$out" '^packets 1 wrong 0$'
 check "states" "$out" '^TCP_ESTABLISHED$'
 

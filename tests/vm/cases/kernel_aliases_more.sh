@@ -53,7 +53,7 @@ fi
 counted "scheduler.wait_task and vm.kmalloc" '^1 1 1 1$' 'exec causes peeks 20' '
   global n, sizes, names, nodes
   probe scheduler.wait_task { if (pid() == target() && task_pid > pid() && task_priority == 120) n++ }
-  probe vm.kmalloc { if (pid() == target()) { sizes += bytes_alloc >= bytes_req; names += isinstr(gfp_flag_name, "GFP_KERNEL") } }
+  probe vm.kmalloc { if (pid() == target()) { sizes += bytes_alloc >= bytes_req; names += gfp_flag_name =~ "GFP_KERNEL" } }
   probe vm.kmem_cache_alloc_node { if (pid() == target()) nodes += bytes_alloc > 0 }
   probe end { printf("%d %d %d %d\n", n >= 20, sizes > 0, names > 0, nodes >= 0) }'
 
