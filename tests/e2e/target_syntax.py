@@ -14,7 +14,7 @@ done = spile("-e", r"""probe process.function("visit") {
   printdln(" ", @uderef(4, $n), @uregister(5) == $a, @defined($nope), @defined($n->nope), @choose_defined($nope, 5))
 }
 """, "-c", values, "-o", "/dev/stderr")
-whole = ("{.value=10, .flags=5, .low=-3, .in=%s, .next=PTR, .label=\"hello\", .color=5, {.u1=77, .u2=77}, "
+whole = ("{.value=10, .flags=5, .low=-3, .in=%s, .next=PTR, .label=\"hello\", .color=GREEN, {.u1=77, .u2=77}, "
          ".numbers=%s, .letter='q', .yes=1, .table=%s}")
 flat = whole % ("{...}", "[...]", "[...]")
 deep = whole % ('{.x=42, .name="inn"}', "[1, 2, 3]", "[[1, 2], [3, 4]]")
