@@ -11,4 +11,4 @@ expect(result.err, "1 1 2 3 3\n")
 spile("-e", 'probe process.function("main") { println(@var("counter::height")) }', "-c", PATH).expect(
     status=1, err_match="no global variable 'counter::height'")
 spile("-e", 'probe process.function("foo").return { println($return) }', "-c", f"{program('calls_stripped')} 3").expect(
-    status=1, err_match=r"hint: use returnval\(\) if it is")
+    status=1, err_match=r"hint: .*use returnval\(\) if it is")
