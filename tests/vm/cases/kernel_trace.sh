@@ -18,13 +18,15 @@ grep -Ev 'this kernel does not count them|the kernel missed|hit inside another p
 spile --script trace --kernel vfs_read --depth 3 --also read_zero | grep -o 'function("[^"]*")' | cut -d'"' -f2 | sort -u >/tmp/probed
 awk '$1 == "------" { next } { sub(/^[^|]*\| /, ""); match($0, /^ */); depth = RLENGTH / 2; name = $0; sub(/^ */, "", name)
   if (name ~ /^}/) next; sub(/\(.*/, "", name); at[depth] = name; if (depth > 0) print at[depth - 1], name }' /tmp/tree | sort | uniq -c | sort -k2 >/tmp/edges.spile
+echo 0 >$tracing/tracing_on
 echo nop >$tracing/current_tracer
 echo 3000 >$tracing/buffer_size_kb
 echo vfs_read >$tracing/set_graph_function
 echo 0 >$tracing/options/funcgraph-irqs
 echo function_graph >$tracing/current_tracer
 echo funcgraph-tail >$tracing/trace_options 2>/dev/null
-sh -c "echo \$\$ >$tracing/set_ftrace_pid; echo 1 >$tracing/options/function-fork; exec $program"
+# Off until the process is chosen: others read, too.
+sh -c "echo \$\$ >$tracing/set_ftrace_pid; echo 1 >$tracing/options/function-fork; echo 1 >$tracing/tracing_on; exec $program"
 echo 0 >$tracing/tracing_on
 cat $tracing/trace >/tmp/graph
 echo nop >$tracing/current_tracer
