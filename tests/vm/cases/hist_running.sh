@@ -4,8 +4,7 @@
 
 # wait_for_run: until the spile whose messages are in /tmp/err has armed its probes.
 wait_for_run() {
-  until grep -q "starting run" /tmp/err 2>/dev/null; do sleep 0.2; done
-  sleep 2
+  until grep -q "instructions verified" /tmp/err 2>/dev/null; do sleep 0.2; done
 }
 
 # A running process and the children that it makes later, and no other.
