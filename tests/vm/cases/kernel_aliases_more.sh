@@ -50,12 +50,13 @@ else
   out=$(spile -p2 -e 'probe vm.write_shared_copy {}' 2>&1)
   check "a function that is inlined" "$out" "no function 'wp_page_copy' in this kernel"
 fi
-counted "scheduler.wait_task and vm.kmalloc" '^1 1 1 1$' 'exec causes peeks 20' '
-  global n, sizes, names, nodes
+# The names of flags have too many ways to run for the verifier of 6.1.
+if [ "$(uname -r | cut -d. -f1-2)" = 6.1 ]; then name='gfp_flags > 0'; else name='gfp_flag_name =~ "GFP_KERNEL"'; fi
+counted "scheduler.wait_task and vm.kmalloc" '^1 1 1$' 'exec causes peeks 20' "
+  global n, sizes, names
   probe scheduler.wait_task { if (pid() == target() && task_pid > pid() && task_priority == 120) n++ }
-  probe vm.kmalloc { if (pid() == target()) { sizes += bytes_alloc >= bytes_req; names += gfp_flag_name =~ "GFP_KERNEL" } }
-  probe vm.kmem_cache_alloc_node { if (pid() == target()) nodes += bytes_alloc > 0 }
-  probe end { printf("%d %d %d %d\n", n >= 20, sizes > 0, names > 0, nodes >= 0) }'
+  probe vm.kmalloc { if (pid() == target()) { sizes += bytes_alloc >= bytes_req; names += $name } }
+  probe end { printf(\"%d %d %d\\n\", n >= 20, sizes > 0, names > 0) }"
 
 # Sockets as files, 10 times each.
 counted "socket.read_iter, readv and others" '^20 20 20 20 10 10 10 10$' 'exec causes files 10' '
