@@ -34,7 +34,7 @@ out=$(spile -e 'global states, other, n
     if (__tcp_skb_sport(header) != __tcp_sock_dport($sk) || __tcp_skb_dport(header) != __tcp_sock_sport($sk)) other++
     # One of the sockets may be of IPv6: ::ffff:127.0.0.1
     if (format_ipaddr(__ip_skb_saddr(ip), 2) != "127.0.0.1") other += 100
-    if (format_ipaddr(__ip_sock_daddr($sk), __ip_sock_family($sk)) !~ "(^|:)127.0.0.1$") other += 10000
+    if (format_ipaddr(__ip_sock_daddr($sk), __ip_sock_family($sk)) !~ "(^|:)(127.0.0.1|7f00:0001)$") other += 10000
     if (__ip_skb_proto(ip) != 6 || !__tcp_skb_ack(header) || __tcp_skb_syn(header)) other++
     if (tcp_get_info_rto($sk) < 1000 || tcp_get_info_snd_cwnd($sk) < 1) other++
   }
