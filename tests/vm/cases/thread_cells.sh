@@ -51,7 +51,7 @@ check "too many threads" "$out" "^ERROR: Array overflow, check MAXMAPENTRIES nea
 out=$(spile -e '
   global on, wrong, n
   probe kernel.trace("sched:sched_switch") { if (tid() == 0) { if (tid() in on) { n++; if (on[tid()] != cpu() + 1) wrong++ } on[tid()] = cpu() + 1 } }
-  probe end { printf("%d %d\n", n > 100, wrong) }' -c "i=0; while [ \$i -lt 200 ]; do usleep 10000; i=\$((i + 1)); done" 2>&1)
+  probe end { printf("%d %d\n", n > 10, wrong) }' -c "i=0; while [ \$i -lt 100 ]; do usleep 30000; i=\$((i + 1)); done" 2>&1)
 check "idle threads" "$out" "^1 0\$"
 
 # A handler of a timer's interrupt that comes in the midst of another of its thread's is skipped and counted; the other one is whole.
