@@ -104,7 +104,7 @@ SplitUnits::SplitUnits(std::unique_ptr<SplitPackage> package, Elf* elf) : packag
   in_line_strings_ = extend(".debug_line_str");
 }
 
-// Changes the name of the unit's .dwo file. Forms: DWARF 5, section 7.5.5. False: the name is in place, where there is no room.
+// Changes the name of the unit's .dwo file. Forms: DWARF 5, section 7.5.5. False: the name is in place, and has no room to grow.
 bool SplitUnits::rename(Dwarf* dwarf, Dwarf_Die& skeleton) {
   Dwarf_Attribute attribute;
   if (!name_attribute(skeleton, &attribute)) return false;

@@ -11,7 +11,7 @@ namespace {
 
 using namespace syntax;
 
-// How far an operation raises the stack. Those that a table can't have: nullopt.
+// How far an operation raises the stack. nullopt: a table cannot have the operation.
 std::optional<int> effect_in_table(const location::Operation& operation) {
   using Effect = std::optional<int>;
   return location::visit(

@@ -29,7 +29,7 @@ SPILE_INLINE inline uint64_t extended(uint64_t value, uint64_t step) {
   return sign | (63 + 1023 - 149 - zeros) << 52 | (size << (zeros - 11) & ((uint64_t{1} << 52) - 1));
 }
 
-// Returns x OP y. False: there is no result.
+// Returns x OP y. False: the operation has no result.
 [[gnu::noinline]] bool combine(uint32_t op, uint64_t x, uint64_t y, uint64_t* result) {
   const auto a = static_cast<int64_t>(x), b = static_cast<int64_t>(y);
   *result = 0;
