@@ -19,8 +19,8 @@ shows setuids ' su +0 +1234 +0$' 3 'for i in 1 2 3; do su somebody -c true; done
 shows capable '^0 +[0-9]+ +hostname +21 SYS_ADMIN +1$' 3 'for i in 1 2 3; do hostname guest; done'
 shows tcpconnect '^[0-9]+ +nc +127\.0\.0\.1 +[0-9]+ -> 127\.0\.0\.1 +1234$' 3 "$connect"
 shows tcpaccept '^[0-9]+ +nc +127\.0\.0\.1 +1234 <- 127\.0\.0\.1 +[0-9]+ [0-9]+$' 3 "$connect"
-# The begin and the end of a connection count as a byte.
-said='for i in 1 2 3; do nc -l -p 1234 </dev/null >/dev/null & sleep 0.5; echo hello | nc 127.0.0.1 1234 >/dev/null; wait $!; done'
+# The begin and the end of a connection count as a byte. The server's input stays open, as nc ends when the other side has closed.
+said='for i in 1 2 3; do sleep 2 | nc -l -p 1234 >/dev/null & sleep 0.5; echo hello | nc 127.0.0.1 1234 >/dev/null; wait $!; done'
 shows tcplife ' 127\.0\.0\.1 +[0-9]+ 127\.0\.0\.1 +1234 +[678] +[01] +[0-9]+$' 3 "$said"
 
 # Sums of what is told each second, and histograms.
