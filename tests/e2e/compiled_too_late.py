@@ -1,5 +1,5 @@
 # A script that takes longer to compile than -T allows: the error says what to do, what was learnt until then is kept for the next try,
-# and so is the code, also where thousands of probes make it large.
+# and so is the code, also where thousands of probes with a handler each make it large.
 # timing
 from spiletest import *
 
@@ -8,7 +8,7 @@ folder = temporary_directory()
     f"__attribute__((noipa)) int function{i}(int first{i}, long second{i}) {{ return sink += first{i} + (int)second{i}; }}\n" for i in range(1500))
     + "int main(void) { return function7(1, 2) < 0; }\n")
 subprocess.run([installed("gcc"), "-O1", "-g", folder / "many.c", "-o", folder / "many"], check=True)
-COMMAND = ["-v", "-e", "global n probe process.function(\"function*@many.c\") { n[ppfunc(), $$parms]++ } probe end { println(n[\"function7\", \"first7=0x1 second7=0x2\"]) }",
+COMMAND = ["-v", "-DMAXOWNHANDLERS=1500", "-e", "global n probe process.function(\"function*@many.c\") { n[ppfunc(), $$parms]++ } probe end { println(n[\"function7\", \"first7=0x1 second7=0x2\"]) }",
            "-c", folder / "many"]
 
 
