@@ -15,6 +15,7 @@ const char* name_of(syntax::Statistic::Operator op) {
     case Operator::kMax: return "@max";
     case Operator::kAverage: return "@avg";
     case Operator::kVariance: return "@variance";
+    case Operator::kPercentile: return "@percentile";
   }
   CHECK(false);
 }
@@ -42,6 +43,14 @@ void AggregateLowering::clear(const syntax::Global& global, SourceRange range) {
   call("spile_rt_aggregate_clear", unit.module.none(), {aggregate, unit.aggregate_shape(global)});
 }
 
+llvm::Value* AggregateLowering::percentile(const syntax::Global& global, llvm::Value* aggregate, llvm::Value* percent, int64_t scale,
+                                           SourceRange range) {
+  llvm::Value* count = extract(global, aggregate, syntax::Statistic::Operator::kCount, range);
+  errors_.raise_if(b.CreateICmpEQ(count, number(0)), range, "empty aggregate near operator '@percentile'");
+  errors_.raise_if(b.CreateICmpUGT(percent, number(100 * scale)), range, "@percentile of %d percent: it goes from 0 to 100", {percent});
+  return call("spile_rt_aggregate_percentile", b.getInt64Ty(), {aggregate, unit.aggregate_shape(global), percent, number(scale)});
+}
+
 llvm::Value* AggregateLowering::extract(const syntax::Global& global, llvm::Value* aggregate, syntax::Statistic::Operator op,
                                         SourceRange range) {
   using Operator = syntax::Statistic::Operator;
@@ -64,7 +73,8 @@ llvm::Value* AggregateLowering::extract(const syntax::Global& global, llvm::Valu
 
 uint32_t AggregateLowering::bucket_count(const syntax::Global& global) {
   const abi::AggregateShape& shape = unit.layout_of(global).aggregate;
-  return (shape.size - static_cast<uint32_t>(sizeof(abi::Aggregate))) / 8;
+  uint32_t sketch = shape.features & abi::kAggregateSketch ? abi::kSketchBytes : 0;
+  return (shape.size - sketch - static_cast<uint32_t>(sizeof(abi::Aggregate))) / 8;
 }
 
 llvm::Value* AggregateLowering::bucket(llvm::Value* aggregate, llvm::Value* index) {
@@ -92,7 +102,7 @@ void AggregateLowering::write_text(const syntax::Global& global, llvm::Value* ag
 void AggregateLowering::write_record(const syntax::Global& global, llvm::Value* aggregate, const syntax::Histogram& histogram) {
   OutputFormat format{OutputFormat::Kind::kHistogram, {}, {}, histogram.is_log, histogram.low, histogram.high,
                       histogram.width, {}, static_cast<int32_t>(elision())};
-  uint32_t size = unit.layout_of(global).aggregate.size;
+  uint32_t size = static_cast<uint32_t>(sizeof(abi::Aggregate)) + 8 * bucket_count(global);
   unit.note_record(abi::kHistogram);
   llvm::Value* record =
       call("spile_rt_record_begin", unit.module.ptr(),

@@ -22,6 +22,10 @@ class AggregateLowering : BodyPart {
   // Returns @count and the like, an i64. Of an empty aggregate @count and @sum are 0, the others script errors.
   llvm::Value* extract(const syntax::Global& global, llvm::Value* aggregate, syntax::Statistic::Operator op, SourceRange range);
 
+  // Returns @percentile: what percent / scale percent of the values do not exceed. percent: an i64, of which a script error is raised where it is
+  // not within 0 and 100 * scale; scale: 1 to 1000. Of an empty aggregate a script error.
+  llvm::Value* percentile(const syntax::Global& global, llvm::Value* aggregate, llvm::Value* percent, int64_t scale, SourceRange range);
+
   // Histograms. bucket_count: of a linear one with underflow (index 0) and overflow (the last one). bucket: the number of values in one, 0
   // for a null aggregate; index: an i64; REQUIRES: 0 <= index < bucket_count().
   uint32_t bucket_count(const syntax::Global& global);

@@ -37,6 +37,7 @@ uint32_t aggregate_features(const sema::AggregateUse& use) {
   if (extracts(Operator::kMin)) features |= abi::kAggregateMin;
   if (extracts(Operator::kMax)) features |= abi::kAggregateMax;
   if (extracts(Operator::kVariance)) features |= abi::kAggregateVariance | abi::kAggregateSum;
+  if (extracts(Operator::kPercentile)) features |= abi::kAggregateSketch | abi::kAggregateMin | abi::kAggregateMax;
   if (use.log) features |= abi::kAggregateLog;
   if (use.linear) features |= abi::kAggregateLinear;
   return features;
@@ -55,6 +56,7 @@ abi::AggregateShape aggregate_shape(const sema::AggregateUse& use) {
     buckets = shape.linear_buckets + 2;
   }
   shape.size = static_cast<uint32_t>(sizeof(abi::Aggregate) + 8 * buckets);
+  if (shape.features & abi::kAggregateSketch) shape.size += abi::kSketchBytes;
   return shape;
 }
 

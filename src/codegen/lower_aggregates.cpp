@@ -25,6 +25,14 @@ llvm::Value* Lowering::aggregate_of(const syntax::Expression& stats) {
 }
 
 llvm::Value* Lowering::lower_statistic(const syntax::Statistic& statistic) {
+  if (statistic.op == syntax::Statistic::Operator::kPercentile) {
+    if (!unit.place.globals_are_memory()) {
+      unit.refuse(statistic.range, "@percentile is not available in a handler that runs in the kernel before Linux 6.12", "@hist_log is");
+      return number(0);
+    }
+    llvm::Value* percent = lower(*statistic.percent);
+    return aggregates_.percentile(global_of(*statistic.stats), aggregate_of(*statistic.stats), percent, statistic.percent_scale, statistic.range);
+  }
   return aggregates_.extract(global_of(*statistic.stats), aggregate_of(*statistic.stats), statistic.op, statistic.range);
 }
 

@@ -172,6 +172,10 @@ void Lowering::accumulate(const syntax::Expression& target, llvm::Value* value) 
     for (const auto& index : element->indexes) indexes.push_back(index.get());
     aggregate = maps_.insert(*global, lower_key(*global, indexes), element->range);
   }
+  if (unit.layout_of(*global).aggregate.features & abi::kAggregateSketch && !unit.place.globals_are_memory()) {
+    unit.refuse(target.range, "percentiles of '" + global->name + "' are not available in a handler that runs in the kernel, before Linux 6.12 or for large arrays",
+                global->is_array ? "declare how many elements the array needs: global " + global->name + "[100]" : "@hist_log(" + global->name + ") is");
+  }
   aggregates_.add(*global, aggregate, value);
 }
 

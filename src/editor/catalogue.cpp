@@ -35,13 +35,14 @@ constexpr std::array<Word, 20> kKeywords = {{
     {"long", "long", "The type of numbers: 64 bits, signed."},
 }};
 
-constexpr std::array<Word, 24> kOperators = {{
+constexpr std::array<Word, 25> kOperators = {{
     {"@count", "@count(STATS)", "How many values were collected with <<<."},
     {"@sum", "@sum(STATS)", "Their sum."},
     {"@min", "@min(STATS)", "The smallest."},
     {"@max", "@max(STATS)", "The largest."},
     {"@avg", "@avg(STATS)", "Their average, as an integer."},
     {"@variance", "@variance(STATS[, BITS])", "Their variance."},
+    {"@percentile", "@percentile(STATS, PERCENT)", "The value that so many percent of them do not exceed, within 1 %."},
     {"@hist_log", "@hist_log(STATS)", "A histogram with buckets of powers of two."},
     {"@hist_linear", "@hist_linear(STATS, LOW, HIGH, WIDTH)", "A histogram with buckets of one width."},
     {"@defined", "@defined($EXPRESSION)", "Whether a $variable can be found here."},

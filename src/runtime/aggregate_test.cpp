@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -15,7 +17,7 @@ namespace {
 
 struct Storage {
   abi::Aggregate aggregate{};
-  uint64_t buckets[abi::kMaxLinearBuckets + 2] = {};
+  uint64_t buckets[abi::kMaxLinearBuckets + 2 + abi::kSketchBuckets] = {};
 };
 
 abi::AggregateShape shape_of(uint32_t features, uint32_t bits = 0, int64_t low = 0, int64_t high = 0,
@@ -26,6 +28,7 @@ abi::AggregateShape shape_of(uint32_t features, uint32_t bits = 0, int64_t low =
     shape.linear_buckets = abi::linear_buckets(low, high, width);
     shape.size += 8 * (shape.linear_buckets + 2);
   }
+  if (features & abi::kAggregateSketch) shape.size += abi::kSketchBytes;
   return shape;
 }
 constexpr uint32_t kPlain = abi::kAggregateCount | abi::kAggregateSum | abi::kAggregateMin | abi::kAggregateMax;
@@ -51,6 +54,55 @@ TEST(Aggregates, AgreeWithNaiveStatistics) {
     for (int64_t value : values) squares += (static_cast<double>(value) - mean) * (static_cast<double>(value) - mean);
     double variance = squares / static_cast<double>(values.size() - 1);
     EXPECT_NEAR(static_cast<double>(spile_rt_aggregate_variance(&s.aggregate, &shape)), variance, variance * 0.01 + 50);
+  }
+}
+
+TEST(Sketch, MiddlesOfBucketsAreWithinOnePercent) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 200000; ++i) {
+    int64_t value = static_cast<int64_t>(random()) >> random() % 64;
+    if (i < 600) value = i - 300;
+    uint32_t bucket = abi::sketch_bucket(value);
+    ASSERT_LT(bucket, abi::kSketchBuckets);
+    int64_t middle = abi::sketch_value(bucket);
+    ASSERT_EQ(abi::sketch_bucket(middle), bucket) << value;
+    ASSERT_LE(std::abs(static_cast<double>(middle) - static_cast<double>(value)), std::abs(static_cast<double>(value)) / 128) << value;
+  }
+  EXPECT_EQ(abi::sketch_bucket(std::numeric_limits<int64_t>::min()), 0u);
+  EXPECT_EQ(abi::sketch_bucket(std::numeric_limits<int64_t>::max()), abi::kSketchBuckets - 1);
+  EXPECT_EQ(abi::sketch_bucket(0), abi::kSketchZero);
+}
+
+constexpr uint32_t kSketched = abi::kAggregateCount | abi::kAggregateMin | abi::kAggregateMax | abi::kAggregateSketch;
+
+// Values as the script's author has them: of one sign, of both, and a few only.
+TEST(Sketch, PercentilesAreThoseOfTheNearestRank) {
+  TestArena arena;
+  std::mt19937_64 random(2);
+  for (uint32_t features : {kSketched, kSketched | abi::kAggregateLog}) {
+    auto shape = shape_of(features);
+    auto whole = std::make_unique<Storage>(), shard = std::make_unique<Storage>();
+    for (int round = 0; round < 60; ++round) {
+      std::vector<int64_t> values(1 + random() % (round < 30 ? 5 : 3000));
+      const int64_t base = round % 3 == 0 ? 0 : static_cast<int64_t>(random() % 2000000) - 1000000;
+      for (size_t i = 0; i < values.size(); ++i) {
+        values[i] = base + static_cast<int64_t>(random() >> (20 + random() % 44));
+        spile_rt_aggregate_add(i % 3 ? &whole->aggregate : &shard->aggregate, &shape, values[i]);
+      }
+      spile_rt_aggregate_merge(&whole->aggregate, &shard->aggregate, &shape);
+      std::sort(values.begin(), values.end());
+      for (auto [percent, scale] : {std::pair{0, 1}, {1, 1}, {25, 1}, {50, 1}, {90, 1}, {99, 1}, {999, 10}, {99999, 1000}, {100, 1}}) {
+        auto rank = static_cast<size_t>(std::ceil(static_cast<double>(values.size()) * percent / (100.0 * scale) - 1e-9));
+        auto exact = static_cast<double>(values[std::max<size_t>(rank, 1) - 1]);
+        auto answer = static_cast<double>(spile_rt_aggregate_percentile(&whole->aggregate, &shape, percent, scale));
+        ASSERT_LE(std::abs(answer - exact), std::abs(exact) / 128) << percent << "/" << scale << " of " << values.size() << " values";
+      }
+      EXPECT_EQ(spile_rt_aggregate_percentile(&whole->aggregate, &shape, 0, 1), values.front());
+      EXPECT_EQ(spile_rt_aggregate_percentile(&whole->aggregate, &shape, 100, 1), values.back());
+      spile_rt_aggregate_clear(&whole->aggregate, &shape);
+      for (const Storage* s : {whole.get(), shard.get()})
+        ASSERT_TRUE(std::all_of(std::begin(s->buckets), std::end(s->buckets), [](uint64_t count) { return count == 0; })) << "a merged or cleared one is empty";
+    }
   }
 }
 

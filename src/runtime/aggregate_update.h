@@ -19,6 +19,12 @@ SPILE_UPDATE uint64_t* buckets_of(abi::Aggregate* aggregate) {
   return reinterpret_cast<uint64_t*>(aggregate + 1);
 }
 
+// Returns the counts of the sketch, the last bytes of an aggregate. size: AggregateShape::size, or MapShape::value_size. REQUIRES: the shape
+// has kAggregateSketch.
+SPILE_UPDATE uint64_t* sketch_of(abi::Aggregate* aggregate, uint32_t size) {
+  return reinterpret_cast<uint64_t*>(reinterpret_cast<char*>(aggregate) + (size - abi::kSketchBytes));
+}
+
 // Returns the index of a value's bucket in @hist_log, below kLogBuckets: 0 is in the middle, and its distance from there is the
 // number of bits of the value's magnitude.
 SPILE_UPDATE uint32_t log_bucket(int64_t value) {

@@ -155,6 +155,10 @@ void spile_rt_aggregate_add(abi::Aggregate*, const AggregateShape*, int64_t valu
 void spile_rt_aggregate_clear(abi::Aggregate*, const AggregateShape*);
 int64_t spile_rt_aggregate_variance(const abi::Aggregate*, const AggregateShape*);  // of fewer than two values: 0
 
+// Returns what at least percent / scale percent of the values do not exceed, within 1/128 of it. REQUIRES: an aggregate with values and a
+// sketch; 0 <= percent <= 100 * scale, 1 <= scale <= 1000.
+int64_t spile_rt_aggregate_percentile(const abi::Aggregate*, const AggregateShape*, int64_t percent, int64_t scale);
+
 // -- packed keys: longs take 8 bytes; strings their bytes and NUL padded with zeros to 8 (arena), or string_size (maps). key: aligned
 // to 8, with room for MapShape::key_size bytes. at: bytes from its start, a multiple of 8.
 uint32_t spile_rt_key_put_long(char* key, uint32_t at, int64_t);  // the next position

@@ -220,6 +220,7 @@ class StatementChecker {
         return;
       case ExpressionKind::kStatistic:
         check_aggregate(*static_cast<const Statistic&>(x).stats);
+        if (static_cast<const Statistic&>(x).percent) check_value(*static_cast<const Statistic&>(x).percent);
         return;
       case ExpressionKind::kHistogramIndex:
         check_histogram(*static_cast<const HistogramIndex&>(x).histogram);

@@ -415,6 +415,7 @@ class TypeInference {
         return infer_print(static_cast<Print&>(x), wanted);
       case ExpressionKind::kStatistic:
         visit_stats(*static_cast<Statistic&>(x).stats);
+        if (static_cast<Statistic&>(x).percent) visit(*static_cast<Statistic&>(x).percent, Type::kLong);
         return expect(x, Type::kLong, wanted);
       case ExpressionKind::kHistogram:
         visit_stats(*static_cast<Histogram&>(x).stats);

@@ -277,6 +277,7 @@ class SymbolResolver {
       }
       case ExpressionKind::kStatistic:
         visit_aggregate(static_cast<Statistic&>(x).stats, kRead);
+        if (static_cast<Statistic&>(x).percent) visit(static_cast<Statistic&>(x).percent, kRead);
         return;
       case ExpressionKind::kHistogram:
         visit_aggregate(static_cast<Histogram&>(x).stats, kRead);

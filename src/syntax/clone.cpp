@@ -193,6 +193,8 @@ ExpressionPtr copy(const Statistic& e) {
   to->op = e.op;
   to->stats = clone(e.stats);
   to->bits = e.bits;
+  if (e.percent) to->percent = clone(e.percent);
+  to->percent_scale = e.percent_scale;
   return to;
 }
 ExpressionPtr copy(const Histogram& e) {

@@ -395,7 +395,7 @@ bool Parser::parse_foreach_source(Foreach& loop, SourceRange& sorted) {
   if (peek().kind == TokenKind::kAt) {
     Token name = peek();
     loop.sort_by = statistic_operator(name.text);
-    if (!loop.sort_by) {
+    if (!loop.sort_by || loop.sort_by == Statistic::Operator::kPercentile) {
       error_here("expected @count, @sum, @min, @max, @avg or @variance to sort by");
       return false;
     }

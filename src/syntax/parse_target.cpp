@@ -56,6 +56,27 @@ PathStep pretty_step(PathStep::Kind kind, SourceRange range) {
   return step;
 }
 
+struct Decimal {
+  int64_t value, scale;  // the number is value / scale; scale: 1, 10, 100 or 1000
+};
+
+// "99.9": digits, perhaps with a point and one to three decimals.
+std::optional<Decimal> read_decimal(std::string_view text) {
+  Decimal number{0, 1};
+  bool behind_point = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const bool has_digits_around = at > 0 && at + 1 < text.size();
+    if (text[at] == '.' && !behind_point && has_digits_around) {
+      behind_point = true;
+      continue;
+    }
+    if (text[at] < '0' || text[at] > '9' || number.scale == 1000 || number.value > 100000) return std::nullopt;
+    number.value = 10 * number.value + (text[at] - '0');
+    if (behind_point) number.scale *= 10;
+  }
+  return text.empty() ? std::nullopt : std::optional(number);
+}
+
 }  // namespace
 
 std::optional<Statistic::Operator> statistic_operator(std::string_view at_name) {
@@ -65,6 +86,7 @@ std::optional<Statistic::Operator> statistic_operator(std::string_view at_name) 
   if (at_name == "@max") return Statistic::Operator::kMax;
   if (at_name == "@avg") return Statistic::Operator::kAverage;
   if (at_name == "@variance") return Statistic::Operator::kVariance;
+  if (at_name == "@percentile") return Statistic::Operator::kPercentile;
   return std::nullopt;
 }
 
@@ -243,6 +265,27 @@ ExpressionPtr Parser::parse_statistic_operand() {
   return nullptr;
 }
 
+// The second argument of @percentile: a number of 0 to 100, as any expression, or with a fraction as a literal: "99.9".
+bool Parser::parse_percent(Statistic& statistic) {
+  if (!expect(",", "and the percentage: @percentile(stats, 99)")) return false;
+  statistic.percent = parse_expression();
+  if (!statistic.percent) return false;
+  const SourceRange range = statistic.percent->range;
+  if (const auto* text = as<String>(statistic.percent)) {
+    std::optional<Decimal> decimal = read_decimal(text->value);
+    if (!decimal) {
+      tokens_.error(range, "expected a percentage with at most three decimals, found \"" + text->value + "\"").hint("@percentile(stats, \"99.9\")");
+      return false;
+    }
+    statistic.percent_scale = decimal->scale;
+    statistic.percent = std::make_unique<Number>(range, decimal->value);
+  }
+  const auto* number = as<Number>(statistic.percent);
+  if (!number || (number->value >= 0 && number->value <= 100 * statistic.percent_scale)) return true;
+  tokens_.error(range, "a percentage goes from 0 to 100");
+  return false;
+}
+
 ExpressionPtr Parser::parse_statistic(const Token& name, Statistic::Operator operation) {
   auto node = std::make_unique<Statistic>(name.range);
   node->op = operation;
@@ -254,6 +297,7 @@ ExpressionPtr Parser::parse_statistic(const Token& name, Statistic::Operator ope
       !parse_constant(node->bits, "the number of bits to shift by")) {
     return nullptr;
   }
+  if (operation == Statistic::Operator::kPercentile && !parse_percent(*node)) return nullptr;
   if (!expect(")", "after the operand of '" + std::string(name.text) + "'", &open)) return nullptr;
   node->range = since(name.range);
   if (node->bits < 0 || node->bits > kMaximumVarianceBits) {

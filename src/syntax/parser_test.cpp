@@ -121,6 +121,7 @@ TEST(Expressions, TakeStatistics) {
   EXPECT_EQ(expression_shape("@count(a) + @sum(b[1]) + @min(c)"), "(+ (+ (count a) (sum ([] b 1))) (min c))");
   EXPECT_EQ(expression_shape("@max(a) - @avg(a)"), "(- (max a) (avg a))");
   EXPECT_EQ(expression_shape("@variance(a) + @variance(a, 4)"), "(+ (variance a) (variance a 4))");
+  EXPECT_EQ(expression_shape("@percentile(a, 50) + @percentile(a, \"99.9\")"), "(+ (percentile a 50) (percentile a 999/10))");
   EXPECT_EQ(expression_shape("@hist_log(a)[3]"), "(bucket (hist_log a) 3)");
   EXPECT_EQ(expression_shape("@hist_linear(a[1], -5, 100, 5)[b] + 1"),
             "(+ (bucket (hist_linear ([] a 1) -5 100 5) b) 1)");
@@ -216,6 +217,12 @@ TEST(Expressions, RefuseBadStatistics) {
   EXPECT_EQ(in_probe("@count(1);"), "statistics need a global or an element of an array");
   EXPECT_EQ(in_probe("@count(a + b);"), "statistics need a global or an element of an array");
   EXPECT_EQ(in_probe("@sum(a, 1);"), "expected ')' after the operand of '@sum', found ','");
+  EXPECT_EQ(in_probe("@percentile(a);"), "expected ',' and the percentage: @percentile(stats, 99), found ')'");
+  EXPECT_EQ(in_probe("@percentile(a, 101);"), "a percentage goes from 0 to 100");
+  EXPECT_EQ(in_probe("@percentile(a, \"100.1\");"), "a percentage goes from 0 to 100");
+  for (const char* wrong : {"", ".9", "9.", "99.9999", "9.9.9", "9 9", "-1.0", "1e3", "99999999999999999999"})
+    EXPECT_EQ(in_probe(std::string("@percentile(a, \"") + wrong + "\");"), std::string("expected a percentage with at most three decimals, found \"") + wrong + "\"");
+  EXPECT_EQ(in_probe("foreach (k in a @percentile -) ;"), "expected @count, @sum, @min, @max, @avg or @variance to sort by");
   EXPECT_EQ(in_probe("@variance(a, b);"), "expected the number of bits to shift by, found 'b'");
   EXPECT_EQ(in_probe("x = @hist_log(a);"), "a histogram is not a value: it can be printed, iterated or subscripted");
   EXPECT_EQ(in_probe("x = @hist_log(a) + 1;"), "a histogram is not a value: it can be printed, iterated or subscripted");

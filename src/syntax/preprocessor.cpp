@@ -7,7 +7,7 @@ namespace spile::syntax {
 const std::vector<std::string>& at_operators() {
   static const std::vector<std::string> names = {
       "avg",         "cast",     "choose_defined", "const",     "count", "defined", "entry", "enum",
-      "hist_linear", "hist_log", "kderef",         "kregister", "max",   "min",     "perf",
+      "hist_linear", "hist_log", "kderef",         "kregister", "max",   "min",     "percentile", "perf",
       "probewrite",  "sum",      "uderef",         "uregister", "var",   "variance"};
   return names;
 }

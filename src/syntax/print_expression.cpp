@@ -130,6 +130,8 @@ const char* text_of(Statistic::Operator operation) {
       return "@avg";
     case Statistic::Operator::kVariance:
       return "@variance";
+    case Statistic::Operator::kPercentile:
+      return "@percentile";
   }
   return "";
 }
@@ -404,10 +406,21 @@ void Printer::print(const Print& e) {
   out_ += ")";
 }
 
+// value / scale, where scale is a power of ten: 999 by 10 is "99.9".
+std::string decimal_text(int64_t value, int64_t scale) {
+  std::string fraction = std::to_string(scale + value % scale).substr(1);
+  return std::to_string(value / scale) + "." + fraction;
+}
+
 void Printer::statistic(const Statistic& e) {
   (out_ += text_of(e.op)) += '(';
   expression(*e.stats);
   if (e.bits != 0) out_ += ", " + std::to_string(e.bits);
+  if (e.percent) {
+    out_ += ", ";
+    if (e.percent_scale == 1) expression(*e.percent);
+    else out_ += quoted(decimal_text(as<Number>(e.percent)->value, e.percent_scale));
+  }
   out_ += ')';
 }
 

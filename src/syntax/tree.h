@@ -306,9 +306,11 @@ struct Print : Expression {
 struct Statistic : Expression {  // @count(stats) ...
   static constexpr ExpressionKind kKind = ExpressionKind::kStatistic;
   explicit Statistic(SourceRange r) : Expression(kKind, r) {}
-  enum class Operator : uint8_t { kCount, kSum, kMin, kMax, kAverage, kVariance } op;
+  enum class Operator : uint8_t { kCount, kSum, kMin, kMax, kAverage, kVariance, kPercentile } op;
   ExpressionPtr stats;  // Variable or Index
   int64_t bits = 0;     // @variance's second argument: values are shifted left by so many bits for precision
+  ExpressionPtr percent;      // @percentile's second argument, times percent_scale; null for the others
+  int64_t percent_scale = 1;  // 10 for @percentile(s, "99.9"), whose `percent` is the number 999
 };
 
 struct Histogram : Expression {  // @hist_log(stats), @hist_linear(stats, low, high, width)

@@ -88,7 +88,7 @@ std::string shape(const Histogram& e) {
 const char* kBinary[] = {"+", "-", "*", "/", "%", "<<", ">>", ">>>", "&", "|", "^"};
 const char* kCompare[] = {"==", "!=", "<", "<=", ">", ">="};
 const char* kUnary[] = {"u+", "u-", "!", "~"};
-const char* kStatistic[] = {"count", "sum", "min", "max", "avg", "variance"};
+const char* kStatistic[] = {"count", "sum", "min", "max", "avg", "variance", "percentile"};
 const char* kAssignment[] = {"=", "", ".=", "<<<"};
 
 std::string shape_of(const Foreach& s) {
@@ -183,7 +183,8 @@ std::string shape(const Expression* pointer) {
     case ExpressionKind::kStatistic: {
       const auto& node = *as<Statistic>(e);
       return bracketed(kStatistic[static_cast<int>(node.op)],
-                       shape(node.stats.get()) + (node.bits ? " " + std::to_string(node.bits) : ""));
+                       shape(node.stats.get()) + (node.bits ? " " + std::to_string(node.bits) : "") +
+                           (node.percent ? " " + shape(node.percent.get()) + (node.percent_scale > 1 ? "/" + std::to_string(node.percent_scale) : "") : ""));
     }
     case ExpressionKind::kHistogram:
       return shape(*as<Histogram>(e));

@@ -150,6 +150,7 @@ void expression_children(Node& e, F&& f) {
       return;
     case ExpressionKind::kStatistic:
       visit(to<Statistic>(e).stats, f);
+      visit(to<Statistic>(e).percent, f);
       return;
     case ExpressionKind::kHistogram:
       visit(to<Histogram>(e).stats, f);

@@ -26,7 +26,28 @@ using abi::AggregateShape;
                                             static_cast<uint64_t>(shard->squares_scaled) + added);
 }
 
+// Only buckets that can have a count are touched: the others' memory may not be there yet.
+[[gnu::noinline]] void merge_sketch(uint64_t* to, uint64_t* from, const Aggregate* shard) {
+  for (uint32_t bucket = abi::sketch_bucket(load_relaxed(&shard->min)), last = abi::sketch_bucket(load_relaxed(&shard->max)); bucket <= last; ++bucket) {
+    uint64_t count = load_relaxed(&from[bucket]);
+    if (!count) continue;
+    to[bucket] += count;
+    from[bucket] = 0;
+  }
+}
+
 }  // namespace
+
+[[gnu::noinline]] void clear_aggregate(Aggregate* aggregate, uint32_t features, uint32_t size) {
+  if (features & abi::kAggregateSketch) {
+    if (aggregate->count) {
+      uint32_t first = abi::sketch_bucket(load_relaxed(&aggregate->min)), last = abi::sketch_bucket(load_relaxed(&aggregate->max));
+      if (first <= last) zero_bytes(sketch_of(aggregate, size) + first, 8ull * (last - first + 1));
+    }
+    size -= abi::kSketchBytes;
+  }
+  zero_bytes(aggregate, size);
+}
 
 extern "C" {
 
@@ -40,10 +61,11 @@ SPILE_INLINE void spile_rt_aggregate_add(Aggregate* aggregate, const AggregateSh
   update_scalars(aggregate, shape, value);
   if (features & abi::kAggregateLog) ++buckets_of(aggregate)[log_bucket(value)];
   if (features & abi::kAggregateLinear) ++buckets_of(aggregate)[linear_bucket(shape, value)];
+  if (features & abi::kAggregateSketch) ++sketch_of(aggregate, shape->size)[abi::sketch_bucket(value)];
 }
 
 void spile_rt_aggregate_clear(Aggregate* aggregate, const AggregateShape* shape) {
-  zero_bytes(aggregate, shape->size);
+  clear_aggregate(aggregate, shape->features, shape->size);
 }
 
 int64_t spile_rt_aggregate_variance(const Aggregate* aggregate, const AggregateShape* shape) {
@@ -53,20 +75,41 @@ int64_t spile_rt_aggregate_variance(const Aggregate* aggregate, const AggregateS
   return shape->bits >= 32 ? 0 : scaled >> (2 * shape->bits);
 }
 
+// The nearest rank: the least value that at least so many percent of the values do not exceed.
+[[gnu::noinline]] int64_t spile_rt_aggregate_percentile(const Aggregate* aggregate, const AggregateShape* shape, int64_t percent, int64_t scale) {
+  const uint64_t count = load_relaxed(&aggregate->count), whole = static_cast<uint64_t>(scale) * 100, part = static_cast<uint64_t>(percent);
+  const int64_t least = load_relaxed(&aggregate->min), most = load_relaxed(&aggregate->max);
+  if (!whole) return least;
+  const uint64_t rank = count / whole * part + (count % whole * part + whole - 1) / whole;
+  if (rank <= 1) return least;
+  if (rank >= count) return most;
+  const uint64_t* sketch = sketch_of(const_cast<Aggregate*>(aggregate), shape->size);
+  uint64_t seen = 0;
+  for (uint32_t bucket = abi::sketch_bucket(least), last = abi::sketch_bucket(most); bucket <= last; ++bucket) {
+    seen += load_relaxed(&sketch[bucket]);
+    if (seen < rank) continue;
+    const int64_t value = abi::sketch_value(bucket);
+    return value < least ? least : value > most ? most : value;
+  }
+  return most;
+}
+
 [[gnu::noinline]] void spile_rt_aggregate_merge(Aggregate* to, Aggregate* shard, const AggregateShape* shape) {
   if (!shard->count) return;
+  const uint32_t size = shape->features & abi::kAggregateSketch ? shape->size - abi::kSketchBytes : shape->size;
+  if (shape->features & abi::kAggregateSketch) merge_sketch(sketch_of(to, shape->size), sketch_of(shard, shape->size), shard);
   if (!to->count) {
-    copy_bytes(to, shard, shape->size);
+    copy_bytes(to, shard, size);
   } else {
     if (shape->features & abi::kAggregateVariance) merge_variance(to, shard);
     to->count += shard->count;
     to->sum = static_cast<int64_t>(static_cast<uint64_t>(to->sum) + static_cast<uint64_t>(shard->sum));
     if (shard->min < to->min) to->min = shard->min;
     if (shard->max > to->max) to->max = shard->max;
-    uint64_t count = (shape->size - sizeof(Aggregate)) / sizeof(uint64_t);
+    uint64_t count = (size - sizeof(Aggregate)) / sizeof(uint64_t);
     for (uint64_t i = 0; i < count; ++i) buckets_of(to)[i] += buckets_of(shard)[i];
   }
-  zero_bytes(shard, shape->size);
+  zero_bytes(shard, size);
 }
 
 [[gnu::noinline]] uint32_t spile_rt_histogram_text(char* out, const uint64_t* buckets, uint32_t count, bool is_log, int64_t low,

@@ -143,5 +143,7 @@ uint64_t real_return_address(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_
 uint32_t bounded_length(const char* text, uint32_t limit);
 void copy_bytes(void* to, const void* from, uint64_t count);
 void zero_bytes(void* to, uint64_t count);
+// Empties an aggregate whose bytes are one, or 0. features, size: of its AggregateShape, or `aggregate` and `value_size` of its MapShape.
+void clear_aggregate(abi::Aggregate* aggregate, uint32_t features, uint32_t size);
 
 }  // namespace spile::rt

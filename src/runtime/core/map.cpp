@@ -151,7 +151,10 @@ SPILE_INLINE inline void* find_at_home(Handle map, const MapShape* shape, int64_
   element->hash = hash;
   element->length = length;
   copy_bytes(element_key(element), key, length);
-  zero_bytes(element_value(element, shape), shape->value_size);
+  if (shape->aggregate & abi::kAggregateSketch)
+    clear_aggregate(static_cast<abi::Aggregate*>(element_value(element, shape)), shape->aggregate, shape->value_size);
+  else
+    zero_bytes(element_value(element, shape), shape->value_size);
   element->next = 0;
   element->previous = header->last;
   if (uint32_t last = load_relaxed(&header->last)) {

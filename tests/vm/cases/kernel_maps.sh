@@ -27,6 +27,8 @@ out=$(spile -e 'function f(x) { try { return kernel_long(x) } catch (m) { printl
 check 'errors that a function catches' "$out" '^-1 1$'
 check 'the text of an error' "$out" 'read fault at 0x0000000000000008|0x8'
 
+rejected "global s $trace { s <<< 1 } probe end { println(@percentile(s, 50)) }" "percentiles of .s."
+
 # What is far too large is rejected before it is optimized, which takes most of the time.
 out=$(spile -v --runtime=bpf -e 'probe syscall.* { println(argstr) }' 2>&1) && fail "syscall.* with argstr was loaded: $out"
 check 'argstr of all system calls' "$out" '^spile: <input>:1:1: a handler is too large for the kernel'
