@@ -54,7 +54,7 @@ Result<int> run_bundle(const std::string& path, const Options& options, std::opt
   timer.done(fmt::format("read {}, made by spile {}", path, bundle->spile_version));
   TargetOptions target = options.target;
   if (target.time_limit_ns == 0) target.time_limit_ns = bundle->time_limit_ns;
-  return run_program({bundle->program, bundle->script, *files, bundle->features, bundle->module_name}, target, options.output, options.messages);
+  return run_program({bundle->program, bundle->script, *files, bundle->features, bundle->module_name, !bundle->source.compatible.empty()}, target, options.output, options.messages);
 }
 
 }  // namespace spile::session

@@ -52,6 +52,7 @@ class ScriptRun {
         files_(input.files),
         features_(input.kernel),
         module_name_(input.module_name),
+        is_compatible_(input.is_compatible),
         traced_(traced),
         output_options_(output),
         messages_(messages),
@@ -91,7 +92,8 @@ class ScriptRun {
   void warn_of_users(int64_t now);
   void stand_still();
   void await_thaw();
-  void warn_end_probes();
+  bool has_probes(sema::ProbeKind kind) const;
+  bool ends_after_errors() const;
   void warn_of_losses();
   bool warn_of_command() const;
 
@@ -100,6 +102,8 @@ class ScriptRun {
   const probes::ModuleFiles& files_;
   const kernelinfo::Features features_;
   const std::string& module_name_;
+  const bool is_compatible_;
+  bool has_begun_ = false;  // the begin probes have run without an error
   const TargetOptions& traced_;
   const OutputOptions& output_options_;
   const MessageOptions& messages_;
@@ -230,6 +234,7 @@ void run_early() {
 // Begin probes run before any other probe can be hit.
 Result<void> ScriptRun::start() {
   TRY_DO(run_probes(sema::ProbeKind::kBegin));
+  has_begun_ = !failed();
   if (exit_requested() || failed()) return {};
   if (kernel_) {
     for (const codegen::KernelCode::Copy& copy : script_.kernel.copies) std::memcpy(arena_->base() + copy.to, arena_->base() + copy.from, copy.size);
@@ -516,21 +521,25 @@ Result<void> ScriptRun::stop() {
   output_->collect(*arena_);
   output_->write_pending(true);
   // Counts are reported even where not all probes could be removed.
-  if (failed()) warn_end_probes();
-  TRY_DO(run_probes(failed() ? sema::ProbeKind::kError : sema::ProbeKind::kEnd));
+  TRY_DO(run_probes(failed() && !ends_after_errors() ? sema::ProbeKind::kError : sema::ProbeKind::kEnd));
   output_->finish_presentation();
   return detached;
 }
 
-// As in SystemTap, `probe error` runs instead of `probe end` after errors. Warns of a script that has only the latter.
-void ScriptRun::warn_end_probes() {
-  auto has = [&](sema::ProbeKind kind) {
-    return std::any_of(program_.probes.begin(), program_.probes.end(),
-                       [&](const sema::Probe& probe) { return probe.kind == kind && !probe.is_report; });
-  };
-  if (messages_.suppress_warnings || !has(sema::ProbeKind::kEnd) || has(sema::ProbeKind::kError)) return;
-  print_to(stderr, "WARNING: the end probes were not run because of the errors\n"
-           "  hint: `probe end, error {{ ... }}` runs after errors, too; --suppress-handler-errors continues after errors\n");
+bool ScriptRun::has_probes(sema::ProbeKind kind) const {
+  return std::any_of(program_.probes.begin(), program_.probes.end(), [&](const sema::Probe& probe) { return probe.kind == kind && !probe.is_report; });
+}
+
+// After errors, `probe error` runs. A script without one has its end probes run instead, so that what was collected is not lost; but not where
+// the begin probes have failed, as nothing was collected then. Warns of end probes that do not run.
+bool ScriptRun::ends_after_errors() const {
+  if (has_probes(sema::ProbeKind::kError) || !has_probes(sema::ProbeKind::kEnd)) return false;
+  if (has_begun_ && !is_compatible_) return true;
+  if (!messages_.suppress_warnings) {
+    print_to(stderr, "WARNING: the end probes were not run because of {}\n  hint: `probe end, error {{ ... }}` runs after errors, too\n",
+             has_begun_ ? "the errors (--compatible)" : "errors of the begin probes");
+  }
+  return false;
 }
 
 // Warns of what was not counted or not printed.

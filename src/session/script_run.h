@@ -18,6 +18,7 @@ struct RunInput {
   const probes::ModuleFiles& files;  // in which the places of `program` were found
   kernelinfo::Features kernel;       // probes::World::kernel_features()
   const std::string& module_name;    // -m; may be empty
+  bool is_compatible;                // --compatible: after errors no end probe runs, as in SystemTap
 };
 
 // Runs the script until exit(), the end of -c's command or of all -x's processes, a signal, -T, or too many errors. Returns the exit

@@ -74,7 +74,7 @@ Result<int> run_passes(const Options& options) {
   TRY_DO(check_print_after(print_after, steps));
   const probes::ModuleFiles modules = world->module_files();
   const bool asks_members = program.needs & sema::kNeedsMembers && !script.kernel.object.empty();
-  const RunInput input{program, script, modules, world->kernel_features(asks_members), options.script.module_name};
+  const RunInput input{program, script, modules, world->kernel_features(asks_members), options.script.module_name, !options.script.compatible.empty()};
   if (last == kBuild && !options.output.file.empty()) {
     TRY_DO(write_bundle(options.output.file, input, options.script, options.program, options.target));
     return 0;
