@@ -1,5 +1,4 @@
 # The commands of docs/cookbook.md that trace the whole system: those marked `guest` (tests/e2e/cookbook.py runs the others).
-# seconds: 400
 # kernels: 6.1
 # files: docs/cookbook.md
 . /guest.sh

@@ -1,7 +1,6 @@
 # What scripts of the field use of the kernel: values of system calls' begins, functions that SystemTap's library has for itself, and @cast without a
 # module in functions. Each with a cause that is counted.
 # kernels: 6.12
-# seconds: 150
 . /guest.sh
 
 for options in '' --runtime=bpf; do

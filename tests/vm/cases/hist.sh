@@ -1,6 +1,5 @@
 # `spile hist`: results of known causes, by tracepoints, by functions of the kernel, and between two events.
 # often: 6.12
-# seconds: 300
 . /guest.sh
 reads='head -c 5 /etc/passwd >/dev/null; dd if=/dev/zero of=/dev/null bs=1234 count=77 2>/dev/null'
 

@@ -1,6 +1,5 @@
 # `spile hist` of a running process, its cost beside that of ftrace's own trigger, and stacks as keys.
 # often: 6.12
-# seconds: 240
 . /guest.sh
 
 # wait_for_run: until the spile whose messages are in /tmp/err has armed its probes.

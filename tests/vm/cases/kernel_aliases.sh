@@ -1,5 +1,4 @@
 # Aliases of the library over functions and tracepoints of the kernel, each with a cause that is counted.
-# seconds: 400
 . /guest.sh
 ip link set lo up
 

@@ -1,5 +1,4 @@
 # More aliases of the library over functions and tracepoints of the kernel, each with a cause that is counted: many in one script.
-# seconds: 400
 . /guest.sh
 ip link set lo up
 

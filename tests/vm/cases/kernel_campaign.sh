@@ -1,7 +1,6 @@
 # Many functions of the kernel armed and disarmed under load, counted beside ftrace, and spile killed in the midst of it: the kernel lives on, says
 # nothing, and has nothing of spile's left. tools/kernel_campaign does this with all functions, and longer.
 # often: 6.12
-# seconds: 280
 . /guest.sh
 every=${EVERY:-40} kills=${KILLS:-5}
 tracing=/sys/kernel/tracing

@@ -1,5 +1,4 @@
 # Watchpoints on the kernel's variables: a sysctl that the case writes and reads itself.
-# seconds: 120
 . /guest.sh
 grep -q ' panic_timeout$' /proc/kallsyms || fail "no such variable in this kernel"
 before=$(cat /proc/sys/kernel/panic)

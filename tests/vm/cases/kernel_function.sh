@@ -1,6 +1,5 @@
 # Functions of the kernel: exact counts against a program's own loop and against ftrace, values of
 # parameters and results, latencies, by each mechanism that the kernel has.
-# seconds: 240
 . /guest.sh
 
 reads='dd if=/dev/zero of=/dev/null bs=1 count=1000 2>/dev/null'

@@ -1,5 +1,4 @@
 # Globals that handlers on two processors read and write at once: exact.
-# seconds: 150
 . /guest.sh
 
 reads=30000

@@ -1,5 +1,4 @@
 # Lists of 40,000 functions, with their parameters, and of what can't be probed.
-# seconds: 150
 . /guest.sh
 # In ms; the emulator is some 15 times slower than the processor, where the longest takes 0.4 s.
 timed() {

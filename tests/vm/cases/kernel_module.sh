@@ -1,5 +1,4 @@
 # Functions of loaded modules, and what is said where a function can't be probed.
-# seconds: 240
 . /guest.sh
 
 refused() { # refused WHAT PATTERN SCRIPT...: the run fails, with these words.

@@ -1,6 +1,5 @@
 # Stacks in handlers on functions of the kernel and of modules, beside ftrace's; and of the processes that call them.
 # kernels: 6.12
-# seconds: 150
 . /guest.sh
 
 reads='dd if=/dev/zero of=/dev/null bs=1 count=100 2>/dev/null'

@@ -1,6 +1,5 @@
 # Tools of examples/kernel for threads, signals and the network, each with a cause that is counted.
 # often: 6.12
-# seconds: 400
 # files: examples/kernel
 . /guest.sh
 old=$(uname -r | grep -c '^6\.1\.')

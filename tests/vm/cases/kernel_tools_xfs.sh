@@ -1,6 +1,5 @@
 # The tool of examples/kernel for XFS.
 # often: 6.12
-# seconds: 120
 # files: examples/kernel
 # programs: mkfs.xfs
 . /guest.sh

@@ -1,5 +1,4 @@
 # `spile trace --kernel`: the tree of a known number of reads, against ftrace's function_graph of the same reads.
-# seconds: 150
 . /guest.sh
 tracing=/sys/kernel/tracing
 reads=20

@@ -1,5 +1,4 @@
 # Packets at hooks of netfilter, which go on. Kernels before 6.4 have no programs there, and say so.
-# seconds: 120
 . /guest.sh
 point='netfilter.hook("local_in").pf("ipv4")'
 case $(uname -r) in

@@ -1,5 +1,4 @@
 # Samples of what the kernel counts: exact counts of faults and switches in traced processes, rates, and events that the machine does not have.
-# seconds: 240
 . /guest.sh
 echo never >/sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null
 

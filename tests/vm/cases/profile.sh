@@ -1,5 +1,4 @@
 # timer.profile samples what runs; with -c, in the traced processes alone.
-# seconds: 240
 . /guest.sh
 out=$(spile --runtime=bpf -e 'global n, s probe timer.profile { n[execname()]++; s <<< 1 }
   probe end { printf("calls %d all %d\n", n["calls_static"] > 10, @count(s) >= n["calls_static"]) }' \

@@ -1,5 +1,4 @@
 # What the kernel asks its security modules: as often as it is asked, and what they say.
-# seconds: 120
 . /guest.sh
 work='i=0; while [ $i -lt 12 ]; do mkdir /tmp/hooked.$i; i=$((i+1)); done'
 out=$(spile -v -e 'global asked, allowed probe kernel.lsm("inode_mkdir") { if (execname() == "mkdir") asked++ }

@@ -1,5 +1,4 @@
 # syscall.* in the kernel, of all processes and with flags as names; functions of tasks; aliases over tracepoints and functions.
-# seconds: 240
 . /guest.sh
 old=$(uname -r | grep -c '^6\.1\.')
 

@@ -1,5 +1,4 @@
 # The tracepoints of all system calls together: by one program, which looks at the number of the call. Counts equal those of the program.
-# seconds: 120
 . /guest.sh
 
 reads=5000

@@ -1,5 +1,4 @@
 # Arrays of numbers by tid() alone: each thread has an element without a lock. Nothing is skipped, however many threads there are.
-# seconds: 180
 . /guest.sh
 
 reads=8000

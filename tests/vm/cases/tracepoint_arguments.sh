@@ -1,5 +1,4 @@
 # The arguments of tracepoints, typed: of the kernel, of a module; equal to what the record says. Over an arena, and over maps of the kernel.
-# seconds: 120
 . /guest.sh
 
 out=$(spile -v -e 'global typed, fields, packets

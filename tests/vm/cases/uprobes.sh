@@ -1,5 +1,4 @@
 # uprobes: functions of one process and of every process, counted and timed in the kernel.
-# seconds: 240
 . /guest.sh
 kernel="spile --runtime=bpf"
 
