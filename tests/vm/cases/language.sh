@@ -1,6 +1,6 @@
 # The language in the kernel: many bodies in one script, the same output as in spile itself. Without BPF arenas (6.1), what handlers over the
 # kernel's maps can't do is rejected.
-# kernels: 6.1 6.12
+# often: 6.1
 # files: tests/language/corpus.txt
 . /guest.sh
 
