@@ -8,6 +8,7 @@
 #include "abi/machine.h"
 #include "base/diagnostics.h"
 #include "debuginfo/debuginfo.h"
+#include "debuginfo/macro_members.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -124,6 +125,16 @@ Result<Place> walk_member(const Place& from, const std::string& name) {
     for (const Member& base : type.members()) {
       if (base.is_base && base.type.name() == name) member = base;
     }
+  }
+  if (std::string_view path = member ? std::string_view() : macro_member(type.name(), name); !path.empty()) {
+    // A structure that lacks the whole path, too, is the script's mistake, and reported by the name in the script.
+    Result<Place> there = object;
+    while (!path.empty() && there.ok()) {
+      const size_t end = std::min(path.find('.'), path.size());
+      there = walk_member(*there, std::string(path.substr(0, end)));
+      path.remove_prefix(std::min(end + 1, path.size()));
+    }
+    if (there.ok()) return there;
   }
   if (!member) {
     std::vector<std::string> names = type.member_names();

@@ -309,6 +309,12 @@ Result<void> check_address(const kernelinfo::Symbols& symbols, uint64_t address)
 Result<Points> resolve_exact(TracedWorld& world, const Request& request) {
   TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
   std::vector<Symbol> found = symbols_of(request, *symbols);
+  if (found.empty()) {
+    // Since Linux 6.10 many allocators (kmem_cache_alloc) are macros over functions with this ending: include/linux/alloc_tag.h.
+    Request profiled = request;
+    profiled.pattern += "_noprof";
+    found = symbols_of(profiled, *symbols);
+  }
   if (found.empty()) return no_function(request, *symbols);
   if (request.is_statement && found.size() > 1)
     return Error{fmt::format("'{}' has code at {} places", request.pattern, found.size()), "kernel.statement(0xADDRESS).absolute"};
