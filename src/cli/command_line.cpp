@@ -60,7 +60,7 @@ Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& 
   if (script.presenter && (options.output.bulk || options.output.flight_recorder))
     return Error{fmt::format("spile {} can't be used with {}: its output is made of all records together", verb.name, options.output.bulk ? "-b" : "-F"), {}};
   // What -p shows is the script's.
-  if (options.passes.last == 5) session::present_by(std::move(script.presenter));
+  if (options.passes.last == 5) options.output.presenter = std::move(script.presenter);
   options.script.text = std::move(script.text);
   // What the user says comes later, and holds.
   options.script.limits.insert(options.script.limits.begin(), script.limits.begin(), script.limits.end());
@@ -159,7 +159,7 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
     return std::optional<int>(0);
   }
   if (!reading.remotes.empty()) {
-    if (session::chosen_presenter()) return Error{"trace can't be used with --remote", "run it there, by ssh"};
+    if (reading.options.output.presenter) return Error{"trace can't be used with --remote", "run it there, by ssh"};
     TRY(int status, run_remotely(reading.remotes, reading.options));
     return std::optional<int>(status);
   }

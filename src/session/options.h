@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ namespace spile::session {
 
 using debuginfo::DownloadOptions;
 using probes::Runtime;
+class Presenter;  // presenter.h
 
 // The script and how its text is read: pass 1. Exactly one of file and text is given, except for listings; -E alone sets text to "".
 struct ScriptOptions {
@@ -65,6 +67,7 @@ struct OutputOptions {
   uint64_t rotate_bytes = 0;                       // -S SIZE[,N], of -o's file; 0: one file
   uint32_t rotate_files = 0;                       // 0: keep all
   std::string http = {};                           // --http [ADDRESS:]PORT; empty: no
+  std::shared_ptr<Presenter> presenter = {};       // of a verb whose script prints records that it shows; null: what the script prints is the output
 
   // Returns whether the output is kept in memory, for --flight-dump: -F without -o.
   bool in_memory() const { return flight_recorder && file.empty(); }

@@ -46,7 +46,7 @@ Result<std::unique_ptr<Output>> Output::open(const OutputOptions& options, const
     TRY(file, OutputFile::open(options.bulk ? std::string() : options.file, options.rotate_bytes, options.rotate_files));
   }
   std::unique_ptr<Output> output(new Output(messages, script, std::move(file)));
-  output->presenter_ = chosen_presenter();
+  output->presenter_ = options.presenter;
   if (options.bulk) {
     std::string base = options.file.empty() ? "spile_stream" : expand_path(options.file);
     output->streams_ = std::make_unique<StreamFiles>(std::move(base), script);

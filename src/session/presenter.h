@@ -23,9 +23,4 @@ class Presenter {
   virtual std::string losses() const = 0;
 };
 
-// Sets the presenter of the run that follows, for which a verb has made the script; null: what the script prints is the output.
-void present_by(std::shared_ptr<Presenter> presenter);
-// Returns the presenter that was set; null: none was.
-const std::shared_ptr<Presenter>& chosen_presenter();
-
 }  // namespace spile::session
