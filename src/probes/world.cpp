@@ -149,6 +149,11 @@ class RealWorld : public World {
     return knows_function_variables(world_, point);
   }
 
+  Error needs_debug_info(const ResolvedPoint& point, const std::string& what, const std::string& instead) override {
+    auto module = world_.module(point.site.module);
+    return module.ok() ? (*module)->needs_debug_info(what, instead) : sema::TargetInfo::needs_debug_info(point, what, instead);
+  }
+
   void describe(ResolvedPoint& point) override {
     bool in_function = point.kind == ProbeKind::kFunctionEntry || point.kind == ProbeKind::kFunctionReturn;
     if (in_function && !point.site.mark) describe_function(world_, point);

@@ -548,9 +548,10 @@ class Binder {
 
   // $$vars of a function without debug information: an empty string would say that the function has no variables.
   void warn_unknown(const TargetVariable& all) {
-    e_.diagnostics.warning(all.range, fmt::format("'{}' is empty in functions of {}, which has no debug information", all.name, point_.site.module))
-        .hint(all.name == "$$return" ? "install its debug symbols, or use returnval()"
-                                     : "install its debug symbols, or use int_arg(1), pointer_arg(2) ...");
+    const Error why = e_.target.needs_debug_info(
+        point_, fmt::format("'{}' is empty in functions of {}, which has no debug information", all.name, point_.site.module),
+        all.name == "$$return" ? "use returnval()" : "use int_arg(1), pointer_arg(2) ...");
+    e_.diagnostics.warning(all.range, why.message).hint(why.hint);
   }
 
   void sign(const Binding& binding) {
@@ -604,13 +605,9 @@ bool any_dereference(const Elaboration& e) {
   return any;
 }
 
-// Whether some text may call returnval().
-bool any_returned(const Elaboration& e) {
-  bool any = false;
-  auto look = [&](const Expression& x) {
-    auto* call = as<Call>(x);
-    any |= call && call->name == "returnval";
-  };
+// Calls look(const Expression&) for the code of all probes, their conditions, and all functions.
+template <typename Look>
+void look_at_all_code(const Elaboration& e, Look look) {
   for (const Draft& draft : e.drafts) {
     for_each_expression(static_cast<const Statement&>(*draft.body), look);
     if (draft.condition) for_each_expression(static_cast<const Expression&>(*draft.condition), look);
@@ -620,26 +617,26 @@ bool any_returned(const Elaboration& e) {
       if (function->body) for_each_expression(static_cast<const Statement&>(*function->body), look);
     }
   }
+}
+
+// Whether some text may call returnval().
+bool any_returned(const Elaboration& e) {
+  bool any = false;
+  look_at_all_code(e, [&](const Expression& x) {
+    auto* call = as<Call>(x);
+    any |= call && call->name == "returnval";
+  });
   return any;
 }
 
 // Whether some text may ask which point was hit: pp(), probefunc() and the like.
 bool any_site_question(const Elaboration& e) {
   bool any = false;
-  auto look = [&](const Expression& x) {
+  look_at_all_code(e, [&](const Expression& x) {
     auto* call = as<Call>(x);
     const int intrinsic = call ? find_intrinsic(call->name) : -1;
     any |= intrinsic >= 0 && (intrinsics()[static_cast<size_t>(intrinsic)].needs & kNeedsSite);
-  };
-  for (const Draft& draft : e.drafts) {
-    for_each_expression(static_cast<const Statement&>(*draft.body), look);
-    if (draft.condition) for_each_expression(static_cast<const Expression&>(*draft.condition), look);
-  }
-  for (const Script& script : e.program.scripts) {
-    for (const auto& function : script.functions) {
-      if (function->body) for_each_expression(static_cast<const Statement&>(*function->body), look);
-    }
-  }
+  });
   return any;
 }
 

@@ -43,6 +43,9 @@ if VARIANT == "mismatch":
     run("objcopy", "--only-keep-debug", "other", "work.debug")
     reads(program_file).expect(status=1, err_match=rf"has no debug information \({directory}/work.debug is of another build: its build-id is {build_id(directory / 'other')} "
                                f"instead of {build_id(program_file)}\\)")
+    # What needs no debug information runs, and says the same of what it has not.
+    spile("-e", 'probe process.function("work") { println("<", $$parms, ">") }', "-c", program_file).expect(
+        status=0, out="<>\n", err_match=rf"warning: '\$\$parms' is empty in functions of .*has no debug information \({directory}/work.debug is of another build: its build-id")
     (directory / "work.debug").unlink()
     reads(program_file).expect(status=1, err_match=rf"its .gnu_debuglink names work.debug, and there is no {directory}/work.debug, {directory}/.debug/work.debug or /usr/lib/debug")
     # Without a build-id the checksum decides.
