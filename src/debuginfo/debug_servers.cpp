@@ -119,7 +119,10 @@ class ProgressLine {
       const long bytes = request_.bytes, all = request_.all;
       const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - request_.begin).count();
       constexpr double kMega = 1 << 20;
-      std::string how_far = bytes <= 0 ? fmt::format("{} s", seconds)
+      // Until the server has answered, libdebuginfod gives the number of its turns of waiting in place of bytes.
+      constexpr long kMostTurns = 1 << 16;
+      const bool waits = bytes <= 0 || (all <= 0 && bytes < kMostTurns);
+      std::string how_far = waits      ? fmt::format("{} s", seconds)
                             : all > 0  ? fmt::format("{:.1f} of {:.1f} MiB", static_cast<double>(bytes) / kMega, static_cast<double>(all) / kMega)
                                        : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / kMega);
       write_to_terminal(fmt::format("\r\033[K{} ({}; Ctrl-C ends spile)", what_, how_far));
