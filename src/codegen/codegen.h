@@ -202,6 +202,9 @@ struct CompiledScript {
   uint32_t target_records = 0;
   std::set<std::string, std::less<>> literals;  // strings that the script spells out
   uint32_t string_limit = 0;      // bytes of the longest string, with its NUL
+  // By index into Program::probes: where a thread counts the probe's hits in processes (uint64_t), in bytes from the start of its slot; 0: not
+  // counted. A slot's counts stay when its thread ends.
+  std::vector<uint32_t> hit_counters;
 };
 
 struct Options {

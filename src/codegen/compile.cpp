@@ -63,6 +63,8 @@ class Compiler : public Translation {
   Result<void> lower_kernel_place(Job& job);
   Result<void> lower_arena_place(Job& job);
   int effort(const Job& job) const;
+  // Of CompiledScript::hit_counters.
+  uint32_t hit_counter_of(const sema::Probe& probe) const;
   std::string why_over_maps() const;
   Error with_largest_handler(Error error, const llvm::Module& module) const;
   Result<void> build_job(Job& job);
@@ -398,6 +400,12 @@ std::string Compiler::ir() const {
   return text;
 }
 
+uint32_t Compiler::hit_counter_of(const sema::Probe& probe) const {
+  if (probe.hit_counter < 0 || program_.sharing[static_cast<size_t>(probe.hit_counter)] != sema::Sharing::kSharded) return 0;
+  const Layout& layout = layouts_.main;
+  return layout.arena.shards_offset + static_cast<uint32_t>(layout.globals[static_cast<size_t>(probe.hit_counter)].shard);
+}
+
 Result<Compiled> Compiler::build() {
   std::vector<Job*> jobs;
   for (Job* job : {&target_, &kernel_, &controller_}) {
@@ -415,6 +423,7 @@ Result<Compiled> Compiler::build() {
   script.commands = std::move(tables_.commands);
   script.target_records = tables_.target_records;
   script.string_limit = layouts_.main.string_limit;
+  for (const sema::Probe& probe : program_.probes) script.hit_counters.push_back(hit_counter_of(probe));
   return std::move(compiled_);
 }
 

@@ -100,6 +100,7 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   passes.run("lower-additions", lower_additions);
   if (!program.hide_globals) passes.run("display-globals", display_globals);
   if (program.time_probes) passes.run("time-probes", time_probes);
+  if (program.counts_hits) passes.run("count-hits", count_hits);
   passes.run("classify-globals", classify_globals);
   passes.run("refuse-foreign-addresses", refuse_foreign_addresses);
   passes.run("describe-points", describe_points);

@@ -124,6 +124,7 @@ void check_resolved(Elaboration& e);
 void lower_deletes(Elaboration& e);
 void lower_additions(Elaboration& e);
 void time_probes(Elaboration& e);
+void count_hits(Elaboration& e);
 void classify_globals(Elaboration& e);
 void refuse_foreign_addresses(Elaboration& e);
 void describe_points(Elaboration& e);

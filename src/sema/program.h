@@ -74,6 +74,7 @@ struct Probe {
   bool needs_registers = false;   // more registers than those of arguments (or, at a return, of results)
   uint8_t returned_bytes = 8;     // of returnval() at these sites, as debug information says, and whether it has a sign
   bool returned_signed = false;
+  int hit_counter = -1;           // count-hits: index of the global with the number of hits; -1: not counted
   bool is_report = false;         // made by spile, to print at the end: no MAXACTION
   bool only_accumulates = false;  // only additions to sharded scalars, conditions and arithmetic: no guard
 };
@@ -133,6 +134,7 @@ struct Program {
   bool unoptimized = false;      // -u
   bool skip_bad_variables = false;  // --skip-badvars: a $variable that can't be found is 0
   bool time_probes = false;      // -t: hits and times of every probe are printed at the end
+  bool counts_hits = false;      // handlers in processes count how often they run, for `spile list`
   bool hide_globals = false;     // --no-global-var-display: globals that are never read are not printed at the end
   bool describe_points = false;  // find every point's source line, for -p2 (pp() has them anyway)
   std::map<std::string, std::string> global_overrides;  // -G

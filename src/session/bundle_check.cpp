@@ -108,6 +108,16 @@ Result<void> check_layout(const codegen::ArenaLayout& layout, const char* what) 
   return {};
 }
 
+Result<void> check_counters(const Bundle& bundle) {
+  const std::vector<uint32_t>& counters = bundle.script.hit_counters;
+  const uint64_t stride = bundle.script.layout.slot_stride;
+  if (counters.size() != bundle.program.probes.size()) return wrong("counters of hits");
+  for (uint32_t offset : counters) {
+    if (offset != 0 && (offset % sizeof(uint64_t) != 0 || offset + sizeof(uint64_t) > stride)) return wrong("counters of hits");
+  }
+  return {};
+}
+
 Result<void> check_kernel(const Bundle& bundle) {
   const sema::Program& program = bundle.program;
   const codegen::KernelCode& kernel = bundle.script.kernel;
@@ -137,6 +147,7 @@ Result<void> check_bundle(const Bundle& bundle) {
   TRY_DO(check_sites(bundle));
   TRY_DO(check_code(bundle));
   TRY_DO(check_layout(bundle.script.layout, "memory"));
+  TRY_DO(check_counters(bundle));
   return check_kernel(bundle);
 }
 

@@ -238,7 +238,7 @@ template <class A> void fields(A& a, Like<codegen::KernelProgram> auto& p) {
 template <class A> void fields(A& a, Like<codegen::KernelCode::Copy> auto& c) { a(c.from, c.to, c.size); }
 template <class A> void fields(A& a, Like<codegen::KernelCode> auto& k) { a(k.object, k.over_arena, k.arena, k.copies, k.maps, k.programs, k.followed); }
 template <class A> void fields(A& a, Like<codegen::CompiledScript> auto& s) {
-  a(s.layout, s.formats, s.errors, s.controller, s.target, s.kernel, s.commands, s.target_records, s.literals, s.string_limit);
+  a(s.layout, s.formats, s.errors, s.controller, s.target, s.kernel, s.commands, s.target_records, s.literals, s.string_limit, s.hit_counters);
 }
 template <class A> void fields(A& a, Like<kernelinfo::TaskLayout> auto& t) {
   a(t.task_mm, t.mm_exe_file, t.file_inode, t.task_signal, t.signal_threads, t.task_files, t.files_table, t.table_files);

@@ -23,7 +23,7 @@ struct BundleHeader {
 static_assert(sizeof(BundleHeader) == 32);
 inline constexpr char kBundleMagic[8] = {'S', 'P', 'I', 'L', 'E', 'B', 'U', 'N'};
 // Rises when the fields change, or the meaning of one, or what compiled code relies on (src/abi).
-inline constexpr uint32_t kBundleVersion = 1;
+inline constexpr uint32_t kBundleVersion = 2;
 
 // Whether the file begins as bundles do.
 bool is_bundle(const std::string& path);

@@ -40,6 +40,7 @@ struct Made {
     script.controller.init = 8;
     script.controller.probes = {0};
     script.controller.conditions = {0};
+    script.hit_counters = {0};
     script.formats.push_back(codegen::printf_format({{}}, {ValueType::kLong, ValueType::kString}, {true, false}));
     script.literals = {"a", "b"};
     modules["/bin/shop"] = {{}, "abcd"};

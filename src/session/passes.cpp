@@ -98,6 +98,7 @@ Result<sema::Program> begin_program(LoadedScripts scripts, const ScriptOptions& 
   program.scripts = std::move(scripts.scripts);
   program.library_functions = std::move(scripts.library_functions);
   program.describe_points = describe_points;
+  program.counts_hits = !describe_points;  // -p2 shows the script, without what the session adds
   declare_procfs_value(program.scripts, string_length(script), files);
   TRY_DO(apply_settings(script, options, messages, program));
   return program;

@@ -26,8 +26,10 @@
 #include "session/process_stacks.h"
 #include "session/process_watch.h"
 #include "session/procfs_server.h"
+#include "session/session_status.h"
 #include "session/signals.h"
 #include "session/skips.h"
+#include "session/status_socket.h"
 #include "session/target_side.h"
 #include "session/timers.h"
 #include "session/trust.h"
@@ -61,7 +63,8 @@ class ScriptRun {
             program_, [this](int probe, const abi::Subject& subject, std::span<const char> stack) { run_sample(probe, subject, stack); },
             [this](pid_t pid, const sema::Site& site) { return target_->locate(pid, site); }),
         kernel_targets_(program_),
-        timers_(program_) {}
+        timers_(program_),
+        runs_(program_.probes.size()) {}
 
   Result<void> prepare();
   Result<void> start();
@@ -87,6 +90,7 @@ class ScriptRun {
   Result<void> wait_and_collect();
   void housekeeping(int64_t now);
   void take_signals();
+  SessionStatus describe() const;
   const std::string& why_processes_untrusted();
   void watch_trust();
   void warn_of_users(int64_t now);
@@ -125,8 +129,11 @@ class ScriptRun {
   Timers timers_;
   FlightSocket flight_;
   ProcfsServer procfs_;
+  StatusSocket status_;
+  std::vector<uint64_t> runs_;  // of handlers in spile, by index of the probe
 
   int64_t armed_ns_ = 0;  // from here on -T counts
+  int64_t armed_at_ = 0;  // the same moment, seconds since the epoch
   int64_t next_collection_ = 0;
   int64_t next_housekeeping_ = 0;
   bool stop_signal_ = false;
@@ -255,6 +262,8 @@ Result<void> ScriptRun::start() {
     if (!ran.ok()) print_to(stderr, "ERROR: {}\n", ran.error().message);
   }));
   armed_ns_ = monotonic_ns();
+  armed_at_ = time(nullptr);
+  status_ = StatusSocket::listen();
   timers_.start(armed_ns_);
   return {};
 }
@@ -305,6 +314,7 @@ Result<void> ScriptRun::wait_and_collect() {
       {signals_.stop_fd(), done([this] { pause_signal_ = true; })},
       {procfs_.files_fd(), done([this] { procfs_.serve_files(); })},
       {procfs_.http_fd(), done([this] { procfs_.serve_http(); })},
+      {status_.fd(), done([this] { status_.serve([this] { return describe(); }); })},
       {flight_.fd(), done([this] { flight_.serve(output_->file()); })},
       {target_ ? target_->wait_fd() : -1, [this] { return target_->poll(*arena_, 0); }},
       {kernel_ ? kernel_->poll_fd() : -1, done([] {})},
@@ -328,6 +338,11 @@ Result<void> ScriptRun::wait_and_collect() {
     next_collection_ = now + (any ? kBusyPollNs : kIdlePollNs);
   }
   return {};
+}
+
+// For `spile list`.
+SessionStatus ScriptRun::describe() const {
+  return describe_session(program_, script_, *arena_, runs_, target_ ? target_->processes() : traced_.processes, armed_at_);
 }
 
 void ScriptRun::take_signals() {
@@ -451,6 +466,7 @@ Result<void> ScriptRun::run_controller_probe(int probe) {
     controller_->merge();
   }
   if (kernel_) TRY_DO(kernel_->import_globals(*controller_));
+  ++runs_[static_cast<size_t>(probe)];
   controller_->run_probe(probe);
   switch_conditions();
   if (kernel_) TRY_DO(kernel_->export_globals(*controller_));
@@ -502,6 +518,7 @@ void ScriptRun::await_thaw() {
 
 // Removes all probes, so that every target is as it was, then runs the end probes.
 Result<void> ScriptRun::stop() {
+  status_ = StatusSocket();  // nothing is armed from here on
   procfs_.close();
   arena_->enable(false);
   watch_trust();  // while it is known which processes are traced

@@ -16,6 +16,7 @@
 #include "debuginfo/debug_servers.h"
 #include "debuginfo/debuginfo.h"
 #include "session/open_world.h"
+#include "verbs/json_lines.h"
 
 namespace spile::verbs {
 
@@ -43,9 +44,26 @@ std::string day_text(int64_t seconds) {
   return localtime_r(&when, &local) ? fmt::format("{:%Y-%m-%d %H:%M}", local) : "?";
 }
 
-Result<int> list(const std::string& folder) {
+std::string json_time(int64_t seconds) {
+  const time_t when = seconds;
+  tm utc{};
+  return gmtime_r(&when, &utc) ? fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc) : "";
+}
+
+void print_json_file(const debuginfo::CachedFile& file) {
+  Json object = {{"build_id", file.build_id}, {"path", file.path}, {"bytes", file.bytes}, {"readable", !file.name.empty()}};
+  if (!file.name.empty()) object.update(Json{{"file", file.name}, {"answers", file.answers}, {"imported", file.imported}});
+  object["used"] = json_time(file.used);
+  print_json(object);
+}
+
+Result<int> list(const std::string& folder, bool json) {
   std::vector<debuginfo::CachedFile> files = debuginfo::cached_files(folder);
   std::reverse(files.begin(), files.end());  // the last used one first
+  if (json) {
+    for (const debuginfo::CachedFile& file : files) print_json_file(file);
+    return 0;
+  }
   if (files.empty()) {
     print_to(stdout, "{}: empty\n", folder);
     return 0;
@@ -154,7 +172,8 @@ Result<int> answer_cache(const Words& words, const session::Options& options) {
   TRY(const std::string folder, cache_folder());
   const std::string& what = words[0];
   const Words rest(words.begin() + 1, words.end());
-  if (what == "list" && rest.empty()) return list(folder);
+  if (what == "list" && rest.empty()) return list(folder, options.verb.json);
+  if (options.verb.json) return Error{fmt::format("cache {} has no option --json", what), "spile cache list has"};
   if (what == "prune") return prune(folder, rest);
   if (what == "import") return carry_in(folder, rest);
   TRY(std::unique_ptr<probes::World> world, session::open_world(options.target, true));

@@ -16,6 +16,7 @@ const Verb kVerbs[] = {
     {"lines", "[FILE] FUNCTION | SOURCE:FIRST-LAST", "show source text, with the lines that can be probed", nullptr, answer_lines},
     {"vars", "[FILE] FUNCTION[:LINE]", "list variables, with their types and places", nullptr, answer_vars},
     {"marks", "[FILE] ['PROVIDER:NAME']", "list SDT marks, with their arguments", nullptr, answer_marks},
+    {"list", "[PID|NAME]...", "list what is armed now, in which processes, by which spile, with its hits", nullptr, answer_list},
     {"cache", "list | add FILE... | rm BUILD-ID|FILE... | prune [MIB] | export OUT [FILE...] | import IN",
      "show and change what is remembered of debug information, and carry it to other machines", nullptr, answer_cache},
     {"trace", "[--kernel] FUNCTION... ['!FUNCTION'] [--depth N] [--over TIME] [--also PATTERN] [--interrupts]", "show calls as trees, with times, arguments and results", make_trace, nullptr, kTraceOptions, true},

@@ -3,6 +3,7 @@
 import struct
 
 from spiletest import *
+import json
 
 directory = temporary_directory()
 os.environ.pop("DEBUGINFOD_URLS", None)
@@ -52,6 +53,10 @@ if VARIANT == "carried":
     spile("-l", f'process("{bare}").function("small").inline').expect(out_match=r"small@")
     spile("-l", f'process("{bare}").statement("work@work.c:7")').expect(status=1, err_match="its debug information is not here, and the imported answers")
     expect_match(rf"^{build_id} .*work \(imported\)$", spile("cache", "list").out)
+    listed = [json.loads(line) for line in spile("--json", "cache", "list").expect(status=0, err="").out.splitlines()]
+    expect([(row["build_id"], row["imported"], row["readable"], row["file"].endswith("work")) for row in listed if row["build_id"] == build_id], [(build_id, True, True, True)])
+    expect_true(all(row["bytes"] == os.path.getsize(row["path"]) for row in listed), f"sizes: {listed}")
+    spile("--json", "cache", "prune").expect(status=1, err_match="cache prune has no option --json")
     # Another build is another file.
     other = directory / "other"
     subprocess.run(["gcc", "-g", "-O2", "-s", "-Wl,--build-id", "-o", other, directory / "work.c"], check=True)

@@ -1,0 +1,19 @@
+#pragma once
+// Gathers what a session says about itself (status_socket.h).
+
+#include <span>
+#include <vector>
+
+#include "codegen/codegen.h"
+#include "sema/program.h"
+#include "session/arena_view.h"
+#include "session/status_socket.h"
+
+namespace spile::session {
+
+// runs: by index into Program::probes, how often spile itself has run the probe's handler. processes: those that are traced, or that handlers in the kernel
+// are for; empty where handlers run for all. since: seconds since the epoch.
+SessionStatus describe_session(const sema::Program& program, const codegen::CompiledScript& script, ArenaView& arena, std::span<const uint64_t> runs,
+                               std::vector<pid_t> processes, int64_t since);
+
+}  // namespace spile::session
