@@ -118,6 +118,12 @@ std::optional<location::Operation> plain_operation(int atom) {
 }
 // clang-format on
 
+// Go's linker writes expressions of DWARF 4 as blocks, where libdw accepts DW_FORM_exprloc alone. Below a length of 128, both have the same bytes (DWARF 5,
+// 7.5.5).
+void accept_block(Dwarf_Attribute& attribute) {
+  if (attribute.form == DW_FORM_block1 && attribute.valp && *attribute.valp < 0x80) attribute.form = DW_FORM_exprloc;
+}
+
 bool Compiler::push_cfa() {
   if (context_.at_entry) {
     push(location::Register{kConvention.stack_pointer});
@@ -137,7 +143,9 @@ bool Compiler::push_frame_base(int64_t by) {
   Dwarf_Attribute base;
   Dwarf_Op* operations;
   size_t count;
-  if (!context_.function || depth_ >= kDeepest || !dwarf_attr_integrate(context_.function, DW_AT_frame_base, &base) ||
+  const bool has_base = context_.function && depth_ < kDeepest && dwarf_attr_integrate(context_.function, DW_AT_frame_base, &base);
+  if (has_base) accept_block(base);
+  if (!has_base ||
       dwarf_getlocation_addr(&base, context_.pc.value, &operations, &count, 1) != 1 || count == 0)
     return fail("is in the stack frame, whose location is not described here");
   // Clang's frame base is the frame pointer that the prologue makes; before that, it is where that will be.
@@ -426,6 +434,7 @@ Place unavailable(std::string reason) {
 }
 
 LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& context) {
+  accept_block(attribute);
   Dwarf_Op* operations = nullptr;
   size_t count = 0;
   int found = 0;

@@ -1,0 +1,53 @@
+// Values of Go's types, which e2e.language_values compares with what the program itself prints.
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+type point struct {
+	X, Y int
+	Name string
+}
+
+type failure struct{ Code int }
+
+func (f *failure) Error() string { return fmt.Sprint("code ", f.Code) }
+
+//go:noinline
+func text(s string, empty string) int { return len(s) + len(empty) }
+
+//go:noinline
+func slices(numbers []int, words []string, none []int, points []point) int {
+	return len(numbers) + len(words) + len(none) + len(points)
+}
+
+//go:noinline
+func maps(ages map[string]int, none map[string]int, small map[int]string) int {
+	return len(ages) + len(none) + len(small)
+}
+
+//go:noinline
+func faults(none error, made error, own error) bool { return none == nil && made != nil && own != nil }
+
+//go:noinline
+func mixed(p *point, nothing *point, v point, b bool, f float64, any interface{}) int {
+	if nothing != nil || b || any == nil {
+		return p.X + v.Y + int(f)
+	}
+	return 0
+}
+
+func main() {
+	many := make([]int, 100)
+	for i := range many {
+		many[i] = i
+	}
+	fmt.Println(text("hello, \"world\"\n", ""))
+	fmt.Println(slices([]int{1, -2, 3}, []string{"a", "bc"}, nil, []point{{1, 2, "p"}, {3, 4, "q"}}))
+	fmt.Println(slices(many, nil, many[5:7], nil))
+	fmt.Println(maps(map[string]int{"ann": 31}, nil, map[int]string{7: "seven"}))
+	fmt.Println(faults(nil, errors.New("no such thing"), &failure{5}))
+	fmt.Println(mixed(&point{1, 2, "p"}, nil, point{3, 4, "v"}, true, 2.5, 42))
+}
