@@ -59,7 +59,7 @@ std::vector<Intrinsic> make_table() {
       {"__task_of", kLong, {kLong}, kNeedsMembers, kEverywhere, true},       // 0: not known here
       {"__memory_bound", kLong, {kLong}, kNeedsMembers, kEverywhere, true},  // 0: not known here
       {"cpu", kLong, {}, kNeedsNothing, kEverywhere, true},
-      {"execname", kString, {}, kNeedsNothing, kEverywhere, true},
+      {"execname", kString, {}, kNeedsMembers, kEverywhere, true},
       {"target", kLong, {}, kNeedsNothing, kEverywhere, true},
 
       // Where it runs. The runtime doesn't know: the lowering makes them from the probe and the site.

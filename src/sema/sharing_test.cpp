@@ -117,6 +117,10 @@ TEST(Sharing, ElementsOfTheOwnThread) {
   for (const char* body : {
            "g[tid()] = 1; if (tid() in g) { other += g[tid()]; delete g[tid()] }",
            "t = tid(); g[t] = 1 + g[t]",
+           "if (pid() == 3) { t = tid(); g[t] = 1 + g[t] }",
+           "if (pid() == 3) t = tid(); else { t = tid(); x = 1 } g[t] = x + g[t]",
+           "if (pid() == 3) next; else if (pid() == 4) { while (x < 2) { t = tid(); if (t in g) g[t]++; x++ } }",
+           "try { t = tid(); g[t] = 1 } catch { g[tid()] = 2 } other += g[tid()]",
            "g[pid(), tid()] = 1; other += g[cpu(), tid()]",
            "if (pid() == 3) g[tid()] .= \"x\"",
        }) {
@@ -128,6 +132,12 @@ TEST(Sharing, ElementsOfTheOwnThread) {
            "g[tid(), 1] = 1; other += g[1, tid()]",
            "if (pid() == 3) t = tid(); g[t] = 1",
            "t = tid(); t++; g[t] = 1",
+           "if (pid() == 3) { t = tid() } else { t = 3 } g[t] = 1",
+           "if (pid() == 3) { t = tid(); delete t; g[t] = 1 }",
+           "while (x < 2) { g[t] = 1; t = tid(); x++ }",
+           "while (x < 2) { t = tid(); x++ } g[t] = 1",
+           "try { t = 1 / x; t = tid() } catch { } g[t] = 1",
+           "try { x = 1 / x; t = tid() } catch { g[t] = 1 }",
            "g[t] = 1; t = tid()",
            "g[tid()] = 1; foreach (k in g) other += k",
            "g[tid()] = 1; delete g",

@@ -1,7 +1,9 @@
 #include "sema/thread_keys.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include "sema/intrinsics.h"
 #include "syntax/visitor.h"
@@ -17,11 +19,13 @@ bool calls_tid(const Expression& x) {
   return call && call->intrinsic >= 0 && intrinsics()[static_cast<size_t>(call->intrinsic)].name == "tid";
 }
 
+bool sets_to_tid(const Assignment& assignment) { return assignment.op == Assignment::Operator::kSet && calls_tid(*assignment.value); }
+
 // `t = tid()` as a statement; null: it is another one.
 const Local* takes_tid(const Statement& s) {
   const auto* statement = as<ExpressionStatement>(s);
   const auto* assignment = statement ? as<Assignment>(statement->expression) : nullptr;
-  if (!assignment || assignment->op != Assignment::Operator::kSet || !calls_tid(*assignment->value)) return nullptr;
+  if (!assignment || !sets_to_tid(*assignment)) return nullptr;
   const auto* variable = as<Variable>(assignment->target);
   return variable ? variable->local : nullptr;
 }
@@ -37,7 +41,7 @@ class Search {
   void visit(const Statement& body) {
     threads_.clear();
     changes_.clear();
-    count_changes(body);
+    note_changes(body);
     visit_next(body);
   }
   void visit(const Expression& condition) {
@@ -58,23 +62,46 @@ class Search {
   }
 
  private:
-  // Statements of a body in order: from `t = tid()` on, t names the thread.
+  // Statements of a body in order: from `t = tid()` on, t names the thread, to the end of the branch or of the loop's body that says so; after an `if`
+  // where both of its branches do. Wherever else t is used it may be 0 still.
   void visit_next(const Statement& s) {
     if (const auto* block = as<Block>(s)) {
       for (const StatementPtr& statement : block->statements) visit_next(*statement);
-      return;
+    } else if (const auto* choice = as<If>(s)) {
+      uses(*choice->condition);
+      const std::set<const Local*> then_threads = visit_branch(choice->then_branch.get());
+      const std::set<const Local*> else_threads = visit_branch(choice->else_branch.get());
+      std::ranges::set_intersection(then_threads, else_threads, std::inserter(threads_, threads_.end()));
+    } else if (const auto* loop = as<While>(s)) {
+      uses(*loop->condition);
+      visit_branch(loop->body.get());
+    } else if (const auto* counted = as<For>(s)) {
+      for (const ExpressionPtr* part : {&counted->init, &counted->condition, &counted->step}) {
+        if (*part) uses(**part);
+      }
+      visit_branch(counted->body.get());
+    } else if (const auto* attempt = as<Try>(s)) {
+      visit_branch(attempt->body.get());
+      visit_branch(attempt->handler.get());
+    } else {
+      uses_in(s);
+      const Local* local = takes_tid(s);
+      if (local && !changes_.contains(local)) threads_.insert(local);
     }
-    uses_in(s);
-    const Local* local = takes_tid(s);
-    if (local && changes_[local] == 1) threads_.insert(local);
+  }
+  // Returns which locals name the thread at the branch's end; null: there is no such branch.
+  std::set<const Local*> visit_branch(const Statement* branch) {
+    const std::set<const Local*> before = threads_;
+    if (branch) visit_next(*branch);
+    return std::exchange(threads_, before);
   }
 
-  void count_changes(const Statement& s) {
+  void note_changes(const Statement& s) {
     auto changed = [&](const Expression& x) {
-      if (const Local* local = local_of(x)) ++changes_[local];
+      if (const Local* local = local_of(x)) changes_.insert(local);
     };
     for_each_expression(s, [&](const Expression& e) {
-      if (const auto* assignment = as<Assignment>(e)) changed(*assignment->target);
+      if (const auto* assignment = as<Assignment>(e); assignment && !sets_to_tid(*assignment)) changed(*assignment->target);
       if (const auto* increment = as<Increment>(e)) changed(*increment->operand);
     });
     each_statement(s, [&](const Statement& inner) {
@@ -83,6 +110,7 @@ class Search {
         if (loop->value) changed(*loop->value);
       }
       if (const auto* attempt = as<Try>(inner); attempt && attempt->message) changed(*attempt->message);
+      if (const auto* removal = as<Delete>(inner)) changed(*removal->target);
     });
   }
 
@@ -138,7 +166,7 @@ class Search {
   }
 
   std::map<const Global*, uint64_t> positions_;  // bit n: key n has named the thread in every use so far
-  std::map<const Local*, int> changes_;          // of the body: how often each local is assigned to
+  std::set<const Local*> changes_;               // of the body: the locals that get another value than tid()
   std::set<const Local*> threads_;               // of the body, up to the statement at hand
 };
 
