@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/diagnostic_colors.h"
+#include "base/source_excerpt.h"
 
 namespace spile {
 
@@ -19,25 +20,7 @@ void render_place(std::string& out, const SourceRange& range, std::string_view k
   if (range) out += range.to_string() + ": ";
   out.append(kind == "error" ? colors.error : kind == "warning" ? colors.warning : colors.note);
   out.append(kind).append(":").append(colors.off).append(" ").append(message).append("\n");
-  if (!range) return;
-
-  auto position = range.file->position(range.begin);
-  std::string_view whole = range.file->line(position.line);
-  // A line of megabytes is shown as a window round the caret.
-  constexpr size_t kWindow = 160;
-  size_t column = position.column - 1;
-  size_t first = column > kWindow / 2 && whole.size() > kWindow ? column - kWindow / 2 : 0;
-  std::string shown;
-  for (char c : whole.substr(first, kWindow)) {
-    shown += static_cast<unsigned char>(c) < 0x20 && c != '\t' ? '?' : c;
-  }
-  std::string number = std::to_string(position.line);
-  std::string margin(std::max<size_t>(number.size(), 5), ' ');
-  out += margin.substr(number.size()) + number + " | " + shown + "\n";
-  out += margin + " | ";
-  for (size_t i = first; i < column; ++i) out += i - first < shown.size() && shown[i - first] == '\t' ? '\t' : ' ';
-  size_t length = std::max<size_t>(1, std::min<size_t>(range.end - range.begin, shown.size() > column - first ? shown.size() - (column - first) : 1));
-  out.append(colors.caret).append("^").append(length - 1, '~').append(colors.off).append("\n");
+  if (range) out += source_excerpt(range, colors.caret, colors.off);
 }
 
 // Levenshtein distance with swaps of neighbors counted as one, capped by the caller's interest.

@@ -87,6 +87,7 @@ inline OutputFormat printf_format(std::vector<syntax::FormatPart> parts, std::ve
 struct ErrorText {
   std::string text;
   std::string place;  // "a.stp:3:5"
+  std::string excerpt;  // that line of the script, with a caret (base/source_excerpt.h); empty: the place is in the library
 };
 
 // Commands for system() of handlers. A record names a command that the script spells out by its index in `texts`, so that a traced

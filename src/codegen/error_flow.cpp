@@ -1,6 +1,7 @@
 #include "codegen/error_flow.h"
 
 #include "abi/record.h"
+#include "base/source_excerpt.h"
 #include "codegen/record_writer.h"
 
 namespace spile::codegen {
@@ -26,6 +27,12 @@ std::string error_format(const std::string& text, size_t end) {
 
 }  // namespace
 
+// Scripts of the user are named by -e, -E or their file; what is wrong in the library's code is wrong where it is called.
+std::string ErrorFlow::excerpt_of(SourceRange range) const {
+  const bool is_users = range && (range.file == unit.program.scripts.front().file || range.file->name().starts_with("<"));
+  return is_users ? source_excerpt(range) : std::string();
+}
+
 // `catch` gets what went wrong ("division by 0"); what is printed says where, too ("... near operator '/' at a.stp:3:5").
 void ErrorFlow::raise(SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments) {
   std::string place = range.to_string();
@@ -37,7 +44,7 @@ void ErrorFlow::raise(SourceRange range, const std::string& text, llvm::ArrayRef
       [&] {
         llvm::Value* first = arguments.empty() ? number(0) : arguments[0];
         llvm::Value* second = arguments.size() < 2 ? number(0) : arguments[1];
-        llvm::CallInst* write = b.CreateCall(unit.raise_function(), {context, b.getInt32(unit.tables.add_error(full, place)), first, second});
+        llvm::CallInst* write = b.CreateCall(unit.raise_function(), {context, b.getInt32(unit.tables.add_error({full, place, excerpt_of(range)})), first, second});
         write->setCallingConv(unit.raise_function()->getCallingConv());
       });
   b.CreateBr(handlers_.back().target);

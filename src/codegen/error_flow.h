@@ -53,6 +53,7 @@ class ErrorFlow : BodyPart {
   void silence(llvm::BasicBlock* failed, const std::function<void()>& emit);
 
  private:
+  std::string excerpt_of(SourceRange range) const;
   struct Handler {
     llvm::BasicBlock* target;
     llvm::Value* message;  // null: not inside a try of this body

@@ -27,9 +27,9 @@ uint32_t Tables::add_format(OutputFormat format) {
   return entry->second;
 }
 
-uint32_t Tables::add_error(const std::string& text, const std::string& place) {
-  auto [entry, fresh] = error_ids_.emplace(text, static_cast<uint32_t>(errors.size()));
-  if (fresh) errors.push_back({text, place});
+uint32_t Tables::add_error(ErrorText error) {
+  auto [entry, fresh] = error_ids_.emplace(error.text, static_cast<uint32_t>(errors.size()));
+  if (fresh) errors.push_back(std::move(error));
   return entry->second;
 }
 

@@ -11,8 +11,8 @@ namespace spile::codegen {
 class Tables {
  public:
   uint32_t add_format(OutputFormat format);
-  // Each returns the number of the entry, which may have been there already. text of an error: with its place in it (ErrorText).
-  uint32_t add_error(const std::string& text, const std::string& place);
+  // Each returns the number of the entry, which may have been there already. Of an error, its text makes it what it is.
+  uint32_t add_error(ErrorText error);
 
   uint32_t add_command(const std::string& text);
 

@@ -218,7 +218,7 @@ template <class A> void fields(A& a, Like<syntax::FormatPart> auto& p) {
 template <class A> void fields(A& a, Like<codegen::OutputFormat> auto& f) {
   a(f.kind, f.parts, f.arguments, f.is_log, f.low, f.high, f.width, f.own, f.elision);
 }
-template <class A> void fields(A& a, Like<codegen::ErrorText> auto& e) { a(e.text, e.place); }
+template <class A> void fields(A& a, Like<codegen::ErrorText> auto& e) { a(e.text, e.place, e.excerpt); }
 template <class A> void fields(A& a, Like<codegen::SystemCommands> auto& c) { a(c.texts, c.made_at); }
 template <class A> void fields(A& a, Like<abi::FaultFixup> auto& f) { a(f.fault_offset, f.resume_offset); }
 template <class A> void fields(A& a, Like<abi::CodeImage> auto& i) { a(i.bytes, i.code_begin, i.code_end, i.fixups, i.guru, i.unchecked); }

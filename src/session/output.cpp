@@ -250,7 +250,7 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
       write_error(std::string(script_string(arguments)));
       break;
     case abi::kError:
-      if (header.id < script_.errors.size()) write_error(error_text(script_.errors[header.id], arguments));
+      if (header.id < script_.errors.size()) write_error(error_text(script_.errors[header.id], arguments), script_.errors[header.id].excerpt);
       else ++disbelieved_;
       break;
     case abi::kSystem:
@@ -332,7 +332,7 @@ void Output::write_warning(std::string_view text, Origin origin) {
 }
 
 // An error is printed once, and at the end how often it occurred: many threads may raise it before they are stopped.
-void Output::write_error(std::string text) {
+void Output::write_error(std::string text, std::string_view excerpt) {
   if (messages_.suppress_handler_errors) {
     ++suppressed_errors_;
     return;
@@ -349,7 +349,7 @@ void Output::write_error(std::string text) {
   }
   error_counts_.emplace(last_error_, 1);
   file_->flush();
-  fprintf(stderr, "ERROR: %s\n", last_error_.c_str());
+  fprintf(stderr, "ERROR: %s\n%.*s", last_error_.c_str(), static_cast<int>(excerpt.size()), excerpt.data());
 }
 
 std::string Output::refusals_text() const {

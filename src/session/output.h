@@ -120,7 +120,7 @@ class Output {
   void run_command(const abi::RecordHeader& header, PayloadReader& arguments, Origin origin);
   std::string_view script_string(PayloadReader& arguments) const;
   void write_warning(std::string_view text, Origin origin);
-  void write_error(std::string text);
+  void write_error(std::string text, std::string_view excerpt = {});
 
   const MessageOptions& messages_;
   const codegen::CompiledScript& script_;

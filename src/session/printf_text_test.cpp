@@ -143,7 +143,7 @@ TEST(ErrorText, ReplacesItsConversionsInOrder) {
   Payload payload;
   payload.number(-1).number(-1).number(255).string("where");
   PayloadReader arguments = payload.reader();
-  EXPECT_EQ(error_text({"%d %u %x %s 100%% %", ""}, arguments), "-1 18446744073709551615 0xff where 100% %");
+  EXPECT_EQ(error_text({"%d %u %x %s 100%% %", "", ""}, arguments), "-1 18446744073709551615 0xff where 100% %");
 }
 
 TEST(Addresses, AreReadUpToTheFirstWordThatIsNone) {

@@ -10,5 +10,6 @@ script, pattern = {
     "begin": ("global z probe begin {\n  println(10 / z)\n}", r"division by 0 .*:2:14$"),
 }[VARIANT]
 result = spile("-e", script, "-c", f"{program('calls')} 100000").expect(status=1, err_match=pattern)
+expect_match(r"^ +2 \| .*\n +\| +\^~*$", result.err, "the line of the script with a caret")
 if VARIANT != "begin":
     expect_match("^foo 14999950000$", result.out, "the program's own output")
