@@ -334,12 +334,23 @@ bool DwarfFile::frame_address(FileAddress pc, Dwarf_Op** operations, size_t* cou
   return false;
 }
 
+bool DwarfFile::is_code(uint64_t address) {
+  if (!code_) {
+    code_.emplace();
+    for (Elf_Scn* section = nullptr; main_elf_ && (section = elf_nextscn(main_elf_.get(), section));) {
+      GElf_Shdr header;
+      if (gelf_getshdr(section, &header) && (header.sh_flags & SHF_EXECINSTR)) code_->emplace_back(header.sh_addr, header.sh_addr + header.sh_size);
+    }
+  }
+  return code_->empty() || std::ranges::any_of(*code_, [&](const auto& range) { return address >= range.first && address < range.second; });
+}
+
 void DwarfFile::each_function(Unit& unit, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit) {
   visit_functions(unit.die, nullptr, [&](Dwarf_Die& die, bool only_declared, Dwarf_Die*) {
     if (only_declared) return;
     Dwarf_Addr base, start, end;
     for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &start, &end)) > 0;)
-      if (start < end) visit(start, end - start, die);
+      if (start < end && is_code(start)) visit(start, end - start, die);
   });
 }
 

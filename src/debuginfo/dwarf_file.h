@@ -81,7 +81,8 @@ class DwarfFile {
   std::optional<Dwarf_Die> function_die(FileAddress function, Unit* unit);
   // Returns the class of a member function whose own DIE does not say where it is declared; nullopt for other functions.
   std::optional<Dwarf_Die> class_of(Dwarf_Die& function);
-  // Calls visit(address, size in bytes, DIE) for each contiguous part of each function of the unit that has code.
+  // Calls visit(address, size in bytes, DIE) for each contiguous part of each function of the unit that has code. Functions that the linker has dropped
+  // (--gc-sections, COMDAT) stay described, at addresses near 0 where nothing executable is: they have no code.
   void each_function(Unit& unit, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit);
 
  private:
@@ -115,6 +116,8 @@ class DwarfFile {
   DwarfFile();
   Result<void> find_alternate(const DwarfSources& sources);
   void note_missing(const Unit& unit, int kind);
+  // Whether an executable section of the program has the address. True for all where the program's sections are not known.
+  bool is_code(uint64_t address);
 
   UniqueFd main_fd_, debug_fd_, alternate_fd_;
   std::string folder_;  // of the file with .debug_info
@@ -127,6 +130,7 @@ class DwarfFile {
   bool lacks_units_ = false;
   std::unique_ptr<Dwarf_CFI, CfiCloser> eh_frame_;
   bool eh_frame_tried_ = false;
+  std::optional<std::vector<std::pair<uint64_t, uint64_t>>> code_;  // executable sections: first address, end
   std::unique_ptr<Dwarf_Frame, Freer> frame_;
   std::optional<std::vector<Unit>> units_;
   std::optional<std::vector<Range>> ranges_;                        // of units without .debug_aranges
