@@ -3,6 +3,7 @@
 #include "abi/kernel.h"
 #include "codegen/kernel_loops.h"
 #include "codegen/lower_kernel.h"
+#include "sema/name_keys.h"
 
 namespace spile::codegen {
 
@@ -38,9 +39,14 @@ Result<Layout> make_kernel_layout(const sema::Program& program) {
   for (const sema::Probe& probe : program.probes) {
     if (probe.domain == sema::Domain::kKernel) visited.merge(repetitions_of(probe).visited);
   }
+  // Handlers that visit an array compare its keys as strings of any length.
+  constexpr uint32_t kNameSize = 16;
+  std::set<const syntax::Global*> named = sema::arrays_keyed_by_name(program);
+  std::erase_if(named, [&](const syntax::Global* global) { return visited.contains(global) || layout.string_size <= kNameSize; });
   for (size_t i = 0; i < program.globals.size(); ++i) {
     GlobalLayout global = measure_global(program, *program.globals[i], layout.string_size);
     bool sharded = program.sharing[i] == sema::Sharing::kSharded;
+    if (named.contains(program.globals[i])) global.map.key_size = global.name_size = kNameSize;
     if (sharded && program.globals[i]->is_array) global.map.key_size += 8;
     if (program.sharing[i] != sema::Sharing::kThreadCells) global.map.buckets = sharded ? 1 : 0;
     if (sema::has_lock(program.sharing[i]) || visited.contains(program.globals[i])) global.lock = i + 1;

@@ -17,7 +17,7 @@
 
 namespace spile::codegen {
 
-// Offsets in bytes. make_kernel_layout() (lower_kernel.h) gives `lock` and `map` another meaning, and fills no other offset.
+// Offsets in bytes. make_kernel_layout() (lower_kernel.h) gives `lock` and `map` another meaning, and fills `name_size` and no other offset.
 struct GlobalLayout {
   uint64_t storage = 0;      // from the arena's start: the copy that is shared, or the controller's merged one
   uint64_t lock = 0;         // from the arena's start: the lock word of a kLocked global; 0: none
@@ -27,6 +27,7 @@ struct GlobalLayout {
   bool in_epochs = false;    // kSharded maps and aggregates
   uint64_t seen = 0;         // kSharded scalars: from the arena's start
   uint64_t size = 0;         // bytes of the value
+  uint32_t name_size = 0;    // over the kernel's maps: bytes of the array's key, which is execname() everywhere; 0: strings are as long as all others
   abi::MapShape map{};              // of arrays; else all 0
   abi::AggregateShape aggregate{};  // of stats, and arrays of them; else all 0
 };

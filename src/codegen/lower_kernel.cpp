@@ -193,7 +193,7 @@ KernelMap map_of_global(const Unit& unit, const syntax::Global& global) {
     map.entries = layout.map.capacity;
     map.key_count = layout.map.key_count;
     map.string_keys = layout.map.string_keys;
-    map.string_size = unit.layout.string_size;
+    map.string_size = layout.name_size ? layout.name_size : unit.layout.string_size;
   } else {
     map.kind = map.sharded ? KernelMap::Kind::kPerCpuArray : KernelMap::Kind::kArray;
     map.key_size = 4;
@@ -338,11 +338,14 @@ class ProbeLowering {
   KernelCode& code_;
 };
 
-// What loops repeat over, and what statements that visit elements keep of them.
+// What loops and handlers that wait for locks repeat over, and what statements that visit elements keep of them.
 void add_maps_of_loops(const Unit& unit, const KernelPlace& place, KernelCode& code) {
-  if (unit.loops.empty()) return;
+  const bool waits = std::ranges::any_of(unit.layout.globals, [](const GlobalLayout& global) { return global.lock != 0; });
+  if (unit.loops.empty() && !waits) return;
   constexpr int64_t kMostTurns = 1 << 20, kPassesOfSort = 64;
+  constexpr int64_t kTurnsOfWaiting = 8192;  // a pause takes some microseconds, patience ends after 10 ms
   int64_t turns = std::clamp<int64_t>(unit.program.limits.max_action, kPassesOfSort, kMostTurns);
+  if (waits) turns = std::max(turns, kTurnsOfWaiting);
   for (const auto& [statement, visits] : place.all_visits()) {
     const abi::MapShape& shape = unit.layout_of(*visits.global).map;
     const uint32_t text = visits.global->type == ValueType::kString ? unit.layout.string_size : 0;

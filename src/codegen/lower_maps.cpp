@@ -1,20 +1,16 @@
 // Expressions and statements about arrays: elements, `in`, delete. Loops over arrays are in lower_foreach.cpp.
 
 #include "codegen/lowering.h"
-#include "sema/intrinsics.h"
+#include "sema/name_keys.h"
 #include "syntax/visitor.h"
 
 namespace spile::codegen {
 
-static bool is_execname(const syntax::Expression& x) {
-  const auto* called = syntax::as<syntax::Call>(x);
-  return called && called->intrinsic >= 0 && sema::intrinsics()[static_cast<size_t>(called->intrinsic)].name == "execname";
-}
-
 MapLowering::Key Lowering::lower_key(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> indexes) {
   if (maps_.has_cells(global)) return {};  // the key is tid(), or a variable that has it
+  if (unit.layout_of(global).name_size) return maps_.pack_name_bytes(global);
   constexpr uint32_t kNameSize = 16;
-  if (unit.place.has_name_keys() && unit.layout.string_size >= kNameSize && indexes.size() == 1 && is_execname(*indexes[0])) return maps_.pack_name();
+  if (unit.place.has_name_keys() && unit.layout.string_size >= kNameSize && indexes.size() == 1 && sema::calls_execname(*indexes[0])) return maps_.pack_name();
   return maps_.pack(global, lower_operands(indexes));
 }
 
@@ -56,6 +52,7 @@ void Lowering::lower_delete(const syntax::Delete& statement) {
     }
     if (is_slice) return delete_slice(global, indexes);
     if (maps_.has_cells(global)) return maps_.remove(global, {});
+    if (unit.layout_of(global).name_size) return maps_.remove(global, maps_.pack_name_bytes(global));
     return maps_.remove(global, maps_.pack(global, lower_operands(indexes)));
   }
   const auto* variable = syntax::as<syntax::Variable>(statement.target);

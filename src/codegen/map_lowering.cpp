@@ -47,6 +47,14 @@ MapLowering::Key MapLowering::pack_name() {
   return key;
 }
 
+MapLowering::Key MapLowering::pack_name_bytes(const syntax::Global& global) {
+  Key key;
+  key.buffer = frame_.temporary_bytes(unit.layout_of(global).map.key_size);
+  key.length = b.getInt32(unit.layout_of(global).name_size);
+  call("spile_rt_execname", unit.module.none(), {context, key.buffer});
+  return key;
+}
+
 void MapLowering::remove(const syntax::Global& global, const Key& key) {
   if (has_cells(global)) {
     call_cells("spile_rt_cell_remove", unit.module.none(), global);

@@ -28,6 +28,8 @@ class MapLowering : BodyPart {
   bool has_cells(const syntax::Global& global) const;
   // Makes the key of an element. values: one for each key of the array, in order. A buffer is a temporary of the frame (frame.h).
   Key pack(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values);
+  // Makes the key execname(), of an array with GlobalLayout::name_size.
+  Key pack_name_bytes(const syntax::Global& global);
   // Makes the key execname(), of an array with one string as key. REQUIRES: Place::has_name_keys().
   Key pack_name();
 

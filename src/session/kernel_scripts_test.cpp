@@ -281,6 +281,31 @@ TEST(KernelScripts, KeepArraysAndAggregates) {
   EXPECT_EQ(script.elements("pairs").size(), 2u);
 }
 
+TEST(KernelScripts, NamesOfThreadsAreShortKeys) {
+  LOADED(script, R"(
+    global added, kept, other, begun
+    probe process.function("called") {
+      added[execname()]++
+      kept[execname()] = $a
+      if ($a == 4) { if (execname() in kept) printf("%d\n", kept[execname()]); delete kept[execname()]; if (execname() in kept) printf("kept\n") }
+      other[execname()]++; if ($a == 3) other["a name of more than sixteen bytes"]++
+      begun[execname()] = begun["a name of more than sixteen bytes"] + 1
+    }
+    probe begin { begun["a name of more than sixteen bytes"] = 1 }
+    probe end { foreach (n in added) println(added[n], kept["x"]); foreach (n in other) println(other[n]); foreach (n in begun) println(begun[n]) })");
+  for (const auto& [name, size] : {std::pair("added", 16u), {"kept", 16u}, {"other", abi::kDefaultKernelString}, {"begun", abi::kDefaultKernelString}})
+    EXPECT_EQ(script.map(name)->string_size, size) << name;
+  script.start();
+  call(6);
+  EXPECT_TRUE(script.kernel().detach().ok());
+  std::string name;
+  std::getline(std::ifstream("/proc/self/comm") >> std::ws, name);
+  EXPECT_EQ(script.records(), (std::vector<std::string>{"1 4"}));
+  EXPECT_EQ(script.elements("added"), (std::map<std::string, std::string>{{name, "6"}}));
+  EXPECT_EQ(script.elements("kept"), (std::map<std::string, std::string>{{name, "5"}}));
+  EXPECT_EQ(script.elements("other"), (std::map<std::string, std::string>{{name, "6"}, {"a name of more than sixteen bytes", "1"}}));
+}
+
 TEST(KernelScripts, PrintInOrder) {
   LOADED(script,
          R"(probe process.function("called") { if ($a % 10 == 3) printf("%d %s %d\n", $a, $s, pid() == target()) })");

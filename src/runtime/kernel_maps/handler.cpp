@@ -12,11 +12,9 @@ extern "C" {
 [[gnu::section(".data.locks"), gnu::used]] uint32_t spile_kernel_locks[abi::kKernelLocks] = {};
 }
 
-// A lock is waited for until kLockPatience is over. The verifier walks through every try, so that there can't be many of them: between two
-// tries there are pauses, and no more tries than take the time on a fast machine.
-inline constexpr int kLockAttempts = 400;
-inline constexpr int kBriskAttempts = 50;  // without a pause between
-inline constexpr uint64_t kLockPatience = 10'000'000;  // ns: longer than a virtual machine's CPU stands still as a rule
+// A lock is waited for until kLockPatience is over: longer than a virtual machine's CPU stands still as a rule.
+inline constexpr uint64_t kLockPatience = 10'000'000;  // ns
+inline constexpr uint64_t kBriskAttempts = 50;         // without a pause between
 
 // False: this CPU's level is taken by a handler that we have interrupted.
 SPILE_INLINE inline bool take_level(abi::KernelState* state, uint64_t level) {
@@ -33,10 +31,34 @@ SPILE_INLINE inline bool handlers_run() {
   return *reinterpret_cast<const volatile uint64_t*>(&spile_kernel_control) == 1;
 }
 
-// Takes some microseconds: copies the handler's scratch memory, in which nothing lies before the handler has its locks, onto itself.
-SPILE_INLINE inline void pause(Context* context) {
-  char* scratch = scratch_of(context);
+// A handler that waits for a lock, in its scratch memory, in which nothing lies before it has its locks.
+struct LockWait {
+  uint64_t index, self, start, attempts, taken;
+};
+
+// Takes some microseconds: copies the handler's scratch memory onto itself.
+SPILE_INLINE inline void pause(char* scratch) {
   for (int i = 0; i < 2; ++i) read_kernel(scratch, abi::kKernelScratchSize, scratch);
+}
+
+extern "C" {
+extern char spile_map_turns;
+
+// Called for each turn (bpf-helpers(7), bpf_for_each_map_elem). argument: a pointer to one to the scratch memory. 0: go on. The verifier follows it once, and what
+// it changes must lie in a map (docs/decisions/037).
+[[gnu::section("callback.wait"), gnu::noinline, gnu::used]] long spile_kernel_wait(void*, const void*, void*, void* argument) {
+  char* scratch = *static_cast<char**>(argument);
+  auto* wait = reinterpret_cast<volatile LockWait*>(scratch);
+  const uint64_t self = wait->self;
+  const uint32_t holder = __sync_val_compare_and_swap(&spile_kernel_locks[wait->index & (abi::kKernelLocks - 1)], 0u, static_cast<uint32_t>(self));
+  wait->taken = holder == 0;
+  // The handler that holds it may be the one that we interrupted, which does not go on before we have left.
+  if (holder == 0 || holder == self) return 1;
+  wait->attempts = wait->attempts + 1;
+  if (wait->attempts < kBriskAttempts) return 0;
+  pause(scratch);
+  return monotonic_ns() - wait->start > kLockPatience;
+}
 }
 
 extern "C" {
@@ -84,22 +106,18 @@ SPILE_INLINE void spile_rt_note_error(Context*, uint64_t most) {
   if (__sync_fetch_and_add(errors, 1u) >= most) spile_kernel_control.enabled = 0;
 }
 
-// The handler that holds it may be the one that we interrupted, which does not go on before we have left.
 SPILE_INLINE bool spile_rt_lock(Context* context, uint64_t index) {
-  uint32_t* lock = &spile_kernel_locks[index];
   uint32_t self = current_cpu() + 1;
-  uint32_t holder = __sync_val_compare_and_swap(lock, 0u, self);
-  if (holder == 0) return true;
-  uint64_t start = monotonic_ns();
-#pragma clang loop unroll(disable)
-  for (int attempt = 0; attempt < kLockAttempts && holder != self; ++attempt) {
-    if (attempt >= kBriskAttempts) {
-      pause(context);
-      if (monotonic_ns() - start > kLockPatience) break;
-    }
-    holder = __sync_val_compare_and_swap(lock, 0u, self);
-    if (holder == 0) return true;
-  }
+  if (__sync_val_compare_and_swap(&spile_kernel_locks[index], 0u, self) == 0) return true;
+  char* scratch = scratch_of(context);
+  auto* wait = reinterpret_cast<volatile LockWait*>(scratch);
+  wait->index = index;
+  wait->self = self;
+  wait->start = monotonic_ns();
+  wait->attempts = 0;
+  wait->taken = 0;
+  helper<long (*)(void*, void*, void*, uint64_t)>(BPF_FUNC_for_each_map_elem)(&spile_map_turns, reinterpret_cast<void*>(&spile_kernel_wait), &scratch, 0);
+  if (wait->taken) return true;
   count_skip(abi::kSkipLockTimeout);
   return false;
 }
