@@ -3,13 +3,36 @@
 #include <elf.h>
 #include <link.h>
 
+#include <llvm/CodeGen/SchedulerRegistry.h>
+#include <llvm/CodeGen/SelectionDAGISel.h>
+#include <llvm/Support/CommandLine.h>
+
 #include <cstring>
 
+#include "base/check.h"
 #include "codegen/native_target.h"
 
 namespace spile::codegen {
 
 namespace {
+
+// The order of instructions within a basic block. LLVM's own takes time by the square of a block's size: seconds for a handler of 3,000 statements without
+// a branch. Large blocks of eBPF, which has no flags that an order must keep, get one that is made in one pass.
+llvm::ScheduleDAGSDNodes* make_scheduler(llvm::SelectionDAGISel* selection, llvm::CodeGenOptLevel level) {
+  constexpr size_t kLargeBlock = 4'000;
+  const bool is_large = selection->TM.getTargetTriple().isBPF() && selection->CurDAG->allnodes_size() > kLargeBlock;
+  return is_large ? llvm::createFastDAGScheduler(selection, level) : llvm::createDefaultScheduler(selection, level);
+}
+// LLVM takes it by an option only.
+void use_own_scheduler() {
+  static const bool used = [] {
+    static llvm::RegisterScheduler own("spile", "by the size of the block", make_scheduler);
+    auto& options = llvm::cl::getRegisteredOptions();
+    auto option = options.find("pre-RA-sched");
+    return option != options.end() && !option->second->addOccurrence(0, "pre-RA-sched", "spile");
+  }();
+  CHECK(used);
+}
 
 // Functions carry their own cpu and features, from the runtime's bitcode: general registers only.
 Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int level) {
@@ -166,6 +189,7 @@ std::string module_key(const ScriptModule& script, Machine machine, int level) {
 }
 
 Result<std::string> emit_object(ScriptModule& script, Machine machine, int level) {
+  use_own_scheduler();
   TRY(auto target, make_machine(machine, level));
   std::string complaint;
   script.module().getContext().setDiagnosticHandlerCallBack(
