@@ -398,18 +398,48 @@ std::optional<Dwarf_Die> DwarfFile::function_die(FileAddress function, Unit* uni
   return die->second;
 }
 
-std::string_view DwarfFile::section(std::string_view wanted) {
-  Elf* elf = dwarf_getelf(debug_.get());
+// Null: there is no such section with contents that are not compressed.
+static Elf_Scn* find_section(Elf* elf, std::string_view wanted, GElf_Shdr& header) {
   size_t names = 0;
-  if (elf_getshdrstrndx(elf, &names) != 0) return {};
+  if (elf_getshdrstrndx(elf, &names) != 0) return nullptr;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section));) {
-    GElf_Shdr header;
     const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
-    if (!name || name != wanted || header.sh_type == SHT_NOBITS || (header.sh_flags & SHF_COMPRESSED)) continue;
-    Elf_Data* data = elf_rawdata(section, nullptr);
-    if (data && data->d_buf) return {static_cast<const char*>(data->d_buf), data->d_size};
+    if (name && name == wanted && header.sh_type != SHT_NOBITS && !(header.sh_flags & SHF_COMPRESSED)) return section;
   }
-  return {};
+  return nullptr;
+}
+
+std::string_view DwarfFile::section(std::string_view wanted) {
+  GElf_Shdr header;
+  Elf_Scn* section = find_section(dwarf_getelf(debug_.get()), wanted, header);
+  Elf_Data* data = section ? elf_rawdata(section, nullptr) : nullptr;
+  return data && data->d_buf ? std::string_view(static_cast<const char*>(data->d_buf), data->d_size) : std::string_view();
+}
+
+bool DwarfFile::each_part(std::string_view wanted, size_t overlap, const std::function<void(uint64_t, std::string_view)>& visit) {
+  constexpr size_t kPart = size_t{1} << 20;
+  Elf* elf = dwarf_getelf(debug_.get());
+  GElf_Shdr header;
+  Elf_Scn* section = find_section(elf, wanted, header);
+  const Elf_Data* data = section ? elf_rawdata(section, nullptr) : nullptr;
+  if (!data || !data->d_buf) return false;
+  const char* mapped = elf_rawfile(elf, nullptr);
+  if (!mapped || data->d_buf != mapped + header.sh_offset) {  // libdw has decompressed it
+    visit(0, {static_cast<const char*>(data->d_buf), data->d_size});
+    return true;
+  }
+  std::vector<char> buffer(kPart + overlap);
+  for (uint64_t at = 0; at < header.sh_size; at += kPart) {
+    const size_t size = std::min<uint64_t>(buffer.size(), header.sh_size - at);
+    for (size_t filled = 0; filled < size;) {
+      const ssize_t count = pread(debug_fd_.get(), buffer.data() + filled, size - filled, static_cast<off_t>(header.sh_offset + at + filled));
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return false;
+      filled += static_cast<size_t>(count);
+    }
+    visit(at, {buffer.data(), size});
+  }
+  return true;
 }
 
 LineSections DwarfFile::line_sections(Dwarf* dwarf) {

@@ -54,6 +54,9 @@ class DwarfFile {
   std::vector<Unit> alternate_units();
   // Returns the contents of a section of the file with .debug_info; empty: absent, or still compressed.
   std::string_view section(std::string_view name);
+  // Calls visit(offset in the section, bytes) for consecutive parts of a section of the file with .debug_info, each of which has the first `overlap` bytes of
+  // the next one, too. Reads the file rather than its mapping, so that a large section does not stay in memory. False: absent, or it can't be read.
+  bool each_part(std::string_view section, size_t overlap, const std::function<void(uint64_t, std::string_view)>& visit);
   // Returns the unit that has code at pc; nullopt: none.
   std::optional<Unit> unit_of(FileAddress pc);
 

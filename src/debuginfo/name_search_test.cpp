@@ -14,6 +14,25 @@ using testing::IsEmpty;
 
 std::string word(uint32_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
 
+std::vector<uint64_t> places_of_name(const std::string& info, const std::string& strings, const std::string& name) {
+  NameSearch search(strings, name);
+  search.look_at(0, info);
+  return std::move(search).places();
+}
+
+TEST(NameSearch, FindsWhatPartsHaveInCommon) {
+  const std::string strings = std::string("main\0foo\0", 9);
+  const std::string info = "x" + word(5) + word(4) + std::string("foo\0", 4) + "yy" + word(5);
+  const std::string name = "foo";
+  for (size_t part = 1; part < info.size(); ++part) {
+    NameSearch search(strings, name);
+    for (size_t at = 0; at < info.size(); at += part) search.look_at(at, std::string_view(info).substr(at, part + search.overlap()));
+    std::vector<uint64_t> places = std::move(search).places();
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    EXPECT_THAT(places, ElementsAre(1, 9, 15)) << part;
+  }
+}
+
 TEST(NameSearch, FindsOffsetsOfTheStringAndTheStringItself) {
   const std::string strings = std::string("main\0foo\0", 9);  // foo is at 5
   const std::string info = "x" + word(5) + word(4) + std::string("foo\0", 4) + "yy" + word(5);
@@ -57,6 +76,31 @@ TEST_P(NamedCallsTest, AreThoseOfAllUnits) {
 INSTANTIATE_TEST_SUITE_P(Compilers, NamedCallsTest,
                          testing::Values("gcc", "gcc -flto", "gcc -gsplit-dwarf", "gcc -gdwarf-4", "gcc -gdwarf-4 -fdebug-types-section",
                                          "gcc -fdebug-types-section", "clang-19", "g++"));
+
+// Methods are named in their class, which several units describe, and templates in each unit that uses them.
+class NamedMethodsTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(NamedMethodsTest, AreThoseOfAllUnits) {
+  TestDirectory directory;
+  directory.write("till.h", "extern volatile int sink;\nnamespace shop { struct Till { int sum; __attribute__((always_inline)) void take(int n) { sum += n; sink = sum; } "
+                            "void count(); };\ntemplate <class T> __attribute__((always_inline)) inline T twice(T n) { sink = 1; return n + n; } }\n");
+  directory.write("a.cc", "#include \"till.h\"\nvolatile int sink;\nint b(int);\nint main(int n, char**) { shop::Till t{n}; t.take(n); t.count(); return b(n); }\n");
+  directory.write("b.cc", "#include \"till.h\"\nint b(int n) { return shop::twice(n); }\n");
+  directory.write("c.cc", "#include \"till.h\"\nvoid shop::Till::count() { take(1); take(2); sink = shop::twice(sum); }\n");
+  ASSERT_TRUE(directory.run(std::string(GetParam()) + " -g -O1 a.cc b.cc c.cc -o program"));
+  auto module = Module::open(directory.path("program"), without_cache()).value();
+  for (const auto& [name, count] : {std::pair("take", 3u), std::pair("twice", 2u)}) {
+    auto exact = module->inlined_calls({name, ""});
+    auto all = module->inlined_calls({std::string(name) + "*", ""});
+    ASSERT_TRUE(exact.ok() && all.ok());
+    EXPECT_EQ(exact->size(), all->size()) << name;
+    EXPECT_EQ(exact->size(), count) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Compilers, NamedMethodsTest,
+                         testing::Values("g++", "g++ -gz", "g++ -gdwarf-4", "g++ -fdebug-types-section", "g++ -gdwarf-4 -fdebug-types-section", "g++ -gsplit-dwarf", "g++ -gstrict-dwarf",
+                                         "clang++-19"));
 
 TEST(NameSearch, FindsTheCallsInOneFunction) {
   TestDirectory directory;
