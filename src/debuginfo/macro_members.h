@@ -51,6 +51,11 @@ inline constexpr MacroMember kMacroMembers[] = {
     {"struct inet_timewait_sock", "tw_rcv_saddr", "__tw_common.skc_rcv_saddr"},
     {"struct inet_timewait_sock", "tw_dport", "__tw_common.skc_dport"},
     {"struct inet_timewait_sock", "tw_num", "__tw_common.skc_num"},
+    {"struct bio", "bi_idx", "bi_iter.bi_idx"},        // since Linux 3.14
+    {"struct bio", "bi_rw", "bi_opf"},                 // since Linux 4.8
+    {"struct bio", "bi_sector", "bi_iter.bi_sector"},  // since Linux 3.14
+    {"struct bio", "bi_size", "bi_iter.bi_size"},
+    {"struct request", "rq_disk", "q.disk"},  // since Linux 5.17
     {"struct file", "f_dentry", "f_path.dentry"},
     {"struct file", "f_vfsmnt", "f_path.mnt"},
     {"struct task_struct", "state", "__state"},  // since Linux 5.14

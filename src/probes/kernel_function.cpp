@@ -183,13 +183,6 @@ constexpr Renamed kRenamed[] = {
     {"resched_task", "resched_curr"},         {"wait_on_page_bit", "folio_wait_bit"},
 };
 
-// The system call of sys_NAME or SyS_NAME, if the kernel has it; else empty.
-std::string called_by_programs(const std::string& function, const std::vector<std::string>& names) {
-  const bool is_call = function.starts_with("sys_") || function.starts_with("SyS_");
-  if (!is_call || std::ranges::find(names, "__x64_sys_" + function.substr(4)) == names.end()) return {};
-  return function.substr(4);
-}
-
 // Returns the name that a function of another kernel probably has in this one: a known new name; itself with underscores before or words behind; one that
 // is almost the same. Else empty.
 std::string today_name(const std::string& function, const std::vector<std::string>& names) {
@@ -197,7 +190,7 @@ std::string today_name(const std::string& function, const std::vector<std::strin
   for (const Renamed& each : kRenamed) {
     if (each.old_name == function && has(each.new_name)) return std::string(each.new_name);
   }
-  for (const std::string& each : {function + "_noprof", "__" + function, "_" + function}) {
+  for (const std::string& each : {"__" + function, "_" + function}) {
     if (has(each)) return each;
   }
   if (const size_t first = function.find_first_not_of('_'); first != std::string::npos && first > 0 && has(function.substr(first))) return function.substr(first);
@@ -223,10 +216,6 @@ Error no_function(const Request& request, const kernelinfo::Symbols& symbols) {
             !known.empty() ? fmt::format("did you mean '{}'?", known) : "hooks are the functions security_NAME of the kernel, without that prefix"};
   }
   const bool glob = debuginfo::is_glob(request.pattern);
-  if (const std::string call = glob ? std::string() : called_by_programs(request.pattern, names); !call.empty()) {
-    return {fmt::format("no function '{}' in {}", request.pattern, where(request)),
-            fmt::format("since Linux 4.17 the parameter of such a function is a set of registers: probe syscall.{}, which has the arguments, or kernel.function(\"__x64_sys_{}\")", call, call)};
-  }
   std::string near = glob ? std::string() : today_name(request.pattern, names);
   if (glob)
     return {fmt::format("no function that can be probed in {} matches '{}'", where(request), request.pattern), ""};
@@ -306,15 +295,19 @@ Result<void> check_address(const kernelinfo::Symbols& symbols, uint64_t address)
   return Error{fmt::format("{:#x} is not an address of the kernel's code", address), "/proc/kallsyms has the addresses of functions, which change with every boot"};
 }
 
+// The same function under the name that newer kernels give to it: system calls since Linux 4.17, functions that allocate since 6.10. Empty: none.
+std::vector<Symbol> symbols_under_new_name(const Request& request, const kernelinfo::Symbols& symbols) {
+  if (!request.module.empty() || request.is_statement || request.is_hook) return {};
+  Request renamed = request;
+  const bool is_call = request.pattern.starts_with("sys_") || request.pattern.starts_with("SyS_");
+  renamed.pattern = is_call ? "__x64_sys_" + request.pattern.substr(4) : request.pattern + "_noprof";
+  return symbols_of(renamed, symbols);
+}
+
 Result<Points> resolve_exact(TracedWorld& world, const Request& request) {
   TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
   std::vector<Symbol> found = symbols_of(request, *symbols);
-  if (found.empty()) {
-    // Since Linux 6.10 many allocators (kmem_cache_alloc) are macros over functions with this ending: include/linux/alloc_tag.h.
-    Request profiled = request;
-    profiled.pattern += "_noprof";
-    found = symbols_of(profiled, *symbols);
-  }
+  if (found.empty()) found = symbols_under_new_name(request, *symbols);
   if (found.empty()) return no_function(request, *symbols);
   if (request.is_statement && found.size() > 1)
     return Error{fmt::format("'{}' has code at {} places", request.pattern, found.size()), "kernel.statement(0xADDRESS).absolute"};

@@ -7,6 +7,7 @@
 #include "base/diagnostics.h"
 #include "debuginfo/calling_convention.h"
 #include "debuginfo/names.h"
+#include "probes/system_call_parameters.h"
 
 namespace spile::probes {
 
@@ -39,6 +40,35 @@ Result<Btf::Function> function_of(TracedWorld& world, const ResolvedPoint& point
     return Error{fmt::format("the parameters of '{}' are not known: the compiler made a copy of the function for some of its callers, with parameters of its own", place.symbol),
                  "use int_arg(1), pointer_arg(2) ..., if you know its machine code"};
   return Error{fmt::format("the kernel's type information does not describe the function '{}'", place.symbol), "use int_arg(1), pointer_arg(2) ..., and returnval() at returns"};
+}
+
+// What a program passes to a system call, if the function is one: its own parameter is where the program's registers were saved. No value: another function.
+std::optional<std::vector<SystemCallParameter>> passed_by_program(const Btf::Function& function) {
+  constexpr std::string_view kCallPrefix = "__x64_sys_";
+  if (!function.name.starts_with(kCallPrefix) || function.parameters.size() != 1) return std::nullopt;
+  return system_call_parameters(std::string_view(function.name).substr(kCallPrefix.size()));
+}
+
+const char* type_name_of(const SystemCallParameter& parameter) {
+  if (parameter.bytes == 8) return "long unsigned int";
+  if (parameter.bytes == 2) return "short unsigned int";
+  return parameter.is_signed ? "int" : "unsigned int";
+}
+
+// Where the program's register for parameter `index` was saved. arch/x86/include/asm/syscall_wrapper.h
+Result<debuginfo::Place> place_passed_by_program(Btf& types, const Btf::Function& function, const SystemCallParameter& parameter, size_t index) {
+  constexpr std::string_view kSaved[] = {"di", "si", "dx", "r10", "r8", "r9"};
+  const std::optional<debuginfo::Type> registers = types.type_named("pt_regs");
+  const std::optional<debuginfo::Member> saved = registers && index < std::size(kSaved) ? registers->member(kSaved[index]) : std::nullopt;
+  const std::optional<debuginfo::Type> type = types.type_named(type_name_of(parameter));
+  if (!saved || !type) return Error{fmt::format("where '{}' has its parameters is not in the kernel's type information", function.name), "$regs is the address of the program's registers"};
+  std::vector<debuginfo::Place> places = places_of(function);
+  debuginfo::Place place;
+  place.kind = debuginfo::Place::Kind::kMemory;
+  place.operations = places[0].operations;
+  place.operations.emplace_back(location::PlusConstant{static_cast<int64_t>(saved->offset)});
+  place.type = *type;
+  return place;
 }
 
 // Bytes up to the next symbol, which is all that the kernel knows about a variable's size. "x_64" at the address of "x" says it itself.
@@ -82,8 +112,16 @@ Result<debuginfo::Place> place_in_kernel(TracedWorld& world, const ResolvedPoint
     if (function.returned.kind() == debuginfo::TypeKind::kVoid) return Error{fmt::format("the function '{}' returns nothing", function.name), ""};
     return debuginfo::return_place(function.returned);
   }
-  std::vector<debuginfo::Place> places = places_of(function);
   std::vector<std::string> names;
+  if (const auto passed = passed_by_program(function)) {
+    for (size_t i = 0; i < passed->size(); ++i) {
+      names.push_back(fmt::format("${}", (*passed)[i].name));
+      if (names.back() != variable.name) continue;
+      TRY(std::shared_ptr<Btf> types, kernel_types(world, point.site.module));
+      return place_passed_by_program(*types, function, (*passed)[i], i);
+    }
+  }
+  std::vector<debuginfo::Place> places = places_of(function);
   for (size_t i = 0; i < places.size(); ++i) {
     if (function.parameters[i].name.empty()) continue;
     names.push_back("$" + function.parameters[i].name);
@@ -149,7 +187,10 @@ std::vector<std::string> kernel_variables(TracedWorld& world, const ResolvedPoin
   Result<Btf::Function> function = function_of(world, point);
   if (!function.ok()) return names;
   const bool all = which == "$$vars";
-  if (all || which == "$$parms") {
+  const auto passed = passed_by_program(*function);
+  if (passed && (all || which == "$$parms")) {
+    for (const SystemCallParameter& parameter : *passed) names.push_back(fmt::format("${}", parameter.name));
+  } else if (all || which == "$$parms") {
     for (const Btf::Parameter& parameter : function->parameters) {
       if (!parameter.name.empty()) names.push_back("$" + parameter.name);
     }
@@ -165,6 +206,10 @@ std::vector<std::string> typed_kernel_variables(TracedWorld& world, const Resolv
   if (!function.ok()) return texts;
   if (point.kind == ProbeKind::kFunctionReturn && function->returned.kind() != debuginfo::TypeKind::kVoid)
     texts.push_back("$return:" + function->returned.name());
+  if (const auto passed = passed_by_program(*function)) {
+    for (const SystemCallParameter& parameter : *passed)
+      texts.push_back(fmt::format("${}:{}", parameter.name, type_name_of(parameter)));
+  }
   for (const Btf::Parameter& parameter : function->parameters) {
     if (!parameter.name.empty()) texts.push_back("$" + parameter.name + ":" + parameter.type.name());
   }

@@ -76,11 +76,22 @@ probe end { printf("%d %d %d\\n", n, @min(sizes), @max(sizes)) }""", "-c", f"{os
 else:
     # Names that other kernels have: what this one has in place of them.
     names = {line.split()[2] for line in open("/proc/kallsyms")}
-    for old, new, hint in [("sys_openat", "__x64_sys_openat", "probe syscall.openat, which has the arguments, or kernel.function.*__x64_sys_openat"),
-                           ("do_fork", "kernel_clone", "did you mean 'kernel_clone'"), ("mark_page_accessed_x", "mark_page_accessed", "did you mean 'mark_page_accessed'")]:
+    for old, new, hint in [("do_fork", "kernel_clone", "did you mean 'kernel_clone'"), ("mark_page_accessed_x", "mark_page_accessed", "did you mean 'mark_page_accessed'")]:
         if new not in names or old in names:
             continue
         result = spile("-p2", "-e", f'probe kernel.function("{old}") {{ next }}')
         if "kernel.function" in result.err and "no function" not in result.err:
             skip(result.err.strip())
         expect_match(hint, result.expect(status=1).err)
+    # The same functions under new names, and members that have moved.
+    for new, script, point in [("__x64_sys_openat", 'kernel.function("sys_openat") { println($dfd, user_string($filename), $flags, $$parms) }', "__x64_sys_openat"),
+                               ("__x64_sys_read", 'kernel.function("SyS_read").return { println($return, @entry($count)) }', "__x64_sys_read"),
+                               ("kmem_cache_alloc_noprof", 'kernel.function("kmem_cache_alloc") { println($gfpflags) }', "kmem_cache_alloc_noprof"),
+                               ("vfs_read", 'kernel.function("vfs_read") { println($file->f_dentry->d_inode->i_ino, @cast(task_current(), "task_struct")->state) }', "vfs_read"),
+                               ("tcp_close", 'kernel.function("tcp_close") { println($sk->sk_family, $sk->sk_state, @cast($sk, "inet_sock")->inet_dport) }', "tcp_close")]:
+        if new not in names:
+            continue
+        result = spile("-p2", "-e", "probe " + script)
+        if "kernel.function" in result.err and "no function" not in result.err:
+            skip(result.err.strip())
+        expect_match(point, result.expect(status=0).out)

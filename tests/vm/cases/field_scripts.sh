@@ -19,6 +19,20 @@ out=$(spile -e 'global n, wrong
   probe end { printf("writes %d %d\n", n, wrong) }' -c 'dd if=/dev/zero of=/dev/null bs=3 count=400 2>/dev/null' 2>&1)
 check "names of a call's parameters" "$out" '^writes 400 0$'
 
+# Names of older kernels: the same functions, and members of structures, of today.
+out=$(spile -e 'global n, ended, wrong, family
+  probe kernel.function("sys_write") { if ($count == 3) { n++; if ($fd != 1 || $$parms !~ "^fd=0x1 buf=.* count=0x3$") wrong++ } }
+  probe kernel.function("sys_write").return { if (@entry($count) == 3 && $return == 3) ended++ }
+  probe end { printf("sys_write %d %d %d\n", n, ended, wrong) }' -c 'dd if=/dev/zero of=/dev/null bs=3 count=300 2>/dev/null' 2>&1)
+check "functions of system calls by their old names" "$out" '^sys_write 300 300 0$'
+echo some >/tmp/opened
+out=$(spile -e 'global n, wrong, states
+  probe generic.fop.open { if (filename == "opened" && isize == 5) n++ }
+  probe kernel.function("vfs_open") { if ($file && $path->dentry != 0) states[task_current() != 0 && @cast(task_current(), "task_struct", "kernel")->state]++ }
+  probe kernel.function("vfs_read") { if ($file->f_dentry != $file->f_path->dentry) wrong++ }
+  probe end { printf("opened %d %d %d\n", n, wrong, states[0] > 0) }' -c 'for i in 1 2 3; do cat /tmp/opened; done' 2>&1)
+check "members by their old names" "$out" '^opened [03] 0 1$'
+
 out=$(spile -e 'global n probe kprobe.function(@arch_syscall_prefix "sys_sync") { n++ } probe end { printf("syncs %d\n", n) }' -c 'sync; sync; sync' 2>&1)
 check "the prefix of system calls" "$out" '^syncs 3$'
 
@@ -34,6 +48,7 @@ out=$(spile -e 'global states, other, n
     # One of the sockets may be of IPv6: ::ffff:127.0.0.1
     if (format_ipaddr(__ip_skb_saddr(ip), 2) != "127.0.0.1") other += 100
     if (format_ipaddr(__ip_sock_daddr($sk), __ip_sock_family($sk)) !~ "(^|:)(127.0.0.1|7f00:0001)$") other += 10000
+    if ($sk->sk_family != __ip_sock_family($sk) || $sk->sk_dport != $sk->__sk_common->skc_dport || @cast($sk, "inet_sock")->inet_dport != $sk->sk_dport) other += 1000000
     if (__ip_skb_proto(ip) != 6 || !__tcp_skb_ack(header) || __tcp_skb_syn(header)) other++
     if (tcp_get_info_rto($sk) < 1000 || tcp_get_info_snd_cwnd($sk) < 1) other++
   }

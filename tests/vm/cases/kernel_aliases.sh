@@ -103,7 +103,7 @@ counted "scheduler.tick" '^1 0 1$' 'i=0; while [ $i -lt 200000 ]; do i=$((i+1));
 line=$(grep -E 'ttyS1?$' /proc/interrupts | head -1 | awk '{ print $1 + 0 }')
 total() { awk -v line="$line:" '$1 == line { print $2 + $3 }' /proc/interrupts; }
 before=$(total)
-out=$(spile -e "global begun, ended, device probe irq_handler.entry { if (irq == $line && handler) { begun++; device = dev_name } }
+out=$(spile -e "global begun, ended, device probe irq_handler.entry { if (irq == $line && handler) { begun++; device = kernel_string(dev_name) } }
   probe irq_handler.exit { if (irq == $line) ended += ret == 1 } probe end { printf(\"%d %d %s\n\", begun, ended, device) }" \
   -c 'for i in 1 2 3 4 5; do echo "$i: a line for the serial port, which it sends piece by piece"; done >/dev/ttyS1; sleep 0.3' 2>&1)
 after=$(total)
