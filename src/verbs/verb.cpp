@@ -2,6 +2,7 @@
 
 #include "verbs/asking_verbs.h"
 #include "verbs/cache.h"
+#include "verbs/flame.h"
 #include "verbs/hist.h"
 #include "verbs/trace.h"
 
@@ -20,6 +21,7 @@ const Verb kVerbs[] = {
     {"cache", "list | add FILE... | rm BUILD-ID|FILE... | prune [MIB] | export OUT [FILE...] | import IN",
      "show and change what is remembered of debug information, and carry it to other machines", nullptr, answer_cache},
     {"trace", "[--kernel] FUNCTION... ['!FUNCTION'] [--depth N] [--over TIME] [--also PATTERN] [--interrupts]", "show calls as trees, with times, arguments and results", make_trace, nullptr, kTraceOptions, true},
+    {"flame", "[--hz N]", "show where threads spend processor time: a page with a flame graph (-o x.html), or folded stacks", make_flame, nullptr, kFlameOptions},
 };
 
 }  // namespace

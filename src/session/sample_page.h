@@ -1,0 +1,103 @@
+#pragma once
+// The page of html_page(), around its data. The page asks for nothing from elsewhere, and shows names as text only, never as markup.
+// A part behind '#' sets the page's state: #search=TEXT, #zoom=INDEX of a stack.
+
+namespace spile::session {
+
+inline constexpr const char* kSamplePageBegin = R"html(<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>spile flame</title><style>
+body { font: 14px system-ui, sans-serif; margin: 16px; color: #222; background: #fff }
+h1 { font-size: 18px; margin: 0 0 4px } h2 { font-size: 15px; margin: 20px 0 6px }
+#facts, #found { color: #555 } #bar { margin: 10px 0; display: flex; gap: 8px; align-items: center }
+#graph { position: relative; border: 1px solid #ccc; overflow: hidden }
+#graph div { position: absolute; height: 17px; line-height: 17px; font: 11px monospace; overflow: hidden; white-space: nowrap; box-sizing: border-box; border-right: 1px solid #fff; padding-left: 3px; cursor: pointer }
+#graph div.hit { background: #c3f !important; color: #fff } #graph div.outer { opacity: .55 }
+table { border-collapse: collapse } th { cursor: pointer; text-align: left; border-bottom: 1px solid #888 } td, th { padding: 2px 12px 2px 0 }
+td.n { text-align: right; font-variant-numeric: tabular-nums } pre { background: #f4f4f4; padding: 8px; overflow: auto }
+</style></head><body>
+<h1 id="title"></h1><div id="facts"></div>
+<div id="bar"><input id="search" placeholder="search functions" size="30"><button id="reset">whole graph</button><span id="found"></span></div>
+<div id="graph"></div>
+<h2>Functions</h2><table id="functions"><thead><tr><th data-by="0">function</th><th data-by="1">module</th><th data-by="2">self</th><th data-by="3">with callees</th></tr></thead><tbody></tbody></table>
+<h2>Threads</h2><table id="threads"><thead><tr><th data-by="0">name</th><th data-by="1">process</th><th data-by="2">thread</th><th data-by="3">samples</th></tr></thead><tbody></tbody></table>
+<h2>Script</h2><pre id="script"></pre>
+<script type="application/json" id="data">)html";
+
+inline constexpr const char* kSamplePageEnd = R"html(</script><script>
+'use strict';
+const data = JSON.parse(document.getElementById('data').textContent), stacks = data.stacks, frames = data.frames;
+const at = id => document.getElementById(id), total = stacks.map(s => s[2]), children = stacks.map(() => []);
+for (let i = stacks.length - 1; i > 0; i--) { total[stacks[i][0]] += total[i]; children[stacks[i][0]].push(i); }
+children.forEach(c => c.sort((a, b) => frames[stacks[a][1]][0] < frames[stacks[b][1]][0] ? -1 : 1));
+const depth = stacks.map(() => 0); for (let i = 1; i < stacks.length; i++) depth[i] = depth[stacks[i][0]] + 1;
+const name = i => i ? frames[stacks[i][1]][0] : 'all', all = total[0], percent = n => all ? (100 * n / all).toFixed(2) + ' %' : '0 %';
+let zoomed = 0, wanted = '';
+at('title').textContent = data.title;
+at('facts').textContent = `${all} samples of ${data.threads.length} thread${data.threads.length == 1 ? '' : 's'} on ${data.host}` +
+  (all ? `, ${new Date(data.begin_ms).toISOString()} to ${new Date(data.end_ms).toISOString()}` : '') +
+  (data.lost ? `; ${data.lost} samples are not shown` : '') + (data.cut ? `; the outer callers of ${data.cut} are not known` : '');
+at('script').textContent = data.script;
+function draw() {
+  const graph = at('graph'), width = graph.clientWidth || 1200, path = [];
+  for (let i = zoomed; ; i = stacks[i][0]) { path.unshift(i); if (!i) break; }
+  const boxes = document.createDocumentFragment(); let deepest = 0;
+  const box = (i, left, share, outer) => {
+    const e = document.createElement('div'), text = name(i), hit = wanted && text.toLowerCase().includes(wanted);
+    e.style.left = left + 'px'; e.style.width = share + 'px'; e.style.top = depth[i] * 18 + 'px';
+    let hash = 0; for (const c of text) hash = (hash * 31 + c.charCodeAt(0)) % 997;
+    e.style.background = i ? `hsl(${10 + hash % 45} 85% ${62 + hash % 13}%)` : '#ddd';
+    if (hit) e.classList.add('hit'); if (outer) e.classList.add('outer');
+    e.dataset.stack = i; if (share > 24) e.textContent = text;
+    e.title = `${text}${i && frames[stacks[i][1]][1] ? ' [' + frames[stacks[i][1]][1] + ']' : ''}\n${total[i]} samples, ${percent(total[i])}; ${stacks[i][2]} in itself`;
+    boxes.append(e); deepest = Math.max(deepest, depth[i]);
+  };
+  path.slice(0, -1).forEach(i => box(i, 0, width, true));
+  const work = [[zoomed, 0]];
+  while (work.length) {
+    let [i, left] = work.pop(); const scale = width / (total[zoomed] || 1);
+    if (total[i] * scale < 0.4) continue;
+    box(i, left, total[i] * scale, false); left += stacks[i][2] * scale;
+    for (const c of children[i]) { work.push([c, left]); left += total[c] * scale; }
+  }
+  graph.style.height = (deepest + 1) * 18 + 'px'; graph.replaceChildren(boxes);
+  if (wanted) {
+    let sum = 0; const inside = stacks.map(() => false);
+    for (let i = 1; i < stacks.length; i++) { inside[i] = inside[stacks[i][0]] || name(i).toLowerCase().includes(wanted); if (inside[i]) sum += stacks[i][2]; }
+    at('found').textContent = `found in ${sum} samples, ${percent(sum)}`;
+  } else at('found').textContent = '';
+}
+function table(id, rows, by) {
+  const body = at(id).tBodies[0]; let down = true;
+  const fill = () => {
+    rows.sort((a, b) => (a[by] < b[by] ? -1 : a[by] > b[by] ? 1 : 0) * (down ? -1 : 1));
+    body.replaceChildren(...rows.slice(0, 500).map(row => { const r = document.createElement('tr');
+      row.forEach(v => { const c = r.insertCell(); c.textContent = v; if (typeof v == 'number') c.className = 'n'; }); return r; }));
+  };
+  at(id).tHead.onclick = e => { const to = +e.target.dataset.by; down = to == by ? !down : typeof (rows[0] || [])[to] == 'number'; by = to; fill(); };
+  fill();
+}
+const self = frames.map(() => 0), whole = frames.map(() => 0), open = frames.map(() => 0), work = [[0, false]];
+while (work.length) {  // a function that calls itself counts once
+  const [i, left] = work.pop(), f = stacks[i][1];
+  if (left) { open[f]--; continue; }
+  if (i) { self[f] += stacks[i][2]; if (!open[f]++) whole[f] += total[i]; work.push([i, true]); }
+  for (const c of children[i]) work.push([c, false]);
+}
+table('functions', frames.map((f, i) => [f[0], f[1], self[i], whole[i]]), 2);
+table('threads', data.threads, 3);
+const zoom = i => { zoomed = i; draw(); }, search = text => { wanted = text.toLowerCase(); draw(); };
+at('graph').onclick = e => { if (e.target.dataset.stack) zoom(+e.target.dataset.stack); };
+at('search').oninput = e => search(e.target.value);
+at('reset').onclick = () => zoom(0);
+onresize = draw;
+for (const part of location.hash.slice(1).split('&')) {
+  const [key, value] = part.split('=');
+  if (key == 'search') { at('search').value = decodeURIComponent(value); wanted = at('search').value.toLowerCase(); }
+  if (key == 'zoom' && stacks[+value]) zoomed = +value;
+}
+draw();
+</script></body></html>
+)html";
+
+}  // namespace spile::session

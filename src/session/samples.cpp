@@ -1,0 +1,70 @@
+#include "session/samples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace spile::session {
+
+std::string text_of(const Samples::Frame& frame) {
+  if (!frame.function.empty()) return frame.function;
+  return frame.module.empty() ? "[unknown]" : fmt::format("[{}]", frame.module);
+}
+
+uint32_t Samples::frame_index(Frame frame) {
+  const auto [place, added] = frames_by_text_.try_emplace(fmt::format("{}\n{}", frame.function, frame.module), static_cast<uint32_t>(frames_.size()));
+  if (added) frames_.push_back(std::move(frame));
+  return place->second;
+}
+
+// "f+0x12 [libc.so.6]", "0x7f12 [libc.so.6+0x12]", "0x7f12"
+uint32_t Samples::frame_of(std::string_view line) {
+  Frame frame;
+  line = line.substr(0, kLongestText);
+  if (const size_t open = line.rfind(" ["); open != std::string_view::npos && line.ends_with(']')) {
+    std::string_view module = line.substr(open + 2, line.size() - open - 3);
+    line = line.substr(0, open);
+    if (line.starts_with("0x")) module = module.substr(0, module.rfind("+0x"));
+    frame.module = module;
+  }
+  if (!line.starts_with("0x")) frame.function = line.substr(0, line.rfind("+0x"));
+  return frame_index(std::move(frame));
+}
+
+uint32_t Samples::stack_of(uint32_t caller, uint32_t frame) {
+  const auto [place, added] = stacks_by_place_.try_emplace(uint64_t{caller} << 32 | frame, static_cast<uint32_t>(stacks_.size()));
+  if (added) stacks_.push_back({caller, frame, 0});
+  return place->second;
+}
+
+uint32_t Samples::thread_of(int64_t process, int64_t thread, std::string_view name) {
+  const auto [place, added] = threads_by_key_.try_emplace(fmt::format("{} {}", process, thread), static_cast<uint32_t>(threads_.size()));
+  if (added) threads_.push_back({process, thread, std::string(name.substr(0, kLongestText))});
+  return place->second;
+}
+
+void Samples::add(int64_t time_ns, int64_t process, int64_t thread, std::string_view name, std::string_view text, bool is_whole) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    if (end == std::string_view::npos && !is_whole) break;
+    if (!line.empty()) lines.push_back(line);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  if (samples_.size() >= kMostSamples || stacks_.size() + lines.size() + 2 > kMostStacks || frames_.size() + lines.size() + 2 > kMostFrames ||
+      threads_.size() >= kMostThreads) {
+    ++lost_;
+    return;
+  }
+  if (!is_whole) ++cut_;
+  uint32_t stack = 0;
+  if (!is_whole) stack = stack_of(stack, frame_index({"[cut]", {}}));
+  if (lines.empty() && is_whole) stack = stack_of(stack, frame_index({}));
+  std::ranges::reverse(lines);
+  for (const std::string_view line : lines) stack = stack_of(stack, frame_of(line));
+  ++stacks_[stack].samples;
+  samples_.push_back({time_ns, thread_of(process, thread, name), stack});
+}
+
+}  // namespace spile::session

@@ -1,0 +1,95 @@
+#include "verbs/flame.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+
+namespace spile::verbs {
+
+namespace {
+
+constexpr int kMostHz = 100000;
+
+Result<FlameForm> form_of(const std::string& file) {
+  if (file.empty() || file.ends_with(".folded")) return FlameForm::kFolded;
+  if (file.ends_with(".speedscope.json")) return FlameForm::kSpeedscope;
+  if (file.ends_with(".html")) return FlameForm::kHtml;
+  return Error{fmt::format("-o {}: the name's ending does not say which file to write", file), "it can be .html, .folded or .speedscope.json"};
+}
+
+Result<int> parse_hz(const std::string& text) {
+  int hz = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hz);
+  if (error != std::errc() || end != text.data() + text.size() || hz < 1 || hz > kMostHz)
+    return Error{fmt::format("--hz {}: not a number from 1 to {}", text, kMostHz), "so many samples are taken in a second of a thread's processor time; 100 if nothing is said"};
+  return hz;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("unknown");
+}
+
+}  // namespace
+
+void FlameSamples::take(std::string_view head, session::PayloadReader& arguments, std::string&) {
+  if (head != "sample ") return;
+  const int64_t time = arguments.next_long(), process = arguments.next_long(), thread = arguments.next_long();
+  const std::string_view name = arguments.next_string(), stack = arguments.next_string();
+  // Each line has an end, unless the string was too short for it (MAXSTRINGLEN).
+  samples_.add(time, process, thread, name, stack, stack.empty() || stack.ends_with('\n'));
+}
+
+void FlameSamples::finish(std::string& out) {
+  switch (form_) {
+    case FlameForm::kFolded:
+      out += session::folded_stacks(samples_);
+      break;
+    case FlameForm::kSpeedscope:
+      out += session::speedscope_file(samples_, facts_);
+      break;
+    case FlameForm::kHtml:
+      out += session::html_page(samples_, facts_);
+      break;
+  }
+}
+
+std::string FlameSamples::losses() const {
+  std::string text;
+  if (samples_.lost() > 0) text += fmt::format("WARNING: {} samples are not shown: there are too many\n", samples_.lost());
+  if (samples_.cut() > 0) text += fmt::format("WARNING: the outer callers of {} samples are not shown: their stacks are longer than MAXSTRINGLEN\n", samples_.cut());
+  return text;
+}
+
+Result<VerbScript> make_flame(const VerbLine& line, const session::Options& options) {
+  if (!line.words.empty()) return Error{fmt::format("flame takes no words, such as '{}'", line.words.front()), "spile flame -x PID -T 10 -o flame.html"};
+  if (options.target.command.empty() && options.target.processes.empty())
+    return Error{"flame needs the processes to look at", "spile flame -x PID -T 10 -o flame.html, or -c COMMAND"};
+  if (options.output.rotate_bytes > 0) return Error{"spile flame can't be used with -S: its output is one file", {}};
+  TRY(const FlameForm form, form_of(options.output.file));
+  std::string point = "timer.profile", words;
+  for (const auto& [name, value] : line.options) {
+    if (name != "hz") continue;
+    TRY(const int hz, parse_hz(value));
+    point = fmt::format("timer.profile.freq.hz({})", hz);
+    words = fmt::format(" --hz {}", hz);
+  }
+  VerbScript script;
+  script.text = fmt::format("# spile flame{}\nprobe {} {{\n  printf(\"sample %d %d %d %s %s\\n\", gettimeofday_ns(), pid(), tid(), execname(), sprint_ubacktrace())\n}}\n",
+                            words, point);
+  // Names of 256 frames and more have room.
+  script.limits = {"MAXSTRINGLEN=16384", "MAXBACKTRACE=1024", "MAXSKIPPED=0"};
+  std::string title = "spile flame" + words;
+  for (const pid_t process : options.target.processes) title += fmt::format(" -x {}", process);
+  if (!options.target.command.empty()) title += fmt::format(" -c '{}'", options.target.command);
+  script.presenter = std::make_shared<FlameSamples>(form, session::SampleFacts{std::move(title), script.text, host_name()});
+  return script;
+}
+
+const VerbOption kFlameOptions[1] = {
+    {"hz", "N", "flame: samples in a second of a thread's processor time (100)"},
+};
+
+}  // namespace spile::verbs

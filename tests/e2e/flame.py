@@ -1,0 +1,72 @@
+# `spile flame`: the shares of a program whose split of processor time is known, by folded stacks, speedscope's file and the page, which Chromium shows where it is
+# installed; CPython, which we did not write; wrong words.
+import html, json, shutil
+from spiletest import *
+
+folder = temporary_directory()
+
+
+def shares(folded):
+    counts = {}
+    for line in folded.splitlines():
+        stack, count = line.rsplit(" ", 1)
+        for function in set(stack.split(";")):
+            counts[function] = counts.get(function, 0) + int(count)
+    return counts
+
+
+# 1.8 s of processor time are 900 samples at 500 Hz; five standard deviations of their shares are 8 in a hundred.
+result = spile("flame", "--hz", "500", "-o", folder / "a.folded", "-c", f"exec {program('profiled')} 600").expect(status=0, out="done 40000\n", err="")
+folded = (folder / "a.folded").read_text()
+counts = shares(folded)
+expect_true(all(line.startswith("profiled;") for line in folded.splitlines()), folded)
+expect_true(450 <= counts["profiled"] <= 1200, f"1.8 s at 500 Hz: {counts}")
+for function, share in [("seventy", 70), ("twenty", 20), ("ten", 10)]:
+    expect_true(abs(100 * counts[function] / counts["profiled"] - share) <= 12, f"{share} %: {counts}")
+expect_true(re.search(r";spend;seventy;burn \d+$", folded, re.M) is not None, folded)
+
+spile("flame", "-o", folder / "a.speedscope.json", "-c", f"exec {program('profiled')} 200").expect(status=0)
+speedscope = json.loads((folder / "a.speedscope.json").read_text())
+names = [frame["name"] for frame in speedscope["shared"]["frames"]]
+expect_true({"seventy", "burn"} <= set(names), names)
+expect_true(sum(len(p["samples"]) for p in speedscope["profiles"]) >= 20, "0.6 s are 60 samples")
+for profile in speedscope["profiles"]:
+    expect(len(profile["samples"]), len(profile["weights"]))
+    expect(profile["endValue"], len(profile["weights"]))
+    expect_true(all(0 <= frame < len(names) for stack in profile["samples"] for frame in stack), profile)
+
+# The page: an interpreter that runs already.
+target = start("/usr/bin/python3", "-c", "while True: sorted(range(2000), key=lambda x: -x)")
+page_file = folder / "a.html"
+spile("flame", "-x", target.pid, "-T", "2", "-o", page_file).expect(status=0, err="")
+page = page_file.read_text()
+data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page)[1])
+samples = sum(stack[2] for stack in data["stacks"])
+expect(samples, sum(thread[3] for thread in data["threads"]), "samples by stack and by thread")
+expect_true(any("_PyEval_EvalFrameDefault" == frame[0] for frame in data["frames"]), data["frames"])
+expect_true("probe timer.profile" in data["script"] and f"-x {target.pid}" in data["title"], data["title"])
+expect_true(len(page) - len(json.dumps(data)) < 100000, "the page without its data")
+
+chromium = shutil.which("chromium")
+if chromium:
+    def shown(state):
+        return subprocess.run([chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/chromium", "--dump-dom", f"file://{page_file}#{state}"],
+                              capture_output=True, text=True, timeout=150).stdout
+    dom = html.unescape(shown("search=_PyEval_EvalFrameDefault"))
+    expect_match(rf"{samples} samples of 1 thread on ", dom)
+    expect_match(r'class="hit"[^>]*title="_PyEval_EvalFrameDefault \[python3', dom)
+    within = [0] * len(data["stacks"])
+    for i, (caller, frame, own) in enumerate(data["stacks"]):
+        within[i] = i > 0 and (within[caller] or data["frames"][frame][0] == "_PyEval_EvalFrameDefault")
+    expect_match(rf"found in {sum(s[2] for s, inside in zip(data['stacks'], within) if inside)} samples", dom)
+    zoomed = next(i for i, stack in enumerate(data["stacks"]) if i and data["frames"][stack[1]][0] == "_PyEval_EvalFrameDefault")
+    expect_match(rf'class="outer" data-stack="{data["stacks"][zoomed][0]}"', shown(f"zoom={zoomed}"))
+
+# Folded stacks on standard output, and wrong words.
+expect_match(r"^# spile flame\nprobe timer\.profile \{", spile("--script", "flame", "-x", target.pid).expect(status=0).out)
+expect_match(r"^python3[^;\n]*;.*_PyEval_EvalFrameDefault", spile("flame", "-x", target.pid, "-T", "1").expect(status=0).out)
+spile("flame", "-x", target.pid, "-o", folder / "a.png").expect(status=1, err_match=r"a\.png: the name's ending.*\n.*\.speedscope\.json")
+spile("flame").expect(status=1, err_match="flame needs the processes to look at\n.*-x PID")
+spile("flame", "main", "-x", target.pid).expect(status=1, err_match="takes no words, such as 'main'")
+spile("flame", "--hz", "0", "-x", target.pid).expect(status=1, err_match="--hz 0: not a number from 1 to 100000")
+spile("flame", "--json", "-x", target.pid).expect(status=1, err_match="no option --json")
