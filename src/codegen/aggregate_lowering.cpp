@@ -101,8 +101,14 @@ void AggregateLowering::write_text(const syntax::Global& global, llvm::Value* ag
 
 void AggregateLowering::write_record(const syntax::Global& global, llvm::Value* aggregate, const syntax::Histogram& histogram) {
   OutputFormat format{OutputFormat::Kind::kHistogram, {}, {}, histogram.is_log, histogram.low, histogram.high,
-                      histogram.width, {}, static_cast<int32_t>(elision())};
-  uint32_t size = static_cast<uint32_t>(sizeof(abi::Aggregate)) + 8 * bucket_count(global);
+                      histogram.width, {}, static_cast<int32_t>(elision()), histogram.has_summary, histogram.unit};
+  const uint32_t aggregate_size = static_cast<uint32_t>(sizeof(abi::Aggregate)) + 8 * bucket_count(global);
+  uint32_t size = aggregate_size;
+  std::vector<llvm::Value*> percentiles;
+  for (const SummaryPercent& each : kSummaryPercents) {
+    if (histogram.has_summary) percentiles.push_back(percentile(global, aggregate, number(each.percent), each.scale, histogram.range));
+  }
+  size += 8 * static_cast<uint32_t>(percentiles.size());
   unit.note_record(abi::kHistogram);
   llvm::Value* record =
       call("spile_rt_record_begin", unit.module.ptr(),
@@ -110,7 +116,8 @@ void AggregateLowering::write_record(const syntax::Global& global, llvm::Value* 
   llvm::BasicBlock *put = block("histogram.put"), *done = block("histogram.done");
   b.CreateCondBr(b.CreateIsNull(record), done, put);
   b.SetInsertPoint(put);
-  llvm::Value* end = call("spile_rt_record_put_bytes", unit.module.ptr(), {record, aggregate, b.getInt32(size)});
+  llvm::Value* end = call("spile_rt_record_put_bytes", unit.module.ptr(), {record, aggregate, b.getInt32(aggregate_size)});
+  for (llvm::Value* each : percentiles) end = call("spile_rt_record_put_long", unit.module.ptr(), {end, each});
   call("spile_rt_record_end", unit.module.none(), {context, record, end});
   b.CreateBr(done);
   b.SetInsertPoint(done);

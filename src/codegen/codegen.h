@@ -71,7 +71,16 @@ struct OutputFormat {
   int64_t low = 0, high = 0, width = 0;       // kHistogram: of @hist_linear
   std::vector<bool> own;                      // kPrintf: of `arguments`, whether they are text of the script itself (sema/own_text.h)
   int32_t elision = 2;                        // kHistogram: HIST_ELISION
+  bool has_summary = false;                   // kHistogram: the payload ends in the percentiles of kSummaryPercents
+  std::string unit = {};                      // kHistogram with has_summary: of the values
 };
+
+// The percentiles that the record of a histogram with has_summary has behind its buckets, a long each.
+struct SummaryPercent {
+  int64_t percent, scale;  // percent / scale
+  const char* name;
+};
+inline constexpr SummaryPercent kSummaryPercents[] = {{50, 1, "p50"}, {99, 1, "p99"}, {999, 10, "p99.9"}};
 
 inline OutputFormat printf_format(std::vector<syntax::FormatPart> parts, std::vector<ValueType> arguments, std::vector<bool> own = {}) {
   OutputFormat format{};

@@ -37,6 +37,7 @@ class Collector {
       use_.statistics |= bit(statistic->op);
       if (statistic->op == Statistic::Operator::kVariance) use_.bits = std::max(use_.bits, statistic->bits);
     } else if (auto* histogram = as<Histogram>(x); histogram && global_of(*histogram->stats) == &global_) {
+      if (histogram->has_summary) use_.statistics |= bit(Statistic::Operator::kPercentile);
       if (histogram->is_log) {
         use_.log = true;
       } else {

@@ -274,6 +274,9 @@ class StatementChecker {
       auto* histogram = as<Histogram>(argument);
       if (histogram && given == 1 && !print.with_format && !print.with_delimiter && !print.is_char) {
         check_histogram(*histogram);
+        if (histogram->has_summary && !print.to_stream) {
+          error(histogram->range, "a histogram with its unit can be printed, not made a string").hint("print it, or leave out the unit");
+        }
       } else {
         check_value(*argument);
       }

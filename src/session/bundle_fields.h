@@ -216,7 +216,7 @@ template <class A> void fields(A& a, Like<syntax::FormatPart> auto& p) {
   a(p.kind, p.literal, p.left, p.zero, p.plus, p.space, p.alternate, p.width, p.precision, p.width_argument, p.precision_argument);
 }
 template <class A> void fields(A& a, Like<codegen::OutputFormat> auto& f) {
-  a(f.kind, f.parts, f.arguments, f.is_log, f.low, f.high, f.width, f.own, f.elision);
+  a(f.kind, f.parts, f.arguments, f.is_log, f.low, f.high, f.width, f.own, f.elision, f.has_summary, f.unit);
 }
 template <class A> void fields(A& a, Like<codegen::ErrorText> auto& e) { a(e.text, e.place, e.excerpt); }
 template <class A> void fields(A& a, Like<codegen::SystemCommands> auto& c) { a(c.texts, c.made_at); }

@@ -125,14 +125,21 @@ size_t bucket_count(const codegen::OutputFormat& format) {
 }
 
 void append_histogram(std::string& out, const codegen::OutputFormat& format, const char* payload, size_t size) {
-  const size_t count = bucket_count(format);
-  if (size != sizeof(abi::Aggregate) + count * 8) {
+  const size_t count = bucket_count(format), percentiles = format.has_summary ? std::size(codegen::kSummaryPercents) : 0;
+  if (size != sizeof(abi::Aggregate) + (count + percentiles) * 8) {
     out += "<damaged histogram>\n";
     return;
   }
   std::vector<uint64_t> buckets(count);
   std::memcpy(buckets.data(), payload + sizeof(abi::Aggregate), count * 8);
-  out += histogram_text(format, buckets);
+  if (!format.has_summary) {
+    out += histogram_text(format, buckets);
+    return;
+  }
+  HistogramSummary summary;
+  std::memcpy(&summary.aggregate, payload, sizeof summary.aggregate);
+  std::memcpy(summary.percentiles.data(), payload + sizeof(abi::Aggregate) + count * 8, percentiles * 8);
+  out += summarized_histogram_text(format, summary, buckets);
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ std::string formats_to_json(std::span<const codegen::OutputFormat> formats) {
   json out = json::array();
   for (const codegen::OutputFormat& format : formats) {
     if (format.kind == codegen::OutputFormat::Kind::kHistogram) {
-      out.push_back({{"histogram", format.is_log ? "log" : "linear"}, {"low", format.low}, {"high", format.high}, {"width", format.width}, {"elision", format.elision}});
+      out.push_back({{"histogram", format.is_log ? "log" : "linear"}, {"low", format.low}, {"high", format.high}, {"width", format.width}, {"elision", format.elision}, {"summary", format.has_summary}, {"unit", format.unit}});
       continue;
     }
     json parts = json::array(), arguments = json::array();
@@ -134,6 +134,8 @@ Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& 
         format.width = in.at("width");
         if (!format.is_log && (format.width <= 0 || format.low > format.high)) return Error{"its table of formats is damaged: a histogram without buckets", {}};
         format.elision = in.value("elision", format.elision);
+        format.has_summary = in.value("summary", false);
+        format.unit = in.value("unit", std::string());
       } else {
         format.kind = codegen::OutputFormat::Kind::kPrintf;
         for (const json& part : in.at("printf")) format.parts.push_back(part_from_json(part));

@@ -203,6 +203,8 @@ ExpressionPtr copy(const Histogram& e) {
   to->low = e.low;
   to->high = e.high;
   to->width = e.width;
+  to->has_summary = e.has_summary;
+  to->unit = e.unit;
   to->stats = clone(e.stats);
   return to;
 }

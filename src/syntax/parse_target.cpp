@@ -325,6 +325,18 @@ std::unique_ptr<Histogram> Parser::parse_histogram() {
               parse_constant(node->width, "the width of a bucket, a number");
     if (!ok) return nullptr;
   }
+  if (accept(",")) {
+    ExpressionPtr unit = parse_expression();
+    if (!unit) return nullptr;
+    const auto* text = as<String>(unit);
+    constexpr size_t kLongestUnit = 16;
+    if (!text || text->value.size() > kLongestUnit) {
+      tokens_.error(unit->range, "expected the unit of the values, at most 16 characters in quotes").hint(std::string(name.text) + (node->is_log ? "(stats, \"ns\")" : "(stats, low, high, width, \"ns\")"));
+      return nullptr;
+    }
+    node->has_summary = true;
+    node->unit = text->value;
+  }
   if (!expect(")", "after the operand of '" + std::string(name.text) + "'", &open)) return nullptr;
   node->range = since(name.range);
   return finish_as(std::move(node));

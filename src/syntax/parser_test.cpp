@@ -217,6 +217,8 @@ TEST(Expressions, RefuseBadStatistics) {
   EXPECT_EQ(in_probe("@count(1);"), "statistics need a global or an element of an array");
   EXPECT_EQ(in_probe("@count(a + b);"), "statistics need a global or an element of an array");
   EXPECT_EQ(in_probe("@sum(a, 1);"), "expected ')' after the operand of '@sum', found ','");
+  EXPECT_EQ(in_probe("print(@hist_log(a, 5));"), "expected the unit of the values, at most 16 characters in quotes");
+  EXPECT_EQ(in_probe("print(@hist_log(a, \"seventeen letters\"));"), "expected the unit of the values, at most 16 characters in quotes");
   EXPECT_EQ(in_probe("@percentile(a);"), "expected ',' and the percentage: @percentile(stats, 99), found ')'");
   EXPECT_EQ(in_probe("@percentile(a, 101);"), "a percentage goes from 0 to 100");
   EXPECT_EQ(in_probe("@percentile(a, \"100.1\");"), "a percentage goes from 0 to 100");

@@ -430,6 +430,7 @@ void Printer::histogram(const Histogram& e) {
   if (!e.is_log) {
     out_ += ", " + std::to_string(e.low) + ", " + std::to_string(e.high) + ", " + std::to_string(e.width);
   }
+  if (e.has_summary) out_ += ", " + quoted(e.unit);
   out_ += ")";
 }
 

@@ -30,7 +30,7 @@ const char* const kScripts[] = {
     "@var(\"v@f\")$ . $$vars . $x$ }",
     "probe begin { p = $f; q = p->a[1]->b; r = (p + 1)->c->d; s = &p->e; f(1)->x; a[2]->y }",
     "probe begin { x = a =~ \"b.*\" \"c\" ? ![k, *] in d : -(-5) - -6 - -x + +(+y) . ~~z; !(~a) ; [a & b] in c & d }",
-    "probe begin { print(@hist_linear(a[1], -5, 10, 2)) x = @hist_log(a)[3] + @variance(b, 2) * @percentile(b, \"99.05\") * @percentile(b, x + 1) * @count(c) @perf(\"x\") "
+    "probe begin { print(@hist_linear(a[1], -5, 10, 2)) print(@hist_log(a[2], \"ns\")) print(@hist_linear(a[3], 0, 9, 1, \"\")) x = @hist_log(a)[3] + @variance(b, 2) * @percentile(b, \"99.05\") * @percentile(b, x + 1) * @count(c) @perf(\"x\") "
     "}",
     "probe begin { x = (a = 1) + (b ? c : d) * (e || f); y = (a, 1) }",
     "probe begin { for (i = 0, j = (1, 2); i < 3, j; i++, j--) ; a = 1, b = 2, (c = 3, d = (4, 5)) print(1, 2) }",

@@ -313,11 +313,13 @@ struct Statistic : Expression {  // @count(stats) ...
   int64_t percent_scale = 1;  // 10 for @percentile(s, "99.9"), whose `percent` is the number 999
 };
 
-struct Histogram : Expression {  // @hist_log(stats), @hist_linear(stats, low, high, width)
+struct Histogram : Expression {  // @hist_log(stats[, "unit"]), @hist_linear(stats, low, high, width[, "unit"])
   static constexpr ExpressionKind kKind = ExpressionKind::kHistogram;
   explicit Histogram(SourceRange r) : Expression(kKind, r) {}
   bool is_log;
   int64_t low = 0, high = 0, width = 0;  // of @hist_linear; `high` lies in the last bucket
+  bool has_summary = false;              // a unit is given: percentiles are printed with the histogram, and ranges
+  std::string unit;                      // of the values: "ns"; may be empty
   ExpressionPtr stats;
 };
 

@@ -80,9 +80,10 @@ std::string shape(const Print& e) {
 }
 
 std::string shape(const Histogram& e) {
-  if (e.is_log) return bracketed("hist_log", shape(e.stats.get()));
+  const std::string unit = e.has_summary ? " '" + e.unit + "'" : "";
+  if (e.is_log) return bracketed("hist_log", shape(e.stats.get()) + unit);
   return bracketed("hist_linear", shape(e.stats.get()), std::to_string(e.low), std::to_string(e.high),
-                   std::to_string(e.width));
+                   std::to_string(e.width) + unit);
 }
 
 const char* kBinary[] = {"+", "-", "*", "/", "%", "<<", ">>", ">>>", "&", "|", "^"};

@@ -52,3 +52,15 @@ if os.geteuid() == 0:
 spile("-e", "global s probe begin { s <<< 1; p = 101; println(@percentile(s, p)) }").expect(status=1, out="", err_match="^ERROR: @percentile of 101 percent: it goes from 0 to 100 at <input>:1:50")
 spile("-e", "global s probe begin { s <<< 1; delete s; println(@percentile(s, 5)) }").expect(status=1, out="", err_match="^ERROR: empty aggregate near operator '@percentile'")
 spile("-e", 'global s probe begin { s <<< 1; println(@percentile(s, "99.9999")) }').expect(status=1, err_match="a percentage with at most three decimals")
+
+# The histogram with a unit has the percentiles in its second line, and ranges that hold all values.
+out = spile("-e", "global s, l probe begin { for (i = 1; i <= 1000; i++) { s <<< i; l <<< i } print(@hist_log(s, \"us\")); print(@hist_linear(l, 0, 999, 500, \"\")); exit() }", "--suppress-time-limits", "-g").expect().out
+lines = out.splitlines()
+expect(lines[0].split(), ["us", "count", "%"])
+second = dict(pair.split("=") for pair in lines[1].split())
+expect((second["n"], second["min"], second["max"]), ("1,000", "1", "1.0K"))
+expect_true(abs(int(second["p50"]) - 500) <= 4 and abs(int(second["p99"]) - 990) <= 8, lines[1])
+expect([line.split(")")[0].strip() + ")" for line in lines[3:12]], [f"[{1 << n}, {1 << n + 1})" if n < 9 else "[512, 1K)" for n in range(1, 10)])
+expect([line.split() for line in lines if line.strip().startswith(("[0, 500)", "[500, 1000)", "from 1000"))],
+       [["[0,", "500)", "499", "49.9", "|" + 40 * "@"], ["[500,", "1000)", "500", "50.0", "|" + 40 * "@"], ["from", "1000", "on", "1", "0.1", "|"]])
+spile("-e", "global s probe begin { s <<< 1; println(sprint(@hist_log(s, \"us\"))) }").expect(status=1, err_match="can be printed, not made a string")
