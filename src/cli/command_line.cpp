@@ -59,6 +59,9 @@ Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& 
   TRY(verbs::VerbScript script, verb.make({{words.begin() + 1, words.end()}, reading.verb_options}, options));
   if (script.presenter && (options.output.bulk || options.output.flight_recorder))
     return Error{fmt::format("spile {} can't be used with {}: its output is made of all records together", verb.name, options.output.bulk ? "-b" : "-F"), {}};
+  if (script.presenter && options.passes.last == 4 && !options.output.file.empty())
+    return Error{fmt::format("spile {} can't be a bundle: its output is made by the verb, of the script's records", verb.name),
+                 fmt::format("run it on that machine, or take its script: spile --script {} ...", verb.name)};
   // What -p shows is the script's.
   if (options.passes.last == 5) options.output.presenter = std::move(script.presenter);
   options.script.text = std::move(script.text);

@@ -68,6 +68,7 @@ if os.geteuid() == 0:
     os.chown(folder / "theirs", 65534, 65534)
     spile(str(folder / "theirs"), "-c", f"{there}/renamed 1").expect(status=1, err_match="belongs to user 65534")
 spile("-p4", "-o", str(folder / "missing/x.spile"), "-e", "probe begin {}").expect(status=1, err_match="write .*missing/x.spile: No such file")
+spile("-p4", "-o", str(folder / "trace.spile"), "trace", "main", "-c", program("calls")).expect(status=1, err_match="spile trace can.t be a bundle")
 
 # Handlers in the kernel.
 kernel = str(folder / "kernel.spile")

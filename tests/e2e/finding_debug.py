@@ -1,4 +1,4 @@
-# variants: mismatch split package alternate mini unwind server
+# variants: mismatch split package alternate mini unwind server ask
 # Where debug information is found, and what is said of files that are missing, of another build, or on a server that does not answer.
 import urllib.request
 
@@ -57,6 +57,40 @@ if VARIANT == "mismatch":
     reads(program_file).expect(status=1, err_match=r"work.debug is of another build: its checksum is [0-9a-f]{8} instead of [0-9a-f]{8}\)")
     # A program that a package has installed: which package has its debug information.
     spile("-e", 'probe process("/bin/true").function("main") { println($argc) }', "-c", "/bin/true").expect(status=1, err_match="install coreutils-dbgsym")
+elif VARIANT == "ask":
+    import pty
+    import socket
+    listener = socket.create_server(("127.0.0.1", 0))
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    listener.close()  # nobody answers there
+    run("gcc", "-O1", "-Wl,--build-id", "-o", "work", "work.c")
+
+    def asked(answer):
+        """What a user at a terminal sees who answers so."""
+        child, terminal = pty.fork()
+        if child == 0:
+            os.environ["DEBUGINFOD_URLS"] = address
+            os.execv(SPILE, [str(SPILE), "--color=never", "--download-debuginfo=ask", "-e", READS, "-c", str(program_file)])
+        seen = b""
+        while True:
+            try:
+                seen += os.read(terminal, 4096)
+            except OSError:  # the terminal's other end is closed
+                break
+            if seen.endswith(b"[y/N] "):
+                os.write(terminal, answer)
+        os.waitpid(child, 0)
+        return seen.decode()
+
+    for answer, reason in ((b"y\n", f"({address} can't be reached: Connection refused)"), (b"n\n", ""), (b"\n", ""), (b"\x04", "")):
+        seen = asked(answer)
+        expect(seen.count("[y/N]"), 1, f"questions in {seen}")
+        expect_true(f"Ask {address} for the debug information of {program_file}" in seen, seen)
+        expect(f"can't be reached" in seen, reason != "", f"whether {address} was asked after {answer}: {seen}")
+        expect_true("has no debug information" in seen, seen)
+    # Without a terminal nobody is asked.
+    os.environ["DEBUGINFOD_URLS"] = address
+    expect_true("reached" not in reads(program_file, "--download-debuginfo=ask").expect(status=1, err_match="has no debug information").err, "asked without a terminal")
 elif VARIANT == "split":
     for version in 4, 5:
         run("gcc", "-g", f"-gdwarf-{version}", "-O1", "-gsplit-dwarf", "-o", "work", "work.c")
