@@ -14,6 +14,7 @@ constexpr std::string_view kLines = "source lines of the kernel are not known";
 constexpr std::string_view kSymbolData = "symdata() has the function, and how far behind its begin the address is";
 constexpr std::string_view kPrintText = "print the string with %s, or keep it in a global, and do this in a timer or end probe";
 constexpr std::string_view kUserStacks = "print_ubacktrace() and ubacktrace() show stacks of processes, in handlers there (-x or -c, without --runtime=bpf)";
+constexpr std::string_view kOwnStacks = "probes of one process (-x or -c, without --runtime=bpf) show its stacks";
 constexpr std::string_view kKeepAddress = "keep the address in a global, and look up its name in a timer or end probe";
 
 constexpr std::string_view kGroups = "kernels before Linux 6.12 would follow each step of the search for groups";
@@ -33,6 +34,18 @@ constexpr KernelLack kLacks[] = {
     {"stack", kStacks, kUserStacks},
     {"print_backtrace", kStacks, kUserStacks},
     {"sprint_backtrace", kStacks, kUserStacks},
+    {"ubacktrace", kStacks, kOwnStacks},
+    {"ucallers", kStacks, kOwnStacks},
+    {"ustack", kStacks, kOwnStacks},
+    {"print_ubacktrace", kStacks, kOwnStacks},
+    {"sprint_ubacktrace", kStacks, kOwnStacks},
+    {"print_ustack", kNames, kKeepAddress},
+    {"sprint_ustack", kNames, kKeepAddress},
+    {"usymname", kNames, kKeepAddress},
+    {"usymdata", kNames, kKeepAddress},
+    {"print_usyms", kNames, kKeepAddress},
+    {"sprint_usyms", kNames, kKeepAddress},
+    {"umodname", kNames, kKeepAddress},
     {"addr", "the place in the kernel's code is not known over the kernel's maps", "pp() names the probe point"},
     {"print_stack", kNames, kKeepAddress},
     {"sprint_stack", kNames, kKeepAddress},
@@ -44,6 +57,7 @@ constexpr KernelLack kLacks[] = {
     {"symline", kLines, kSymbolData},
     {"symfileline", kLines, kSymbolData},
     {"modname", kNames, kKeepAddress},
+    {"ctime", kFloats, kKeepNumber},
     {"fp_add", kFloats, kKeepNumber},
     {"fp_sub", kFloats, kKeepNumber},
     {"fp_mul", kFloats, kKeepNumber},
