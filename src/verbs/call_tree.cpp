@@ -92,6 +92,8 @@ void CallTree::take(std::string_view head, session::PayloadReader& arguments, st
     call.function = index_of(arguments.next_string());
     if (root && flow->open.empty()) flow->name = printable(arguments.next_string());
     enter(*flow, stack, std::move(call), out);
+  } else if (head == "name ") {
+    if (Flow* flow = flow_of(number, true)) flow->name = printable(arguments.next_string());
   } else if (head == "enter ") {
     Flow* flow = flow_of(number, true);
     if (!flow) return;
@@ -102,8 +104,6 @@ void CallTree::take(std::string_view head, session::PayloadReader& arguments, st
     call.began = arguments.next_long();
     const auto stack = static_cast<uint64_t>(arguments.next_long());
     call.function = index_of(arguments.next_string());
-    const std::string_view name = arguments.next_string();
-    if (flow->open.empty() && flow->name != name) flow->name = printable(name);
     call.parameters = printable(arguments.next_string());
     enter(*flow, stack, std::move(call), out);
   } else if (head == "leave " || head == "exit ") {

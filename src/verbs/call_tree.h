@@ -11,7 +11,8 @@
 //   call FLOW NS STACK RDI RSI RDX RCX R8 R9 FUNCTION                        a call in the kernel below a root
 //   leave FLOW NS STACK RAX FUNCTION                                         STACK 0: not known
 //   gone FLOW NS                                                             the thread has ended
-//   enter TID PID NS STACK FUNCTION NAME PARAMETERS                             a call in a process
+//   name TID THREAD-NAME                                                      of the calls in a process that follow
+//   enter TID PID NS STACK FUNCTION PARAMETERS                               a call in a process
 //   exit TID NS STACK FUNCTION RESULT
 
 #include <array>

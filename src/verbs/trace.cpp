@@ -35,6 +35,21 @@ constexpr const char* kHereKept = "  here = @entry(register(\"rsp\"))\n";
 constexpr const char* kUnlessBelowRoot = "  if (outer < here || outer - here >= 16384) next\n";
 constexpr const char* kRegisters = R"(register("rdi"), register("rsi"), register("rdx"), register("rcx"), register("r8"), register("r9"))";
 
+// An interrupt that ends may leave the processor to another thread. The scheduler runs on the interrupted thread then, without the marks of an interrupt:
+// it is not called by what was interrupted. The thread has no tree until it goes on.
+std::string preemption_probes() {
+  const std::string begin = "  if (execution_flow() < 0) next\n  thread = tid()\n";
+  return "probe kernel.function(\"preempt_schedule_irq\")? {\n" + begin +
+         "  outer = inside[thread]\n"
+         "  if (!outer) next\n"
+         "  try { paused[thread] = outer; delete inside[thread] } catch { next }\n}\n"
+         "probe kernel.function(\"preempt_schedule_irq\").return? {\n" + begin +
+         "  outer = paused[thread]\n"
+         "  if (!outer) next\n"
+         "  delete paused[thread]\n"
+         "  try { inside[thread] = outer } catch { lost++ }\n}\n";
+}
+
 }  // namespace
 
 std::string kernel_trace_script(const TraceRequest& request, const KernelCalls& calls, const Processes& processes, bool returns_know_stack) {
@@ -47,6 +62,7 @@ std::string kernel_trace_script(const TraceRequest& request, const KernelCalls& 
   std::string text = fmt::format("# spile trace{}\n", request.text);
   text += fmt::format("# inside: where the stack was at the outermost call of a root, by thread{}. Calls of functions of `call` count below it only.\n", interrupts ? " and interrupt" : "");
   text += fmt::format("global inside[{}], lost{}", kMostRunning, processes.only_these ? "" : ", elsewhere");
+  if (!interrupts) text += fmt::format(", paused[{}]", kMostRunning);
   if (processes.only_these) text += fmt::format(", mine[{0}], born[{0}], uncounted", kMostRunning);
   text += "\n";
   if (processes.only_these) text += thread_probes_of(processes, "uncounted");
@@ -65,6 +81,7 @@ std::string kernel_trace_script(const TraceRequest& request, const KernelCalls& 
   text += fmt::format("probe {} {{\n", points_of(all, ".return")) + at_return + outer + kUnlessBelowRoot;
   text += fmt::format("  if (outer == here) delete inside[{}]\n"
                       "  printf(\"leave %d %d %x %x %s\\n\", flow, ktime_get_ns(), here, register(\"rax\"), ppfunc())\n}}\n", key);
+  if (!interrupts) text += preemption_probes();
   if (!interrupts) {
     // A thread that ends does not come back from do_exit().
     text += "probe kernel.function(\"do_task_dead\")!, kernel.trace(\"sched:sched_process_exit\") {\n" + begin +
@@ -90,9 +107,15 @@ std::string process_trace_script(const TraceRequest& request) {
     entries += fmt::format("{}process.function(\"{}\").call", separator, function);
     returns += fmt::format("{}process.function(\"{}\").return", separator, function);
   }
+  // A thread's name costs a system call, more than all else here: it is asked for as the thread begins and when it has changed its name, and at every 64th
+  // call, for names that are changed otherwise.
   return fmt::format("# spile trace{}\n"
+                     "global calls\n"
+                     "probe process.begin, process.thread.begin, process.library(\"libc.so.6\").function(\"prctl\").return?,\n"
+                     "  process.library(\"libc.so.6\").function(\"pthread_setname_np\").return? {{\n  printf(\"name %d %s\\n\", tid(), execname())\n}}\n"
                      "probe {} {{\n"
-                     "  printf(\"enter %d %d %d %x %s %s %s\\n\", tid(), pid(), gettimeofday_ns(), register(\"rsp\"), ppfunc(), execname(), $$parms)\n}}\n"
+                     "  if ((calls++ & 63) == 0) printf(\"name %d %s\\n\", tid(), execname())\n"
+                     "  printf(\"enter %d %d %d %x %s %s\\n\", tid(), pid(), gettimeofday_ns(), register(\"rsp\"), ppfunc(), $$parms)\n}}\n"
                      "probe {} {{\n"
                      "  printf(\"exit %d %d %x %s %s\\n\", tid(), gettimeofday_ns(), register(\"rsp\") - 8, ppfunc(), $$return)\n}}\n",
                      request.text, entries, returns);

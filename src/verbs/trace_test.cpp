@@ -52,6 +52,10 @@ TEST(TraceScript, ProbesRootsAndCallees) {
   EXPECT_THAT(text, HasSubstr("probe kernel.function(\"vfs_read\") {\n  if (execution_flow() < 0) next\n  thread = tid()"));
   EXPECT_THAT(text, HasSubstr("probe kernel.function(\"vfs_read\").return,\n  kernel.function(\"rw_verify_area\").return,\n  module(\"ext4\").function(\"ext4_get\").return {"));
   EXPECT_THAT(text, Not(HasSubstr("mine")));
+  EXPECT_THAT(text, HasSubstr("probe kernel.function(\"preempt_schedule_irq\")? {"));
+  request.interrupts = true;
+  EXPECT_THAT(kernel_trace_script(request, {{{"vfs_read", ""}}, {}, {}}, {}), Not(HasSubstr("paused")));
+  request.interrupts = false;
   EXPECT_THAT(kernel_trace_script(request, {{{"f", ""}}, {}, {}}, {true, {7, 8}}), HasSubstr("mine[7] = 1\n  mine[8] = 1\n"));
 }
 
@@ -284,7 +288,9 @@ TEST_F(TreeTest, CountsWhatCantBePlaced) {
 TEST_F(TreeTest, TakesAnyRecord) {
   take("root ", Record());
   take("exit ", Record().number(0));
-  take("enter ", Record().numbers({5, -1, 3, INT64_MIN}).text("a\nb\x1b").text("n\x1b"));
+  take("name ", Record().number(5).text("n\x1b"));
+  take("name ", Record());
+  take("enter ", Record().numbers({5, -1, 3, INT64_MIN}).text("a\nb\x1b"));
   take("enter ", Record().numbers({5, -1, INT64_MIN, INT64_MAX}).text("c"));
   take("gone ", Record().number(5));
   EXPECT_THAT(printed(), Not(HasSubstr("\x1b")));
@@ -292,7 +298,8 @@ TEST_F(TreeTest, TakesAnyRecord) {
 
 TEST_F(TreeTest, WritesJsonLines) {
   make(10, 0, true);
-  take("enter ", Record().numbers({7, 7, 1000, 900}).text("f").text("app").text("a=1 s=\"x y\" p=0x10"));
+  take("name ", Record().number(7).text("app"));
+  take("enter ", Record().numbers({7, 7, 1000, 900}).text("f").text("a=1 s=\"x y\" p=0x10"));
   take("exit ", Record().numbers({7, 1500, 900}).text("f").text("return=-1"));
   EXPECT_THAT(printed(), HasSubstr(R"("function":"f","arguments":{"a":1,"s":"\"x y\"","p":"0x10"},"result":-1,"begin_ns":1000,"duration_ns":500,"end":"returned"})"));
 }

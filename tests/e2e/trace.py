@@ -53,9 +53,24 @@ threads = [json.loads(line) for line in spile("trace", "foo", "--json", "-c", f"
 expect(sorted(collections.Counter(r["tid"] for r in threads).values()), [50] * 4)
 expect({r["result"] - 3 * r["arguments"]["arg"] for r in threads}, {1})
 
+# Threads that change their names before their first calls, of which each has few.
+work = temporary_directory() / "names.py"
+work.write_text("""import ctypes, threading
+def run(i):
+    ctypes.CDLL(None).prctl(15, f"worker-{i}".encode(), 0, 0, 0)
+    for n in range(5): ascii(n)
+for i in range(3):
+    thread = threading.Thread(target=run, args=(i,)); thread.start(); thread.join()
+""")
+interpreter = "/usr/bin/python3.11"
+if os.path.exists(interpreter):
+    named = [json.loads(line) for line in spile("trace", "PyObject_ASCII", "--json", "-c", f"{interpreter} -S -E {work}").expect(status=0).out.splitlines() if line.startswith("{")]
+    workers = collections.Counter(r["thread"] for r in named if r["tid"] != r["pid"])
+    expect_true(set(workers) == {f"worker-{i}" for i in range(3)} and min(workers.values()) == 5, workers)
+
 # Wrong words.
 spile("trace", "sqlite3_stp", "-c", command).expect(status=1, err_match="no function .sqlite3_stp..*\n.*did you mean 'sqlite3_step'")
 spile("trace", "f", "--depth", "0", "-c", "true").expect(status=1, err_match="--depth 0: not a number from 1 to")
 spile("trace", "-c", "true").expect(status=1, err_match="trace needs the name of a function")
 spile("hist", "sched:sched_switch", "--depth", "3").expect(status=1, err_match="spile hist has no option --depth")
-expect_match(r"^# spile trace 'foo'\nprobe process.function", spile("--script", "trace", "foo", "-c", program("calls")).expect(status=0).out)
+expect_match(r"^# spile trace 'foo'\nglobal calls\nprobe process.begin(.|\n)*probe process.function", spile("--script", "trace", "foo", "-c", program("calls")).expect(status=0).out)

@@ -75,8 +75,8 @@ losetup -d /dev/loop0
 
 # What is not there in this kernel.
 out=$(spile -p2 -e 'probe kernel.function("sys_openat") { next }' 2>&1)
-check "a system call's function" "$out" 'probe syscall.openat, which has the arguments'
-out=$(spile -p2 -e 'probe kernel.trace("sched_switch") { println($prev->state) }' 2>&1)
-check "a member" "$out" "did you mean '__state'"
+check "a system call's function" "$out" 'kernel.function."__x64_sys_openat".'
+out=$(spile -p2 -e 'probe kernel.trace("sched_switch") { println($prev->statte) }' 2>&1)
+check "a member" "$out" "has no member 'statte'"
 out=$(spile -g -e 'function f:long(x:long) %{ STAP_RETVALUE = STAP_ARG_x; %} probe kernel.function("vfs_read") { println(f(1)) }' 2>&1)
 check "embedded C" "$out" 'the kernel runs eBPF only'

@@ -45,3 +45,11 @@ done
 cat /tmp/edges.ftrace
 [ "$(wc -l </tmp/edges.ftrace)" -ge 3 ] || fail "ftrace saw too little: $(head -50 /tmp/graph)"
 cmp -s /tmp/edges.spile /tmp/edges.ftrace || fail "calls differ: spile $(cat /tmp/edges.spile) ftrace $(cat /tmp/edges.ftrace)"
+
+# Interrupts: the timer's, each a tree of its own. Without --interrupts they are not shown, also where they come in the midst of a call.
+spile trace --kernel hrtimer_interrupt --depth 2 --interrupts -c "dd if=/dev/zero of=/dev/null bs=1M count=20 2>/dev/null" >/tmp/tree 2>/tmp/err || fail "trace --interrupts: $(cat /tmp/err)"
+grep -qE '^------ interrupt on CPU [01] \(in ' /tmp/tree || fail "no tree of an interrupt: $(head -20 /tmp/tree) $(cat /tmp/err)"
+grep -q '|   __hrtimer_run_queues(' /tmp/tree || fail "no calls in interrupts: $(head -20 /tmp/tree)"
+spile trace --kernel vfs_read --depth 2 --also hrtimer_interrupt,__hrtimer_run_queues -c "dd if=/dev/zero of=/dev/null bs=1M count=20 2>/dev/null" >/tmp/tree 2>/tmp/err || fail "trace: $(cat /tmp/err)"
+grep -q '| vfs_read(.*count=1048576' /tmp/tree || fail "no reads: $(head -20 /tmp/tree)"
+if grep 'hrtimer' /tmp/tree >/tmp/wrong; then fail "interrupts within calls: $(head -5 /tmp/wrong)"; fi
