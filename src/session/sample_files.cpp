@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -34,6 +36,50 @@ std::string in_script_element(std::string json) {
   std::string text;
   for (const char c : json) text += c == '<' ? std::string("\\u003c") : std::string(1, c);
   return text;
+}
+
+// Returns the text for XML 1.0: escaped, and without what may not be in it.
+std::string xml_text(const std::string& text) {
+  const std::string valid = Json::parse(dump(Json(text))).get<std::string>();  // what is not UTF-8 has become U+FFFD
+  std::string escaped;
+  for (size_t i = 0; i < valid.size(); ++i) {
+    const char c = valid[i];
+    if (c == '<') escaped += "&lt;";
+    else if (c == '>') escaped += "&gt;";
+    else if (c == '&') escaped += "&amp;";
+    else if (static_cast<unsigned char>(c) < ' ') escaped += '_';
+    else if (valid.compare(i, 3, "\xef\xbf\xbe") == 0 || valid.compare(i, 3, "\xef\xbf\xbf") == 0) escaped += '_', i += 2;
+    else escaped += c;
+  }
+  return escaped;
+}
+
+// Returns the first `most` characters of valid UTF-8.
+std::string first_characters(const std::string& text, size_t most) {
+  size_t end = 0;
+  for (; end < text.size(); ++end) {
+    if ((static_cast<unsigned char>(text[end]) & 0xc0) != 0x80 && most-- == 0) break;
+  }
+  return text.substr(0, end);
+}
+
+// The tree of stacks with the sums of its branches.
+struct StackTree {
+  std::vector<uint64_t> totals;
+  std::vector<std::vector<uint32_t>> callees;
+};
+StackTree tree_of(const Samples& samples) {
+  const auto& stacks = samples.stacks();
+  StackTree tree{std::vector<uint64_t>(stacks.size()), std::vector<std::vector<uint32_t>>(stacks.size())};
+  for (size_t i = stacks.size() - 1; i > 0; --i) {
+    tree.totals[i] += stacks[i].samples;
+    tree.totals[stacks[i].caller] += tree.totals[i];
+  }
+  for (uint32_t i = 1; i < stacks.size(); ++i) tree.callees[stacks[i].caller].push_back(i);
+  for (auto& callees : tree.callees) {
+    std::ranges::sort(callees, {}, [&](uint32_t stack) { return text_of(samples.frames()[stacks[stack].frame]); });
+  }
+  return tree;
 }
 
 }  // namespace
@@ -69,6 +115,48 @@ std::string speedscope_file(const Samples& samples, const SampleFacts& facts) {
   }
   return dump({{"$schema", "https://www.speedscope.app/file-format-schema.json"}, {"name", facts.title}, {"exporter", "spile"},
                {"shared", {{"frames", std::move(frames)}}}, {"profiles", std::move(profiles)}}) + "\n";
+}
+
+std::string svg_picture(const Samples& samples, const SampleFacts& facts) {
+  constexpr double kWidth = 1200, kLeastWidth = 0.3, kCharacter = 6.7;
+  constexpr int kRow = 18, kHead = 30;
+  const StackTree tree = tree_of(samples);
+  const double scale = kWidth / static_cast<double>(std::max<uint64_t>(tree.totals[0], 1));
+  struct Box {
+    uint32_t stack;
+    int depth;
+    double left;
+  };
+  std::vector<Box> work{{0, 0, 0}};
+  std::string boxes;
+  int deepest = 0;
+  while (!work.empty()) {
+    const Box box = work.back();
+    work.pop_back();
+    const double width = static_cast<double>(tree.totals[box.stack]) * scale;
+    if (width < kLeastWidth) continue;
+    deepest = std::max(deepest, box.depth);
+    const Samples::Stack& stack = samples.stacks()[box.stack];
+    const std::string name = box.stack == 0 ? "all" : text_of(samples.frames()[stack.frame]);
+    const size_t hash = std::hash<std::string>()(name);
+    boxes += fmt::format("<g><title>{}\n{} samples, {:.2f} %; {} in itself</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" fill=\"hsl({},85%,{}%)\"/>",
+                         xml_text(name), tree.totals[box.stack], 100 * width / kWidth, stack.samples, box.left, kHead + box.depth * kRow, width, kRow - 1, 10 + hash % 45,
+                         62 + hash / 45 % 13);
+    const auto fitting = static_cast<size_t>(std::max(width - 6, 0.0) / kCharacter);
+    if (fitting >= 3)
+      boxes += fmt::format("<text x=\"{:.2f}\" y=\"{}\">{}</text>", box.left + 3, kHead + box.depth * kRow + 12,
+                           xml_text(first_characters(Json::parse(dump(Json(name))).get<std::string>(), fitting)));
+    boxes += "</g>\n";
+    double left = box.left + static_cast<double>(stack.samples) * scale;
+    for (const uint32_t callee : tree.callees[box.stack]) {
+      work.push_back({callee, box.depth + 1, left});
+      left += static_cast<double>(tree.totals[callee]) * scale;
+    }
+  }
+  const int height = kHead + (deepest + 1) * kRow;
+  return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+                     "font-family=\"monospace\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text x=\"3\" y=\"18\" font-size=\"14\">{2}: {3} samples on {4}</text>\n{5}</svg>\n",
+                     kWidth, height, xml_text(facts.title), tree.totals[0], xml_text(facts.host), boxes);
 }
 
 std::string html_page(const Samples& samples, const SampleFacts& facts) {

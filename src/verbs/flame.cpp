@@ -15,8 +15,9 @@ constexpr int kMostHz = 100000;
 Result<FlameForm> form_of(const std::string& file) {
   if (file.empty() || file.ends_with(".folded")) return FlameForm::kFolded;
   if (file.ends_with(".speedscope.json")) return FlameForm::kSpeedscope;
+  if (file.ends_with(".svg")) return FlameForm::kSvg;
   if (file.ends_with(".html")) return FlameForm::kHtml;
-  return Error{fmt::format("-o {}: the name's ending does not say which file to write", file), "it can be .html, .folded or .speedscope.json"};
+  return Error{fmt::format("-o {}: the name's ending does not say which file to write", file), "it can be .html, .svg, .folded or .speedscope.json"};
 }
 
 Result<int> parse_hz(const std::string& text) {
@@ -49,6 +50,9 @@ void FlameSamples::finish(std::string& out) {
       break;
     case FlameForm::kSpeedscope:
       out += session::speedscope_file(samples_, facts_);
+      break;
+    case FlameForm::kSvg:
+      out += session::svg_picture(samples_, facts_);
       break;
     case FlameForm::kHtml:
       out += session::html_page(samples_, facts_);

@@ -1,6 +1,6 @@
-# `spile flame`: the shares of a program whose split of processor time is known, by folded stacks, speedscope's file and the page, which Chromium shows where it is
+# `spile flame`: the shares of a program whose split of processor time is known, by folded stacks, speedscope's file, the picture and the page, which Chromium shows where it is
 # installed; CPython, which we did not write; wrong words.
-import html, json, shutil
+import html, json, shutil, xml.etree.ElementTree
 from spiletest import *
 
 folder = temporary_directory()
@@ -34,6 +34,10 @@ for profile in speedscope["profiles"]:
     expect(len(profile["samples"]), len(profile["weights"]))
     expect(profile["endValue"], len(profile["weights"]))
     expect_true(all(0 <= frame < len(names) for stack in profile["samples"] for frame in stack), profile)
+
+spile("flame", "-o", folder / "a.svg", "-c", f"exec {program('profiled')} 200").expect(status=0)
+titles = [e.text for e in xml.etree.ElementTree.parse(folder / "a.svg").iter("{http://www.w3.org/2000/svg}title")]
+expect_true(any(re.match(r"seventy\n\d+ samples, \d+\.\d\d %", title) for title in titles), titles)
 
 # The page: an interpreter that runs already.
 target = start("/usr/bin/python3", "-c", "while True: sorted(range(2000), key=lambda x: -x)")
