@@ -26,6 +26,18 @@ namespace spile::cli {
 namespace {
 
 constexpr const char* kVersion = SPILE_VERSION;  // of project() in CMakeLists.txt
+
+// Returns the options that verbs have beside those of option_table(), each name once.
+std::vector<verbs::VerbOption> verb_options() {
+  std::vector<verbs::VerbOption> all;
+  for (const verbs::Verb& verb : verbs::verbs()) {
+    for (const verbs::VerbOption& option : verb.options) {
+      if (std::ranges::none_of(all, [&](const verbs::VerbOption& known) { return std::string_view(known.name) == option.name; })) all.push_back(option);
+    }
+  }
+  return all;
+}
+
 void print_help() {
   print_to(stdout, "Traces running programs and the Linux kernel.\n"
              "Scripts are written in the SystemTap language; see spile(1).\n\n"
@@ -147,7 +159,7 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
   std::vector<std::string> all(argv, argv + 1);
   all.insert(all.end(), rc_words.begin(), rc_words.end());
   all.insert(all.end(), argv + 1, argv + argc);
-  TRY(std::vector<std::string> words, apply_options(all, reading));
+  TRY(std::vector<std::string> words, apply_options(all, reading, verb_options()));
   if (reading.help || reading.version || reading.merge || reading.flight_dump != 0 || reading.clean_cache) {
     TRY(int status, do_other(reading, words));
     return std::optional<int>(status);

@@ -11,16 +11,6 @@ namespace spile::cli {
 
 std::string name_of(char letter, const char* name) { return letter ? fmt::format("-{}", letter) : fmt::format("--{}", name); }
 
-std::vector<verbs::VerbOption> verb_options() {
-  std::vector<verbs::VerbOption> all;
-  for (const verbs::Verb& verb : verbs::verbs()) {
-    for (const verbs::VerbOption& option : verb.options) {
-      if (std::ranges::none_of(all, [&](const verbs::VerbOption& known) { return std::string_view(known.name) == option.name; })) all.push_back(option);
-    }
-  }
-  return all;
-}
-
 namespace {
 
 // Codes of long options, by their place in the tables; beyond every letter.
@@ -31,7 +21,7 @@ struct GetoptTables {
   std::vector<option> names;
 };
 
-GetoptTables make_tables() {
+GetoptTables make_tables(std::span<const verbs::VerbOption> of_verbs) {
   GetoptTables tables;
   auto add = [&](char letter, const char* name, Takes takes, int code) {
     if (letter != 0) tables.letters += letter;
@@ -46,7 +36,7 @@ GetoptTables make_tables() {
     add(refused.letter, refused.name, !refused.takes_value ? Takes::kNothing : refused.letter ? Takes::kValue : Takes::kMaybe, code++);
   }
   code = kFirstOfVerbs;
-  for (const verbs::VerbOption& option : verb_options()) add(0, option.name, option.value ? Takes::kValue : Takes::kNothing, code++);
+  for (const verbs::VerbOption& option : of_verbs) add(0, option.name, option.value ? Takes::kValue : Takes::kNothing, code++);
   tables.names.push_back({});
   return tables;
 }
@@ -69,8 +59,8 @@ std::string beginning_with(const std::string& word) {
   return matches;
 }
 
-Result<void> apply_all(std::vector<char*>& argv, Reading& reading) {
-  GetoptTables tables = make_tables();
+Result<void> apply_all(std::vector<char*>& argv, Reading& reading, std::span<const verbs::VerbOption> of_verbs) {
+  GetoptTables tables = make_tables(of_verbs);
   optind = 0;  // also forgets an earlier reading
   while (true) {
     int at = optind ? optind : 1;
@@ -90,7 +80,7 @@ Result<void> apply_all(std::vector<char*>& argv, Reading& reading) {
       return Error{fmt::format("{} is not supported: {}", name_of(refused->letter, refused->name), refused->why), {}};
     }
     if (code >= kFirstOfVerbs) {
-      reading.verb_options.emplace_back(verb_options()[static_cast<size_t>(code - kFirstOfVerbs)].name, optarg ? optarg : "");
+      reading.verb_options.emplace_back(of_verbs[static_cast<size_t>(code - kFirstOfVerbs)].name, optarg ? optarg : "");
       continue;
     }
     const OptionSpec* spec = find(option_table(), code, kFirstLong);
@@ -104,12 +94,12 @@ Result<void> apply_all(std::vector<char*>& argv, Reading& reading) {
 
 }  // namespace
 
-Result<std::vector<std::string>> apply_options(const std::vector<std::string>& arguments, Reading& reading) {
+Result<std::vector<std::string>> apply_options(const std::vector<std::string>& arguments, Reading& reading, std::span<const verbs::VerbOption> of_verbs) {
   std::vector<std::string> words = arguments;  // getopt_long moves pointers about
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  TRY_DO(apply_all(argv, reading));
+  TRY_DO(apply_all(argv, reading, of_verbs));
   return std::vector<std::string>(argv.begin() + optind, argv.end() - 1);
 }
 

@@ -1,6 +1,9 @@
 # A bundle runs a script where there is no debug information, as the script itself ran where there was; another build is noticed, damage is an error.
 from spiletest import *
 
+# The small runner has no compiler in it.
+expect_true(b"LLVM" not in (BUILD / "bin/spile-run").read_bytes(), "spile-run is linked without LLVM")
+
 folder = temporary_directory()
 source = folder / "shop.c"
 source.write_text("""#include <stdio.h>
