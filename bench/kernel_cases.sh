@@ -102,6 +102,8 @@ both() {
 turn=0
 while [ $turn -lt "${KERNEL_TURNS:-3}" ]; do
   turn=$((turn + 1))
+  # What the kernel takes by itself: a program that ends at once.
+  measure "tracepoint: a program that ends at once" bpftrace bpftrace -c "$loop" -e "$their_enter /0/ { @ = count(); }"
   both "tracepoint: n++" "global n probe $enter { n++ } probe end { println(n) }" "$their_enter { @ = count(); }"
   both "tracepoint: a[pid()]++" "global a probe $enter { a[pid()]++ } probe end { foreach (p in a) println(a[p]) }" "$their_enter { @[pid] = count(); }"
   both "tracepoint: a[execname()]++" "global a probe $enter { a[execname()]++ } probe end { foreach (p in a) println(a[p]) }" "$their_enter { @[comm] = count(); }"

@@ -174,7 +174,7 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
     return std::optional<int>(0);
   }
   if (!reading.remotes.empty()) {
-    if (reading.options.output.presenter) return Error{"trace can't be used with --remote", "run it there, by ssh"};
+    if (reading.options.output.presenter) return Error{"trace and flame can't be used with --remote", "run spile there, by ssh"};
     TRY(int status, run_remotely(reading.remotes, reading.options));
     return std::optional<int>(status);
   }
