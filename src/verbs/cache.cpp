@@ -44,12 +44,6 @@ std::string day_text(int64_t seconds) {
   return localtime_r(&when, &local) ? fmt::format("{:%Y-%m-%d %H:%M}", local) : "?";
 }
 
-std::string json_time(int64_t seconds) {
-  const time_t when = seconds;
-  tm utc{};
-  return gmtime_r(&when, &utc) ? fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc) : "";
-}
-
 void print_json_file(const debuginfo::CachedFile& file) {
   Json object = {{"build_id", file.build_id}, {"path", file.path}, {"bytes", file.bytes}, {"readable", !file.name.empty()}};
   if (!file.name.empty()) object.update(Json{{"file", file.name}, {"answers", file.answers}, {"imported", file.imported}});

@@ -1,7 +1,9 @@
 #pragma once
 // JSON Lines of the verbs that ask, as docs/json.md describes them. Bytes that are not UTF-8 become U+FFFD.
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <time.h>
 
 #include <nlohmann/json.hpp>
 
@@ -17,5 +19,11 @@ inline void print_json(const Json& object) {
 }
 // Addresses are texts, "0x4011d6": numbers of JSON hold 53 bits.
 inline std::string json_address(FileAddress address) { return fmt::format("{:#x}", address.value); }
+// Times are texts in UTC, "2026-11-25T15:20:10Z", of seconds since 1970; empty: no calendar has that time.
+inline std::string json_time(int64_t seconds) {
+  const time_t when = seconds;
+  tm utc{};
+  return gmtime_r(&when, &utc) ? fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc) : "";
+}
 
 }  // namespace spile::verbs

@@ -89,12 +89,6 @@ std::string time_text(int64_t seconds) {
   return localtime_r(&when, &local) ? fmt::format("{:%Y-%m-%d %H:%M:%S}", local) : "?";
 }
 
-std::string json_time(int64_t seconds) {
-  const time_t when = seconds;
-  tm utc{};
-  return gmtime_r(&when, &utc) ? fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc) : "";
-}
-
 std::string process_text(const ProcessFacts& process) { return fmt::format("{} ({})", process.pid, shown(process.name, 64)); }
 
 std::string processes_text(const std::vector<ProcessFacts>& processes, uint64_t left_out) {
