@@ -398,7 +398,7 @@ std::optional<Dwarf_Die> DwarfFile::function_die(FileAddress function, Unit* uni
   return die->second;
 }
 
-// Null: there is no such section with contents that are not compressed.
+// Null: the file lacks the section, or its contents are compressed.
 static Elf_Scn* find_section(Elf* elf, std::string_view wanted, GElf_Shdr& header) {
   size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) return nullptr;

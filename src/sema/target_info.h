@@ -251,7 +251,7 @@ class TargetInfo {
 
   // Reports whether variables() can answer: false if the probed module has no debug information.
   virtual bool knows_variables(const ResolvedPoint& point) { return true; }
-  // Returns `what` with the reason why there is no debug information (files of another build, servers without it), and a hint how to have it, which ends with
+  // Returns `what` with the reason why debug information is missing (files of another build, servers without it), and a hint how to have it, which ends with
   // `instead`. REQUIRES: knows_variables() is false.
   virtual Error needs_debug_info(const ResolvedPoint& point, const std::string& what, const std::string& instead) {
     return Error{what, "install its debug symbols, or " + instead};

@@ -89,7 +89,7 @@ class Search {
       if (local && !changes_.contains(local)) threads_.insert(local);
     }
   }
-  // Returns which locals name the thread at the branch's end; null: there is no such branch.
+  // Returns which locals name the thread at the branch's end; null: the statement has no such branch.
   std::set<const Local*> visit_branch(const Statement* branch) {
     const std::set<const Local*> before = threads_;
     if (branch) visit_next(*branch);
