@@ -2,6 +2,7 @@
 //   ask       says whether the action for SIGSEGV is the default one
 //   handle    sets a handler for SIGSEGV, then meets 100 bad pointers itself, and says how many the handler has seen
 //   default   sets the default action again
+//   still     ends the threads
 //   fault, deep, send    a bad pointer of its own, a stack that overflows, kill(2): the end, by SIGSEGV
 // At the end of the input it says how often follow() was called, and how often it did not return what it should.
 #define _GNU_SOURCE
@@ -44,12 +45,19 @@ PROBED long deep(volatile char* above) {
   return deep(room) + room[0];
 }
 
+static int threads;
+static pthread_t thread[16];
+static struct share shares[16];
+static void join_threads(void) {
+  stop = 1;
+  for (; threads > 0; threads--) pthread_join(thread[threads - 1], NULL);
+}
+
 int main(int argc, char** argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
-  int threads = atoi(argv[1]);
-  pthread_t thread[16];
-  static struct share shares[16];
-  for (int i = 0; i < threads && i < 16; i++) pthread_create(&thread[i], NULL, run, &shares[i]);
+  int given = atoi(argv[1]);
+  threads = given < 16 ? given : 16;
+  for (int i = 0; i < threads; i++) pthread_create(&thread[i], NULL, run, &shares[i]);
   printf("ready\n");
   char line[16];
   while (fgets(line, sizeof line, stdin)) {
@@ -70,6 +78,9 @@ int main(int argc, char** argv) {
     } else if (strcmp(line, "default\n") == 0) {
       signal(SIGSEGV, SIG_DFL);
       printf("done\n");
+    } else if (strcmp(line, "still\n") == 0) {
+      join_threads();
+      printf("still\n");
     } else if (strcmp(line, "fault\n") == 0) {
       fault();
     } else if (strcmp(line, "deep\n") == 0) {
@@ -78,10 +89,9 @@ int main(int argc, char** argv) {
       kill(getpid(), SIGSEGV);
     }
   }
-  stop = 1;
+  join_threads();
   long calls = 0, wrong = 0;
-  for (int i = 0; i < threads && i < 16; i++) {
-    pthread_join(thread[i], NULL);
+  for (int i = 0; i < 16; i++) {
     calls += shares[i].calls;
     wrong += shares[i].wrong;
   }

@@ -323,7 +323,8 @@ class Architecture {
   // Refuses compiled handlers that could do harm (x86_64/checker.h). Returns how many bytes of stack the deepest of them takes.
   virtual Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const = 0;
   // Emits a handler at `at` for SIGTRAP, which goes on where its table (all zero yet, at a multiple of 8) of at most `entries` pairs says.
-  // A signal that our code has not raised does what it does by default, with all that came with it: the handler resets the action.
+  // A signal that our code has not raised does what it does by default, with all that came with it: the handler resets the action. Another
+  // thread that meets a bad pointer in that moment ends the process first, and is what a core file shows.
   virtual SignalHandler emit_trap_handler(Address at, uint64_t entries) const = 0;
   // Emits a handler at `at` for SIGSEGV and SIGBUS, which goes on where the fix-ups of the region say in which the signal was raised.
   // Other signals as above. regions: the address of a CodeRegionList.
