@@ -130,13 +130,14 @@ struct Verification {
 
 class Kernel {
  public:
-  virtual ~Kernel() = default;  // detaches; the kernel frees programs and maps
+  virtual ~Kernel() = default;  // detaches, and waits until nothing is attached; the kernel frees programs and maps
 
   // Attaches every program at all its points; on error none stays attached. Handlers that look at KernelControl::enabled do nothing
   // until the caller sets it through data(). REQUIRES: nothing is attached.
   virtual Result<void> attach() = 0;
-  // Detaches every program. When it returns, no handler runs, and none starts: what is read from here on is final. On error all are
-  // detached, but some may still run.
+  // Tells the handlers to do nothing (KernelControl::enabled), returns when those that run have ended, and has the programs detached meanwhile: that
+  // takes several grace periods, 60 ms for a tracepoint of Linux 6.18. So what is read from here on is final. On error some handlers may still run.
+  // REQUIRES: handlers over an arena have been told (ArenaHeader::enabled).
   virtual Result<void> detach() = 0;
 
   // Begins and ends hits of points with AttachPoint::of_threads in a thread; follow() again after it has executed another program: points that are for

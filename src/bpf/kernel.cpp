@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <future>
 #include <map>
 #include <optional>
 #include <thread>
@@ -57,7 +58,10 @@ struct RingCloser {
 class LoadedKernel final : public Kernel {
  public:
   explicit LoadedKernel(const ObjectSpec& spec) : programs_spec_(spec.programs), verbosity_(spec.verbosity), arena_(spec.arena), shared_(spec.shared) {}
-  ~LoadedKernel() override { (void)detach(); }
+  ~LoadedKernel() override {
+    (void)detach();
+    if (closing_.valid()) closing_.wait();
+  }
 
   Result<void> create(const ObjectSpec& spec);
 
@@ -113,6 +117,7 @@ class LoadedKernel final : public Kernel {
   // Handlers that write records faster than they can be read must not hold up the rest of the session.
   static constexpr size_t kMostAtOnce = 200'000;
   std::vector<Attachment> attachments_;
+  std::future<void> closing_;  // detach()
   std::map<pid_t, std::map<const AttachPoint*, Attachment>> threads_;  // of points with AttachPoint::of_threads
   struct Counted {
     std::string text;
@@ -126,7 +131,7 @@ class LoadedKernel final : public Kernel {
 };
 
 // Each kprobe and uprobe costs a grace period of the kernel's (some ms) to close, in which it waits.
-void close_all(std::vector<Attachment>& attachments) {
+void close_all(std::vector<Attachment> attachments) {
   constexpr size_t kFew = 4, kMostThreads = 64;
   const size_t threads = std::min(attachments.size(), kMostThreads);
   auto close_share = [&](size_t first) {
@@ -138,7 +143,6 @@ void close_all(std::vector<Attachment>& attachments) {
     std::vector<std::jthread> closing;
     for (size_t i = 0; i < threads; ++i) closing.emplace_back(close_share, i);
   }
-  attachments.clear();
 }
 
 std::chrono::nanoseconds thread_time() {
@@ -425,8 +429,11 @@ Result<void> LoadedKernel::follow(pid_t thread, const std::string& program) {
 
 Result<void> LoadedKernel::detach() {
   if (attachments_.empty() && threads_.empty()) return {};
+  if (std::span<uint8_t> memory = data(abi::kKernelControlSymbol); memory.size() >= sizeof(abi::KernelControl)) {
+    __atomic_store_n(&reinterpret_cast<abi::KernelControl*>(memory.data())->enabled, 0, __ATOMIC_RELEASE);
+  }
   threads_.clear();
-  close_all(attachments_);
+  closing_ = std::async(std::launch::async, close_all, std::exchange(attachments_, {}));
   attached_.clear();
   counted_.clear();
   return wait_for_handlers();

@@ -193,9 +193,10 @@ void ScriptModule::unify_attributes() {
       function.setVisibility(llvm::GlobalValue::HiddenVisibility);
     }
   }
+  // Of what lies in sections of its own, the loader looks for what is read-only: in the object only where something reads it.
   for (llvm::GlobalVariable& variable : module_->globals()) {
     if (variable.hasInitializer() && variable.getName() != "spile_cells" && !variable.hasLocalLinkage() &&
-        !variable.getName().starts_with("llvm.") && !variable.hasSection()) {
+        !variable.getName().starts_with("llvm.") && (!variable.hasSection() || variable.getSection().starts_with(".rodata"))) {
       variable.setLinkage(llvm::GlobalValue::InternalLinkage);
     }
   }

@@ -54,7 +54,10 @@ bool kernel_clock_factors(uint64_t& mult, uint32_t& shift) {
   attributes.type = PERF_TYPE_SOFTWARE;
   attributes.config = PERF_COUNT_SW_DUMMY;
   attributes.exclude_kernel = 1;
-  UniqueFd fd(static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  // The machine's first event of a thread makes the kernel wait for a grace period, 8 ms and more; one of a processor, for those who may, does not.
+  auto open = [&](pid_t thread, int cpu) { return static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC)); };
+  UniqueFd fd(open(-1, 0));
+  if (!fd) fd = UniqueFd(open(0, -1));
   if (!fd) return false;
   void* page = mmap(nullptr, abi::kPageSize, PROT_READ, MAP_SHARED, fd.get(), 0);
   if (page == MAP_FAILED) return false;
