@@ -212,7 +212,7 @@ class Checker {
     }
     auto value = [](Value given) {
       bool exact = given.exact && given.kind == Kind::kNumber;
-      return Value{.kind = given.kind, .exact = exact, .number = exact ? given.number : 0};
+      return Value{.kind = given.kind, .exact = exact, .number = exact || given.may_be_number() ? given.number : 0};
     };
     auto [known, fresh] = returned_.try_emplace(state.function);
     Returned joined{join(known->second.rax, value(state.registers[kRax])),

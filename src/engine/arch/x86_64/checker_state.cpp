@@ -7,12 +7,27 @@ namespace {
 
 constexpr int64_t kDeepestWord = 4096;  // words below are not followed: believed
 
+constexpr Value kLoadedOrNull = {.kind = Kind::kLoaded, .number = kForgottenNull};
+constexpr Value kLoadedOrNumber = {.kind = Kind::kMixed, .number = kForgottenNull};
+
+// Reports whether `a` is a number, or read and believed to be an address or a number.
+bool is_number_or_loaded(const Value& a) {
+  return a.kind == Kind::kNumber || a.kind == Kind::kLoaded || a.may_be_number();
+}
+
 Value join_kinds(const Value& a, const Value& b) {
   if (a.kind == b.kind) {
     bool same = a.exact && b.exact && a.number == b.number;
     if (same) return {.kind = a.kind, .exact = true, .number = a.number};
-    bool null = a.is_null() && b.is_null();
+    bool null = (a.is_null() && b.is_null()) || (a.may_be_number() && b.may_be_number());
     return {.kind = a.kind, .number = null ? kForgottenNull : 0};
+  }
+  if (is_number_or_loaded(a) && is_number_or_loaded(b)) {
+    if (a.kind == Kind::kMixed || b.kind == Kind::kMixed) return kLoadedOrNumber;
+    const Value& loaded = a.kind == Kind::kLoaded ? a : b;
+    const Value& number = a.kind == Kind::kLoaded ? b : a;
+    if (number.is_null()) return loaded.may_be_number() ? kLoadedOrNull : value_of(Kind::kLoaded);
+    return loaded.may_be_number() ? value_of(Kind::kNumber) : kLoadedOrNumber;
   }
   // No address is what null pointers are made of: whoever uses one has looked first.
   if (a.is_null() || a.kind == Kind::kUnused) return value_of(b.kind);
@@ -60,6 +75,13 @@ Value add(const Value& a, const Value& b, bool subtract) {
   if (is_base(b)) return value_of(subtract ? Kind::kNumber : b.kind);
   // A number minus a loaded value is not an address: a length minus the position at which a text begins.
   if (subtract && a.kind == Kind::kNumber && b.kind == Kind::kLoaded) return value_of(Kind::kNumber);
+  if (is_number_or_loaded(a) && is_number_or_loaded(b)) {
+    const bool mixed = a.kind == Kind::kMixed || b.kind == Kind::kMixed;
+    if (subtract && b.may_be_number() && a.kind == Kind::kNumber) return value_of(Kind::kNumber);
+    if (subtract && a.kind == Kind::kMixed) return kLoadedOrNumber;
+    const bool address = (a.kind == Kind::kLoaded && !a.may_be_number()) || (b.kind == Kind::kLoaded && !b.may_be_number());
+    return address ? value_of(Kind::kLoaded) : mixed ? kLoadedOrNumber : kLoadedOrNull;
+  }
   if (a.kind == Kind::kMixed || b.kind == Kind::kMixed) return value_of(Kind::kMixed);
   auto strange = [](const Value& value) { return value.kind == Kind::kTraced || value.kind == Kind::kUnused; };
   if (strange(a) || strange(b)) return value_of(Kind::kTraced);
@@ -67,7 +89,7 @@ Value add(const Value& a, const Value& b, bool subtract) {
 }
 
 Value truncate(const Value& value, unsigned bits) {
-  if (bits >= 64 || value.kind == Kind::kTraced || value.kind == Kind::kMixed) return value;
+  if (bits >= 64 || value.kind == Kind::kTraced || (value.kind == Kind::kMixed && !value.may_be_number())) return value;
   if (value.kind != Kind::kNumber || !value.exact) return value_of(Kind::kNumber);
   return exactly(static_cast<int64_t>(static_cast<uint64_t>(value.number) & ((uint64_t{1} << bits) - 1)));
 }
@@ -101,7 +123,7 @@ Value State::load_frame(int64_t place, unsigned bits) const {
   const Value& value = frame[static_cast<size_t>(word)];
   if (place % 8 != 0) return value_of(value.kind >= Kind::kMixed ? Kind::kTraced : Kind::kNumber);
   if (bits == 64 && !value.exact && value.is_null())
-    return value_of(Kind::kLoaded);  // filled through a pointer, if at all
+    return kLoadedOrNull;  // filled through a pointer, if at all
   return truncate(value, bits);
 }
 
@@ -114,7 +136,7 @@ void State::store_frame(int64_t place, unsigned bits, const Value& value) {
     return;
   }
   // A part of a word, or of two.
-  Value part = value_of(value.kind >= Kind::kMixed ? Kind::kTraced : Kind::kNumber);
+  Value part = value_of(value.kind >= Kind::kMixed && !value.may_be_number() ? Kind::kTraced : Kind::kNumber);
   frame[word] = part;
   if (bits / 8 > 8 - static_cast<uint64_t>(place & 7) && word > 0) frame[word - 1] = part;
 }

@@ -24,6 +24,8 @@ enum class Kind : uint8_t {
 };
 
 // Value::number of a kNumber that is not exact, if it was 0 until a call, or a store to an unknown place of the frame, may have changed it.
+// So is that of a kLoaded that was read from such a place, and that of a kMixed that is a kLoaded or a kNumber: what is added to an address, in
+// a function that some callers give a constant and others what they have read.
 inline constexpr int64_t kForgottenNull = 1;
 
 struct Value {
@@ -37,6 +39,8 @@ struct Value {
   bool is(int64_t exactly) const { return kind == Kind::kNumber && exact && number == exactly; }
   // Reports whether it is 0, or kForgottenNull.
   bool is_null() const { return kind == Kind::kNumber && number == (exact ? 0 : kForgottenNull); }
+  // Reports whether it may as well be a number: a kLoaded or kMixed with kForgottenNull.
+  bool may_be_number() const { return (kind == Kind::kLoaded || kind == Kind::kMixed) && number == kForgottenNull; }
   bool is_ours() const {
     return kind == Kind::kFrame || kind == Kind::kArena || kind == Kind::kSaved || kind == Kind::kLoaded;
   }

@@ -105,6 +105,18 @@ TEST(Checker, RefusesWhatMayBeAnAddressOfTheProgramOnOnePath) {
   // push $1; mov %rsp, %rdi; call 2f; pop %rax; test %rax, %rax; jne 1f; movb $1, (%rax); 1: ret; 2: ret
   EXPECT_EQ(checked("6a 01 48 89 e7 e8 0b 00 00 00 58 48 85 c0 75 03 c6 00 01 c3 c3 c3"),
             "a store through an address that is not the stack's or the arena's");
+  // But as a number it is added to an address, on whatever path it is another number:
+  // mov arena(%rip), %rax; mov (%rax), %rdx; push $0; movb $1, (%rdx); pop %rcx; mov $5, %eax; test %rsi, %rsi; cmovne %rax, %rcx;
+  const std::string zero_or_five = "48 8b 05 79 ff ff ff 48 8b 10 6a 00 c6 02 01 59 b8 05 00 00 00 48 85 f6 48 0f 45 c8";
+  EXPECT_EQ(checked(zero_or_five + "48 01 ca c6 02 01 c3"), "");  // add %rcx, %rdx; movb $1, (%rdx); ret
+  EXPECT_EQ(checked(zero_or_five + "c6 01 01 c3"),                // movb $1, (%rcx); ret
+            "a store through an address that is not the stack's or the arena's");
+  // So it is with what was read on one path: mov arena(%rip), %rax; mov (%rax), %rdx; mov 8(%rax), %rcx; mov $5, %eax; test %rsi, %rsi; cmovne %rax, %rcx;
+  const std::string read_or_five = "48 8b 05 79 ff ff ff 48 8b 10 48 8b 48 08 b8 05 00 00 00 48 85 f6 48 0f 45 c8";
+  EXPECT_EQ(checked(read_or_five + "48 01 ca c6 02 01 c3"), "");
+  EXPECT_EQ(checked(read_or_five + "c6 01 01 c3"), "a store through an address that is not the stack's or the arena's");
+  EXPECT_EQ(checked(read_or_five + "48 01 cf c6 07 01 c3"),  // add %rcx, %rdi: the program's; movb $1, (%rdi); ret
+            "a store through an address that is not the stack's or the arena's");
   // A jump into what was passed before: mov arena, %rax; 1: mov %rsi, (%rax); mov %rdi, %rax; dec %ecx; jne 1b; ret
   EXPECT_EQ(checked("48 8b 05 79 ff ff ff 48 89 30 48 89 f8 ff c9 75 f6 c3"),
             "a store through an address that is not the stack's or the arena's");
