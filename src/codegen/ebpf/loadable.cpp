@@ -52,16 +52,6 @@ void inline_simple_bodies(llvm::Module& module) {
   if (any) inline_and_clean(module, [](const llvm::Function& function) { return function.hasFnAttribute(kProgramAttribute); });
 }
 
-// Functions that can't be called with numbers alone, or that have variables but don't know the slot, are part of their callers.
-void inline_what_must_be(llvm::Module& module) {
-  for (llvm::Function& function : module) {
-    if (function.isDeclaration() || !function.getReturnType()->isStructTy()) continue;
-    function.removeFnAttr(llvm::Attribute::NoInline);
-    function.addFnAttr(llvm::Attribute::AlwaysInline);
-  }
-  inline_and_clean(module, [](const llvm::Function&) { return true; });
-}
-
 }  // namespace
 
 Analyses::Analyses() {
@@ -144,6 +134,17 @@ void define_values(llvm::Module& module) {
       }
     }
   }
+}
+
+void inline_what_must_be(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    const bool takes_structure =
+        std::ranges::any_of(function.args(), [](const llvm::Argument& a) { return a.getType()->isAggregateType() || a.hasByValAttr(); });
+    if (function.isDeclaration() || (!function.getReturnType()->isAggregateType() && !takes_structure)) continue;
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+  inline_and_clean(module, [](const llvm::Function&) { return true; });
 }
 
 Result<void> make_loadable(ScriptModule& script, const LoadableOptions& options) {

@@ -39,10 +39,12 @@ void keep_shared_accesses(ScriptModule& module);
 
 // -- the steps, in this order; each works on all functions of the module
 
+// Makes functions that take or return structures parts of their callers.
+void inline_what_must_be(llvm::Module& module);
 // Gives functions that have variables, or that pass more arguments than registers can hold, the context of their callers as another first
 // argument; else they would become a part of each caller. REQUIRES: before simplify_signatures().
 void pass_contexts(llvm::Module& module);
-// Makes every function but programs one of numbers. Functions that return structures are inlined.
+// Makes every function but programs one of numbers. REQUIRES: after inline_what_must_be().
 void simplify_signatures(llvm::Module& module);
 // Replaces intrinsics of memory, and atomic loads, stores and fences, which the back end doesn't know.
 void expand_memory(llvm::Module& module);

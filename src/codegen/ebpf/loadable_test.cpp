@@ -58,6 +58,27 @@ TEST(Signatures, PassTheSixthArgumentByMemory) {
   EXPECT_EQ(module.count("alloca [2 x i64]"), 1u);
 }
 
+TEST(Signatures, OfFunctionsWithStructuresGo) {
+  Module module(R"(
+    define internal i64 @takes([2 x i64] %pair) noinline { %a = extractvalue [2 x i64] %pair, 0  %b = extractvalue [2 x i64] %pair, 1  %s = shl i64 %a, %b  ret i64 %s }
+    define internal i64 @copy(ptr byval(i64) %own) noinline { store volatile i64 1, ptr %own  %v = load i64, ptr %own  ret i64 %v }
+    define internal { i64, i64 } @returns(i64 %x) noinline { %p = insertvalue { i64, i64 } zeroinitializer, i64 %x, 1  ret { i64, i64 } %p }
+    define i64 @f(i64 %x, ptr %y) {
+      %p = insertvalue [2 x i64] [i64 3, i64 0], i64 %x, 1
+      %a = call i64 @takes([2 x i64] %p)
+      %b = call i64 @copy(ptr byval(i64) %y)
+      %q = call { i64, i64 } @returns(i64 %x)
+      %c = extractvalue { i64, i64 } %q, 1
+      %d = add i64 %a, %b
+      %e = add i64 %d, %c
+      ret i64 %e
+    })");
+  inline_what_must_be(*module);
+  EXPECT_EQ(module.count("define"), 1u);
+  EXPECT_EQ(module.count("call i64"), 0u);
+  EXPECT_EQ(module.count("shl i64 3, %x"), 1u);
+}
+
 TEST(Memory, CopiesOfKnownSizeAreWordsAndAtomicLoadsAreVolatile) {
   Module module(R"(
     declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)

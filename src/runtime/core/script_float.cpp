@@ -369,16 +369,16 @@ const char* read_digits(const char* at, Decimal& decimal, bool fraction) {
   return at;
 }
 
-uint64_t from_decimal(Decimal decimal, Big& number) {
-  if (!decimal.digits || decimal.exponent < -400) return 0;
-  if (decimal.exponent > 320) return kInfinity;
+uint64_t from_decimal(uint64_t digits, int32_t exponent_of_ten, Big& number) {
+  if (!digits || exponent_of_ten < -400) return 0;
+  if (exponent_of_ten > 320) return kInfinity;
   zero_bytes(&number, sizeof(number));
   // digits * 2^kShift * 10^exponent: the shift leaves bits enough where the exponent is negative.
-  uint32_t shift = decimal.exponent < 0 ? 2240 - 64 : 0;
-  number.set_at(decimal.digits, shift);
+  uint32_t shift = exponent_of_ten < 0 ? 2240 - 64 : 0;
+  number.set_at(digits, shift);
   bool sticky = false;
-  for (; decimal.exponent > 0; --decimal.exponent) number.multiply_add(10, 0);
-  for (; decimal.exponent < 0; ++decimal.exponent) sticky |= number.divide(10) != 0;
+  for (; exponent_of_ten > 0; --exponent_of_ten) number.multiply_add(10, 0);
+  for (; exponent_of_ten < 0; ++exponent_of_ten) sticky |= number.divide(10) != 0;
   uint32_t top = kLimbs;
   while (top > 0 && !number.limbs[top - 1]) --top;
   if (top == 0) return 0;
@@ -474,7 +474,7 @@ uint64_t read_back(const char* digits, uint32_t count, int32_t point, Big& numbe
     uint64_t whole = from_long(static_cast<int64_t>(decimal.digits));
     return decimal.exponent < 0 ? divide(whole, power) : multiply(whole, power);
   }
-  return from_decimal(decimal, number);
+  return from_decimal(decimal.digits, decimal.exponent, number);
 }
 
 uint32_t write_digits_as_number(char* out, const char* digits, uint32_t count, int32_t point, int32_t most) {
@@ -616,7 +616,7 @@ extern "C" {
   }
   uint64_t mark = spile_rt_frame_mark(context);
   Big* number = static_cast<Big*>(spile_rt_frame(context, sizeof(Big)));
-  uint64_t bits = number ? from_decimal(decimal, *number) : 0;
+  uint64_t bits = number ? from_decimal(decimal.digits, decimal.exponent, *number) : 0;
   spile_rt_frame_release(context, mark);
   return static_cast<int64_t>(sign | bits);
 }
