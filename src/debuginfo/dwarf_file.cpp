@@ -16,6 +16,7 @@
 #include "debuginfo/debug_servers.h"
 #include "debuginfo/dwarf_split_units.h"
 #include "debuginfo/names.h"
+#include "debuginfo/split_object.h"
 #include "debuginfo/stable_file.h"
 
 namespace spile::debuginfo {
@@ -101,8 +102,8 @@ std::string either(const std::vector<std::string>& places) {
 }
 
 // The path of a file that debug information names and that is not a regular file; "": all are regular. libdw would open such a file, and
-// wait for ever for the writer of a FIFO.
-std::string find_blocking_file(Dwarf* dwarf, const std::string& folder, const std::vector<std::string>& alternates) {
+// wait for ever for the writer of a FIFO. Sets *parted if one of them is a .dwo file that libdw reads only a part of.
+std::string find_blocking_file(Dwarf* dwarf, const std::string& folder, const std::vector<std::string>& alternates, bool* parted) {
   for (const std::string& place : alternates)
     if (blocks(place)) return place;
   Dwarf_CU* cu = nullptr;
@@ -110,8 +111,10 @@ std::string find_blocking_file(Dwarf* dwarf, const std::string& folder, const st
   // Without a place for it, the split unit is not opened.
   while (dwarf_get_units(dwarf, cu, &cu, nullptr, nullptr, &unit, nullptr) == 0) {
     if (!has_contents(unit)) continue;
-    for (const std::string& place : places_of_split_file(unit, folder))
+    for (const std::string& place : places_of_split_file(unit, folder)) {
       if (blocks(place)) return place;
+      if (!*parted) *parted = has_parted_units(place);
+    }
   }
   return {};
 }
@@ -167,10 +170,19 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const DwarfSources& sources) 
     if (package.ok()) file->split_ = std::make_unique<SplitUnits>(std::move(*package), file->debug_elf_.get());
     else file->package_failure_ = package.error().message;
   }
-  file->debug_.reset(dwarf_begin_elf(file->debug_elf_.get(), DWARF_C_READ, nullptr));
+  auto begin = [&] { file->debug_.reset(dwarf_begin_elf(file->debug_elf_.get(), DWARF_C_READ, nullptr)); };
+  begin();
   if (!file->debug_) return failed("the debug information");
   const std::vector<std::string> alternates = places_of_alternate(sources.alternate, sources.alternate_id, file->folder_);
-  if (const std::string blocking = find_blocking_file(file->debug_.get(), file->folder_, alternates); !blocking.empty())
+  bool parted = false;
+  const std::string blocking = find_blocking_file(file->debug_.get(), file->folder_, alternates, &parted);
+  if (blocking.empty() && parted && !file->split_) {
+    file->debug_.reset();
+    file->split_ = std::make_unique<SplitUnits>(nullptr, file->debug_elf_.get());
+    begin();
+    if (!file->debug_) return failed("the debug information");
+  }
+  if (!blocking.empty())
     return Error{fmt::format("{}: the debug information in {} needs {}, which is not a regular file", sources.path, sources.debug_file, blocking), {}};
   if (file->split_) file->split_->open_all(file->debug_.get(), file->folder_);
   if (!sources.alternate.empty()) TRY_DO(file->find_alternate(sources));
@@ -253,6 +265,18 @@ std::vector<DwarfFile::Unit> DwarfFile::alternate_units() {
   return found;
 }
 
+std::vector<DwarfFile::Unit> DwarfFile::split_type_units() {
+  std::vector<Unit> found;
+  auto add = [&](Dwarf_Die& unit, uint64_t, Dwarf_Die&) {
+    if (has_contents(unit)) found.push_back({unit, unit});
+  };
+  for (const Unit& unit : units())
+    if (unit.die.addr != unit.skeleton.addr) each_type_unit(dwarf_cu_getdwarf(unit.die.cu), add);
+  for (size_t group = 0; split_ && group < split_->groups(); ++group)
+    if (Dwarf* owner = split_->owner_of(group)) each_type_unit(owner, add);
+  return found;
+}
+
 void DwarfFile::index_ranges() {
   ranges_.emplace();
   for (size_t i = 0; i < units().size(); ++i) {
@@ -299,6 +323,9 @@ uint64_t DwarfFile::id_of(Dwarf_Die& die) {
   units();
   if (auto split = split_units_.find(owner); split != split_units_.end())
     return split->second < kUnitLimit ? offset | split->second << kUnitShift | (kSplit + types) << kSectionShift : 0;
+  // Groups of types of a package are numbered from the last index down.
+  if (auto group = split_ ? split_->group_of(owner) : std::nullopt; group && units().size() + *group < kUnitLimit)
+    return offset | (kUnitLimit - 1 - *group) << kUnitShift | (kSplit + types) << kSectionShift;
   if (owner == dwarf_getalt(debug_.get())) return offset | (kAlternate + types) << kSectionShift;
   return 0;
 }
@@ -310,14 +337,22 @@ std::optional<Dwarf_Die> DwarfFile::die_of(uint64_t id) {
   if (section == kAlternate || section == kAlternateTypes) owner = dwarf_getalt(owner);
   if (section == kSplit || section == kSplitTypes) {
     const uint64_t index = id >> kUnitShift & (kUnitLimit - 1);
-    if (index >= units().size()) return std::nullopt;
-    owner = dwarf_cu_getdwarf(units()[index].die.cu);
+    if (index < units().size()) owner = dwarf_cu_getdwarf(units()[index].die.cu);
+    else owner = split_ ? split_->owner_of(kUnitLimit - 1 - index) : nullptr;
   }
   if (!owner || section > kSplitTypes) return std::nullopt;
   Dwarf_Die die;
   Dwarf_Die* found = section % 2 == 1 ? dwarf_offdie_types(owner, offset, &die) : dwarf_offdie(owner, offset, &die);
   if (!found) return std::nullopt;
   return die;
+}
+
+bool DwarfFile::referred(Dwarf_Attribute* attribute, Dwarf_Die* die) {
+  if (!attribute) return false;
+  const bool in_package = split_ && dwarf_whatform(attribute) == DW_FORM_ref_sig8;
+  uint64_t signature = 0;
+  if (in_package) memcpy(&signature, attribute->valp, sizeof signature);
+  return (in_package && split_->find_type(signature, die)) || dwarf_formref_die(attribute, die);
 }
 
 bool DwarfFile::frame_address(FileAddress pc, Dwarf_Op** operations, size_t* count) {

@@ -4,7 +4,7 @@
 //
 // A DIE's id (also a type's id, see TypeNode), from the least significant bit:
 //   32 bits  offset in its section
-//   22 bits  split unit: its index among the main file's units
+//   22 bits  split unit: its index among the main file's units; from the last one down: a group of types in a .dwp file
 //    5 bits  dimension of an array type (0: the first)
 //    5 bits  Section
 
@@ -52,6 +52,8 @@ class DwarfFile {
   const std::vector<Unit>& units();
   // Returns the units of the file that dwz moved common parts to; empty: the file does not name a dwz file.
   std::vector<Unit> alternate_units();
+  // Returns the units with types in .dwo files and in a .dwp file, which are not among units().
+  std::vector<Unit> split_type_units();
   // Returns the contents of a section of the file with .debug_info; empty: absent, or still compressed.
   std::string_view section(std::string_view name);
   // Calls visit(offset in the section, bytes) for consecutive parts of a section of the file with .debug_info, each of which has the first `overlap` bytes of
@@ -62,6 +64,8 @@ class DwarfFile {
 
   uint64_t id_of(Dwarf_Die& die);  // 0 for a DIE that has none
   std::optional<Dwarf_Die> die_of(uint64_t id);  // nullopt: no such DIE
+  // Sets *die to the DIE that an attribute refers to, which may be a type in a unit of its own. False: none, or the attribute is null.
+  bool referred(Dwarf_Attribute* attribute, Dwarf_Die* die);
 
   // Finds in .eh_frame or .debug_frame how the canonical frame address at pc is computed: a location expression, valid until the next
   // call. False: neither section covers pc.

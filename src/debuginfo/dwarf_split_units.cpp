@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <optional>
+#include "debuginfo/split_object.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -66,6 +66,23 @@ std::optional<uint64_t> string_index(const Dwarf_Attribute& attribute) {
 
 }  // namespace
 
+void each_type_unit(Dwarf* dwarf, const std::function<void(Dwarf_Die&, uint64_t, Dwarf_Die&)>& visit) {
+  Dwarf_CU* cu = nullptr;
+  Dwarf_Die unit, type;
+  uint8_t kind = 0;
+  uint64_t signature = 0;
+  while (dwarf_get_units(dwarf, cu, &cu, nullptr, &kind, &unit, &type) == 0)
+    if ((kind == DW_UT_type || kind == DW_UT_split_type) && unit.addr && type.addr &&
+        dwarf_cu_info(cu, nullptr, nullptr, nullptr, nullptr, &signature, nullptr, nullptr) == 0)
+      visit(unit, signature, type);
+  // Those of DWARF 4 are not among them.
+  size_t header = 0;
+  Dwarf_Off next = 0, in_unit = 0;
+  for (Dwarf_Off offset = 0; dwarf_next_unit(dwarf, offset, &next, &header, nullptr, nullptr, nullptr, nullptr, &signature, &in_unit) == 0 && next > offset;
+       offset = next)
+    if (dwarf_offdie_types(dwarf, offset + header, &unit) && dwarf_offdie_types(dwarf, offset + in_unit, &type)) visit(unit, signature, type);
+}
+
 std::vector<std::string> places_of_split_file(Dwarf_Die& skeleton, const std::string& folder) {
   Dwarf_Attribute attribute;
   const char* text = dwarf_formstring(name_attribute(skeleton, &attribute));
@@ -81,6 +98,7 @@ std::vector<std::string> places_of_split_file(Dwarf_Die& skeleton, const std::st
 }
 
 SplitUnits::SplitUnits(std::unique_ptr<SplitPackage> package, Elf* elf) : package_(std::move(package)), place_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+  if (package_) groups_.resize(package_->groups());
   if (!place_) return;
   const std::string path = fmt::format("/proc/self/fd/{}", place_.get());
   auto extend = [&](const char* section) -> uint64_t {
@@ -147,16 +165,48 @@ void SplitUnits::open_all(Dwarf* dwarf, const std::string& folder) {
   while (dwarf_get_units(dwarf, cu, &cu, nullptr, &kind, &unit, nullptr) == 0) {
     if (kind != DW_UT_skeleton || !unit.addr) continue;
     uint64_t id = 0;
-    if (dwarf_cu_info(unit.cu, nullptr, nullptr, nullptr, nullptr, &id, nullptr, nullptr) != 0 || !package_->contains(id)) continue;
+    if (dwarf_cu_info(unit.cu, nullptr, nullptr, nullptr, nullptr, &id, nullptr, nullptr) != 0) continue;
+    UniqueFd contents;
     bool has_file = false;
-    for (const std::string& place : places_of_split_file(unit, folder)) has_file |= is_regular(place);
-    if (has_file) continue;
-    UniqueFd contents = package_->unit(id);
+    for (const std::string& place : places_of_split_file(unit, folder)) {
+      if (!is_regular(place)) continue;
+      has_file = true;
+      if (!contents && has_parted_units(place)) contents = join_units(place);
+    }
+    if (!has_file && package_ && package_->contains(id)) contents = package_->unit(id);
     if (!contents || !rename(dwarf, unit) || dup3(contents.get(), place_.get(), O_CLOEXEC) < 0) continue;
     // libdw opens the file now, and keeps what it has read.
     Dwarf_Die split;
     dwarf_cu_info(unit.cu, nullptr, nullptr, nullptr, &split, nullptr, nullptr, nullptr);
   }
+}
+
+bool SplitUnits::find_type(uint64_t signature, Dwarf_Die* type) {
+  const auto group = package_ ? package_->group_of(signature) : std::nullopt;
+  if (!group || !owner_of(*group)) return false;
+  auto found = types_.find(signature);
+  if (found == types_.end()) return false;
+  *type = found->second;
+  return true;
+}
+
+std::optional<size_t> SplitUnits::group_of(Dwarf* owner) const {
+  for (size_t i = 0; i < groups_.size(); ++i)
+    if (groups_[i].dwarf && groups_[i].dwarf.get() == owner) return i;
+  return std::nullopt;
+}
+
+Dwarf* SplitUnits::owner_of(size_t number) {
+  if (number >= groups_.size()) return nullptr;
+  Group& group = groups_[number];
+  if (group.opened) return group.dwarf.get();
+  group.opened = true;
+  group.fd = package_->types(number);
+  if (group.fd) group.dwarf.reset(dwarf_begin(group.fd.get(), DWARF_C_READ));
+  Dwarf* dwarf = group.dwarf.get();
+  if (!dwarf) return nullptr;
+  each_type_unit(dwarf, [&](Dwarf_Die&, uint64_t signature, Dwarf_Die& type) { types_.emplace(signature, type); });
+  return dwarf;
 }
 
 }  // namespace spile::debuginfo

@@ -265,7 +265,7 @@ bool copies_or_moves(DwarfFile& file, Dwarf_Die& constructor, Dwarf_Die& owner) 
     if (children.tag() != DW_TAG_formal_parameter || die_flag(children.die(), DW_AT_artificial)) continue;
     Dwarf_Attribute attribute;
     Dwarf_Die type;
-    if (++parameters > 1 || !dwarf_formref_die(dwarf_attr_integrate(&children.die(), DW_AT_type, &attribute), &type)) return false;
+    if (++parameters > 1 || !file.referred(dwarf_attr_integrate(&children.die(), DW_AT_type, &attribute), &type)) return false;
     int tag = dwarf_tag(&type);
     if (tag != DW_TAG_reference_type && tag != DW_TAG_rvalue_reference_type) return false;
     auto target = class_of(file, type);
@@ -325,7 +325,7 @@ const char* tag_keyword(int tag) {
 void read_tagged(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
   const std::string name = die_name(die);
   node.name = tag_keyword(tag) + (name.empty() ? "{...}" : name);
-  node.is_declaration = die_flag(die, DW_AT_declaration);
+  node.is_declaration = dwarf_hasattr(&die, DW_AT_declaration) != 0;  // not what it was declared as before
   if (tag == DW_TAG_enumeration_type) {
     node.kind = TypeKind::kEnum;
     const uint64_t underlying = type_id_of(file, die);
@@ -382,20 +382,41 @@ bool same_kind_of_tag(int a, int b) {
   return classes(a) == classes(b);
 }
 
-std::optional<Dwarf_Die> search_definition(Dwarf_Die& parent, const std::vector<std::string>& names, size_t level,
+// A declaration may stand for a type unit (-fdebug-types-section): the type there, else what is given.
+Dwarf_Die in_type_unit(DwarfFile& file, Dwarf_Die die) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die type;
+  return dwarf_hasattr(&die, DW_AT_signature) && file.referred(dwarf_attr(&die, DW_AT_signature, &attribute), &type) ? type : die;
+}
+
+std::optional<Dwarf_Die> search_definition(DwarfFile& file, Dwarf_Die& parent, const std::vector<std::string>& names, size_t level,
                                            int tag) {
   for (ChildDies children(parent); children.valid(); children.next()) {
     const int child_tag = children.tag();
     const bool last = level + 1 == names.size();
     const bool scope =
         child_tag == DW_TAG_namespace || child_tag == DW_TAG_structure_type || child_tag == DW_TAG_class_type;
-    if (last ? !same_kind_of_tag(child_tag, tag) : !scope) continue;
-    const char* name = dwarf_diename(&children.die());
+    if (!same_kind_of_tag(child_tag, tag) && (last || !scope)) continue;
+    // A declaration that stands for a type unit has a name only if something is declared within it.
+    Dwarf_Die die = children.die();
+    const char* name = dwarf_diename(&die);
+    const bool nameless = !name;
+    if (nameless || names[level] == name) die = in_type_unit(file, die);
+    name = dwarf_diename(&die);
+    Dwarf_Attribute attribute;
+    Dwarf_Die declared = die;
+    const bool elsewhere = dwarf_formref_die(dwarf_attr(&die, DW_AT_specification, &attribute), &declared) != nullptr;
+    // GCC defines the types of type units outside of the namespaces that it declares them in there.
+    if (level == 0 && (nameless || elsewhere) && same_kind_of_tag(child_tag, tag) && (name && names.back() == name)) {
+      if (qualified_name(declared) == names && !dwarf_hasattr(&die, DW_AT_declaration)) return die;
+      continue;
+    }
     if (names[level] != (name ? name : "")) continue;
     if (!last) {
-      if (auto found = search_definition(children.die(), names, level + 1, tag)) return found;
-    } else if (!die_flag(children.die(), DW_AT_declaration)) {
-      return children.die();
+      if (!scope) continue;
+      if (auto found = search_definition(file, die, names, level + 1, tag)) return found;
+    } else if (!die_flag(die, DW_AT_declaration)) {
+      return die;
     }
   }
   return std::nullopt;
@@ -411,20 +432,35 @@ bool has_enumerator(Dwarf_Die& type, const std::string& name) {
 
 // The enumeration among a scope's children, or in the scopes within it, that has a constant of this name; `type`: its own
 // name, empty for any.
-std::optional<Dwarf_Die> search_enumeration(Dwarf_Die& scope, const std::string& type, const std::string& constant, int depth) {
+std::optional<Dwarf_Die> search_enumeration(DwarfFile& file, Dwarf_Die& scope, const std::string& type, const std::string& constant, int depth) {
   constexpr int kDeepestScope = 16;
   for (ChildDies children(scope); children.valid(); children.next()) {
     const int tag = children.tag();
+    Dwarf_Die die = in_type_unit(file, children.die());
     if (tag == DW_TAG_enumeration_type) {
-      const char* own = dwarf_diename(&children.die());
-      if ((type.empty() || type == (own ? own : "")) && has_enumerator(children.die(), constant)) return children.die();
+      const char* own = dwarf_diename(&die);
+      if ((type.empty() || type == (own ? own : "")) && has_enumerator(die, constant)) return die;
     }
     const bool is_scope = tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
                           tag == DW_TAG_union_type || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block;
     if (!is_scope || depth == kDeepestScope) continue;
-    if (auto found = search_enumeration(children.die(), type, constant, depth + 1)) return found;
+    if (auto found = search_enumeration(file, die, type, constant, depth + 1)) return found;
   }
   return std::nullopt;
+}
+
+// Returns the id of the first DIE that find(unit) finds.
+template <typename Find>
+uint64_t search_units(DwarfFile& file, Find find) {
+  auto search = [&](const std::vector<DwarfFile::Unit>& units) -> uint64_t {
+    for (DwarfFile::Unit unit : units)
+      if (std::optional<Dwarf_Die> found = find(unit.die)) return file.id_of(*found);
+    return kUnknownType;
+  };
+  uint64_t id = search(file.units());
+  if (id == kUnknownType) id = search(file.alternate_units());
+  if (id == kUnknownType) id = search(file.split_type_units());
+  return id;
 }
 
 // "NAME" or "TYPE::NAME".
@@ -433,10 +469,7 @@ uint64_t find_enumeration_with(DwarfFile& file, const std::string& name) {
   const std::string constant = scope == std::string::npos ? name : name.substr(scope + 2);
   std::string type = scope == std::string::npos ? std::string() : name.substr(0, scope);
   if (const size_t outer = type.rfind("::"); outer != std::string::npos) type.erase(0, outer + 2);
-  for (const auto& units : {file.units(), file.alternate_units()})
-    for (DwarfFile::Unit unit : units)
-      if (auto found = search_enumeration(unit.die, type, constant, 0)) return file.id_of(*found);
-  return kUnknownType;
+  return search_units(file, [&](Dwarf_Die& unit) { return search_enumeration(file, unit, type, constant, 0); });
 }
 
 }  // namespace
@@ -445,12 +478,8 @@ uint64_t type_id_of(DwarfFile& file, Dwarf_Die& die) {
   Dwarf_Attribute attribute;
   if (!dwarf_attr_integrate(&die, DW_AT_type, &attribute)) return kVoidType;
   Dwarf_Die type;
-  if (!dwarf_formref_die(&attribute, &type)) return kUnknownType;
-  // A declaration that stands for a type unit (-fdebug-types-section).
-  if (dwarf_hasattr(&type, DW_AT_signature)) {
-    Dwarf_Die unit_type;
-    if (dwarf_formref_die(dwarf_attr(&type, DW_AT_signature, &attribute), &unit_type)) type = unit_type;
-  }
+  if (!file.referred(&attribute, &type)) return kUnknownType;
+  type = in_type_unit(file, type);
   return file.id_of(type);
 }
 
@@ -546,23 +575,21 @@ uint64_t find_named_type(DwarfFile& file, const std::string& name) {
     names.push_back(plain.substr(start, end - start));
     start = end + 2;
   }
-  for (const auto& units : {file.units(), file.alternate_units()})
-    for (DwarfFile::Unit unit : units)
-      for (int tag : tags)
-        if (auto found = search_definition(unit.die, names, 0, tag)) return file.id_of(*found);
-  return kUnknownType;
+  return search_units(file, [&](Dwarf_Die& unit) {
+    std::optional<Dwarf_Die> found;
+    for (size_t i = 0; i < tags.size() && !found; ++i) found = search_definition(file, unit, names, 0, tags[i]);
+    return found;
+  });
 }
 
 uint64_t find_definition(DwarfFile& file, uint64_t id) {
   auto declaration = file.die_of(id);
   if (!declaration) return kUnknownType;
   const int tag = dwarf_tag(&*declaration);
+  if (Dwarf_Die type = in_type_unit(file, *declaration); type.addr != declaration->addr) return file.id_of(type);
   const std::vector<std::string> names = qualified_name(*declaration);
   if (names.back().empty()) return kUnknownType;
-  for (const auto& units : {file.units(), file.alternate_units()})
-    for (DwarfFile::Unit unit : units)
-      if (auto found = search_definition(unit.die, names, 0, tag)) return file.id_of(*found);
-  return kUnknownType;
+  return search_units(file, [&](Dwarf_Die& unit) { return search_definition(file, unit, names, 0, tag); });
 }
 
 }  // namespace spile::debuginfo

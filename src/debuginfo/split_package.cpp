@@ -1,30 +1,27 @@
 #include "debuginfo/split_package.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <gelf.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
-#include <optional>
-#include <span>
-#include <vector>
+#include <map>
 
+#include "debuginfo/split_object.h"
 #include "debuginfo/stable_file.h"
 
 namespace spile::debuginfo {
 namespace {
 
 // DW_SECT_ numbers; those of version 2 (DWARF 4) and 5 differ from 5 on.
-enum Kind : uint32_t { kInfo = 1, kAbbreviations = 3, kLines = 4, kLocations = 5, kStringOffsets = 6, kRanges5 = 8 };
+enum Kind : uint32_t { kInfo = 1, kTypes4 = 2, kAbbreviations = 3, kLines = 4, kLocations = 5, kStringOffsets = 6, kRanges5 = 8 };
 constexpr uint32_t kMostUnits = 1 << 22, kMostColumns = 16;
 
 struct SectionName {
   uint32_t kind;
   const char* name;
 };
-constexpr SectionName kNames4[] = {{kInfo, ".debug_info.dwo"}, {kAbbreviations, ".debug_abbrev.dwo"}, {kLines, ".debug_line.dwo"},
+constexpr SectionName kNames4[] = {{kInfo, ".debug_info.dwo"}, {kTypes4, ".debug_types.dwo"}, {kAbbreviations, ".debug_abbrev.dwo"}, {kLines, ".debug_line.dwo"},
                                    {kLocations, ".debug_loc.dwo"}};
 constexpr SectionName kNames5[] = {{kInfo, ".debug_info.dwo"}, {kAbbreviations, ".debug_abbrev.dwo"}, {kLines, ".debug_line.dwo"},
                                    {kLocations, ".debug_loclists.dwo"}, {kRanges5, ".debug_rnglists.dwo"}};
@@ -64,54 +61,10 @@ bool take_strings(std::string_view offsets, std::string_view all, uint32_t versi
       strings.append(start, strnlen(start, all.size() - offset));
     }
     strings += '\0';
-    if (strings.size() > UINT32_MAX / 2) return false;
+    // Each string is named once, so a package whose strings come to more than it has is damaged.
+    if (strings.size() > 4 * all.size() + offsets.size()) return false;
   }
   return true;
-}
-
-// Writes an ELF file with these sections.
-UniqueFd write_object(const std::vector<std::pair<std::string, std::string_view>>& sections) {
-  std::string names(1, '\0'), contents;
-  std::vector<Elf64_Shdr> headers(1);
-  auto add = [&](const std::string& name, uint32_t type, std::string_view bytes) {
-    Elf64_Shdr header{};
-    header.sh_name = static_cast<Elf64_Word>(names.size());
-    header.sh_type = type;
-    header.sh_offset = sizeof(Elf64_Ehdr) + contents.size();
-    header.sh_size = bytes.size();
-    header.sh_addralign = 1;
-    names += name + '\0';
-    contents += bytes;
-    headers.push_back(header);
-  };
-  for (const auto& [name, bytes] : sections) add(name, SHT_PROGBITS, bytes);
-  const std::string all_names = names + ".shstrtab" + '\0';
-  add(".shstrtab", SHT_STRTAB, all_names);
-  contents.resize((contents.size() + 7) & ~size_t{7});
-  Elf64_Ehdr header{};
-  memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_ident[EI_VERSION] = EV_CURRENT;
-  header.e_type = ET_REL;
-  header.e_machine = EM_X86_64;
-  header.e_version = EV_CURRENT;
-  header.e_ehsize = sizeof header;
-  header.e_shoff = sizeof header + contents.size();
-  header.e_shentsize = sizeof(Elf64_Shdr);
-  header.e_shnum = static_cast<Elf64_Half>(headers.size());
-  header.e_shstrndx = static_cast<Elf64_Half>(headers.size() - 1);
-  std::string file;
-  append(file, header);
-  file += contents;
-  for (const Elf64_Shdr& section : headers) append(file, section);
-  UniqueFd memory(memfd_create("spile-dwo", MFD_CLOEXEC));
-  for (size_t done = 0; memory && done < file.size();) {
-    const ssize_t written = write(memory.get(), file.data() + done, file.size() - done);
-    if (written <= 0) return {};
-    done += static_cast<size_t>(written);
-  }
-  return memory;
 }
 
 }  // namespace
@@ -135,17 +88,22 @@ Result<std::unique_ptr<SplitPackage>> SplitPackage::open(const std::string& path
   }
   auto index = package->sections_.find(".debug_cu_index");
   if (index == package->sections_.end()) return Error{fmt::format("{}: has no index of units (.debug_cu_index)", path), {}};
-  if (!package->read_index(index->second)) return Error{fmt::format("{}: its index of units is damaged, or of an unknown version", path), {}};
+  auto types = package->sections_.find(".debug_tu_index");
+  if (!package->read_index(index->second, package->rows_) ||
+      (types != package->sections_.end() && !types->second.empty() && !package->read_index(types->second, package->types_)))
+    return Error{fmt::format("{}: its index of units is damaged, or of an unknown version", path), {}};
+  package->group_types();
   return package;
 }
 
 // version, number of columns, of units and of slots (a hash table); ids by slot, rows by slot (from 1; 0: empty); the columns' kinds;
 // offsets by row and column; sizes likewise.
-bool SplitPackage::read_index(std::string_view index) {
+bool SplitPackage::read_index(std::string_view index, std::unordered_map<uint64_t, Row>& rows) {
   constexpr uint64_t kHeader = 16;
   // Version 5 is two bytes, and padding.
   auto version = read_at<uint32_t>(index, 0), columns = read_at<uint32_t>(index, 4), units = read_at<uint32_t>(index, 8), slots = read_at<uint32_t>(index, 12);
   if (!slots || (*version != 2 && (*version & 0xffff) != 5) || *columns > kMostColumns || *units > kMostUnits || *slots > 4 * kMostUnits) return false;
+  if (version_ != 0 && version_ != (*version & 0xffff)) return false;
   version_ = *version & 0xffff;
   const uint64_t rows_at = kHeader + uint64_t{*slots} * 8, kinds_at = rows_at + uint64_t{*slots} * 4;
   const uint64_t line = uint64_t{*columns} * 4, offsets_at = kinds_at + line, sizes_at = offsets_at + *units * line;
@@ -162,7 +120,7 @@ bool SplitPackage::read_index(std::string_view index) {
       row.parts[kind] = {*read_at<uint32_t>(index, offsets_at + (number - 1) * line + column * 4),
                          *read_at<uint32_t>(index, sizes_at + (number - 1) * line + column * 4)};
     }
-    rows_.emplace(id, row);
+    rows.emplace(id, row);
   }
   return true;
 }
@@ -178,18 +136,58 @@ std::string_view SplitPackage::part(const Row& row, size_t kind) const {
   return section->second.substr(part.offset, part.size);
 }
 
-UniqueFd SplitPackage::unit(uint64_t id) const {
-  auto found = rows_.find(id);
-  if (found == rows_.end()) return {};
-  std::vector<std::pair<std::string, std::string_view>> sections;
-  for (const SectionName& known : names_of(version_))
-    if (std::string_view bytes = part(found->second, known.kind); !bytes.empty()) sections.emplace_back(known.name, bytes);
+// By what they share, in the order of the file, so that a group has the same number in each run.
+void SplitPackage::group_types() {
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<Row>> shared;
+  auto key = [](const Row& row) { return std::pair(row.parts[kAbbreviations].offset, row.parts[kStringOffsets].offset); };
+  for (const auto& [signature, row] : types_) shared[key(row)].push_back(row);
+  std::map<std::pair<uint32_t, uint32_t>, size_t> numbers;
+  const uint32_t kind = version_ == 5 ? kInfo : kTypes4;
+  for (auto& [place, rows] : shared) {
+    numbers.emplace(place, groups_.size());
+    std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return a.parts[kind].offset < b.parts[kind].offset; });
+    groups_.push_back(std::move(rows));
+  }
+  for (const auto& [signature, row] : types_) group_of_.emplace(signature, numbers[key(row)]);
+  types_.clear();
+}
+
+std::optional<size_t> SplitPackage::group_of(uint64_t signature) const {
+  auto found = group_of_.find(signature);
+  return found == group_of_.end() ? std::nullopt : std::optional(found->second);
+}
+
+size_t SplitPackage::size_of(const char* name) const {
+  auto section = sections_.find(name);
+  return section == sections_.end() ? 0 : section->second.size();
+}
+
+UniqueFd SplitPackage::object(std::span<const Row> rows) const {
+  if (rows.empty()) return {};
+  std::vector<std::pair<std::string, std::string>> sections;
+  for (const SectionName& known : names_of(version_)) {
+    // Units have contents of their own, and the rest in common.
+    std::string bytes(part(rows.front(), known.kind));
+    if (known.kind == kInfo || known.kind == kTypes4)
+      for (const Row& row : rows.subspan(1)) {
+        bytes += part(row, known.kind);
+        if (bytes.size() > size_of(known.name)) return {};  // they overlap: damaged
+      }
+    if (!bytes.empty()) sections.emplace_back(known.name, std::move(bytes));
+  }
   auto all = sections_.find(kStringsName);
   std::string offsets, strings;
-  if (!take_strings(part(found->second, kStringOffsets), all == sections_.end() ? std::string_view() : all->second, version_, offsets, strings)) return {};
-  sections.emplace_back(kOffsetsName, offsets);
-  sections.emplace_back(kStringsName, strings);
+  if (!take_strings(part(rows.front(), kStringOffsets), all == sections_.end() ? std::string_view() : all->second, version_, offsets, strings)) return {};
+  sections.emplace_back(kOffsetsName, std::move(offsets));
+  sections.emplace_back(kStringsName, std::move(strings));
   return write_object(sections);
 }
+
+UniqueFd SplitPackage::unit(uint64_t id) const {
+  auto found = rows_.find(id);
+  return found == rows_.end() ? UniqueFd() : object({&found->second, 1});
+}
+
+UniqueFd SplitPackage::types(size_t group) const { return group < groups_.size() ? object(groups_[group]) : UniqueFd(); }
 
 }  // namespace spile::debuginfo

@@ -1,4 +1,4 @@
-# variants: mismatch split package alternate mini unwind server ask
+# variants: mismatch split package types alternate mini unwind server ask
 # Where debug information is found, and what is said of files that are missing, of another build, or on a server that does not answer.
 import urllib.request
 
@@ -132,6 +132,48 @@ elif VARIANT == "package":
         shutil.rmtree(directory / "cache", ignore_errors=True)
         reads(program_file).expect(status=1, err_match=r"is in a \.dwo file that can't be found: .*work.dwp")
         (directory / "work.dwp").unlink()
+elif VARIANT == "types":
+    # Types in units of their own, in one of the two files that use them, once the package has been made.
+    (directory / "shop.h").write_text("""namespace shop { enum class Kind { kBig = 3, kSmall }; struct Item { int id; Kind kind; struct Inner { short s; } inner; }; }
+int use(const shop::Item &item, void *raw);
+""")
+    (directory / "use.cpp").write_text("""#include "shop.h"
+int use(const shop::Item &item, void *raw) { asm volatile("" : : "r"(raw) : "memory"); return item.id; }
+""")
+    (directory / "main.cpp").write_text("""#include "shop.h"
+int main() { shop::Item item{7, shop::Kind::kSmall, {9}}; return use(item, &item) - 7; }
+""")
+    makers = [(f"-gdwarf-{version}", compiler, packer)
+              for version in (4, 5) for compiler, packer in (("g++", "dwp" if version == 4 else "llvm-dwp-19"), ("clang++-19", "llvm-dwp-19"))]
+    asks = ("-e", 'probe process.function("use") { println($$parms$$); println(@cast($raw, "shop::Item", @1)->inner->s, " ", @enum("shop::Kind::kSmall", @1), " ", @sizeof("shop::Item::Inner", @1)) }')
+    tried = 0
+    for version, compiler, packer in makers:
+        if not shutil.which(compiler):
+            continue
+
+        def compile_all(*options):
+            shutil.rmtree(directory / "cache", ignore_errors=True)
+            for name in "use", "main":
+                run(compiler, "-O1", "-g", version, "-fdebug-types-section", *options, "-c", f"{name}.cpp")
+            run(compiler, "-o", "shop", "use.o", "main.o")
+
+        def shows():
+            for _ in range(2):  # the second time from the cache
+                spile(*asks, "-c", directory / "shop", directory / "shop", cwd=directory).expect(
+                    out_match=r"^item=&\{.id=7, .kind=kSmall, .inner=\{.s=9\}\} raw=0x[0-9a-f]+\n9 4 2\n$")
+        compile_all()
+        shows()
+        compile_all("-gsplit-dwarf")
+        shows()
+        if shutil.which(packer):
+            shutil.rmtree(directory / "cache", ignore_errors=True)
+            run(packer, "-e", "shop", "-o", "shop.dwp")
+            for file in directory.glob("*.dwo"):
+                file.unlink()
+            shows()
+            (directory / "shop.dwp").unlink()
+        tried += 1
+    expect_true(tried > 0, "a compiler was tried")
 elif VARIANT == "alternate":
     for name in "one", "two":
         run("gcc", "-g", "-O1", "-Wl,--build-id", "-o", name, "work.c", f"-DNAME={name}")
