@@ -1,10 +1,23 @@
-# variants: calls values values_O0 throws sqlite3
+# variants: calls values values_O0 throws sqlite3 gcc clang
 # At statements all over a program, every variable in scope has the value that gdb sees there.
 from spiletest import *
 
 installed("gdb")
 installed("readelf")
 installed("setarch")
+TOOL = ROOT / "tools/torture/values_like_gdb.py"
+if VARIANT in ("gcc", "clang"):
+    # Everything that can be declared, from what compilers make of it at each level, in both versions of DWARF.
+    compilers = {".c": {"gcc": "gcc", "clang": "clang-19"}[VARIANT], ".cpp": {"gcc": "g++", "clang": "clang++-19"}[VARIANT]}
+    for name, *options in ("value_kinds.c", "-O2", "-gdwarf-5"), ("value_kinds.c", "-O3", "-gdwarf-4"), ("value_kinds_cpp.cpp", "-O2", "-gdwarf-5"):
+        source = ROOT / "tests/programs" / name
+        built = temporary_directory() / "kinds"
+        subprocess.run([installed(compilers[source.suffix]), "-g", "-w", *options, "-o", built, source], check=True)
+        done = subprocess.run([sys.executable, TOOL, "--spile", SPILE, "--places", "250", built], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=170)
+        expect(done.returncode, 0, f"{source} {options}: {done.stdout}{done.stderr}")
+        expect_true(int(re.search(r"(\d+)  same", done.stdout)[1]) >= 100, f"too little was compared: {done.stdout}")
+    sys.exit()
 if VARIANT == "sqlite3":
     script = temporary_directory() / "script.sql"
     script.write_text("""create table t(a integer primary key, b text, c real);
@@ -17,7 +30,7 @@ select t1.a from t t1 join t t2 on t1.a=t2.a+1 where t1.b>'x15' group by t1.a ha
     command = ["--places", "200", debian_source_program("sqlite3"), ":memory:", "-init", script]
 else:
     command = (["--unoptimized"] if VARIANT.endswith("O0") else []) + [program(VARIANT), "10"]
-done = subprocess.run([sys.executable, ROOT / "tools/torture/values_like_gdb.py", "--spile", SPILE, *command],
+done = subprocess.run([sys.executable, TOOL, "--spile", SPILE, *command],
                       capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=170)
 print(done.stdout)
 expect(done.returncode, 0, done.stderr)

@@ -23,7 +23,7 @@ import textwrap
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8"}
 # Of structures the address is compared, of everything else the number.
 GDB_SCRIPT = textwrap.dedent(r"""
-    import gdb, json, re
+    import gdb, json, re, struct
     for setting in ["pagination off", "confirm off", "breakpoint pending off", "startup-with-shell off", "width 0",
                     "print entry-values no", "may-call-functions off", "backtrace past-main on", "disable-randomization on"]:
         gdb.execute("set " + setting)
@@ -49,14 +49,10 @@ GDB_SCRIPT = textwrap.dedent(r"""
         if type.code == gdb.TYPE_CODE_FLT:
             if type.sizeof not in (4, 8): return "wide"
             if value.is_optimized_out: return "optimized out"
-            return int.from_bytes(value.bytes if hasattr(value, "bytes") else bits_of(value, type), "little")
+            return int.from_bytes(struct.pack("<d", float(value)), "little")  # floats are widened
         if type.sizeof > 8: return "wide"
         if value.is_optimized_out: return "optimized out"
         return int(value) & (1 << 64) - 1
-
-    def bits_of(value, type):
-        import struct
-        return struct.pack("<f" if type.sizeof == 4 else "<d", float(value))
 
     def variables_of(frame, pc):
         found = {}
@@ -94,7 +90,7 @@ GDB_SCRIPT = textwrap.dedent(r"""
         for block in re.split(r"^Symbol ", text, flags=re.M)[1:]:
             name = block.split(" ", 1)[0]
             for begin, end, register in re.findall(r"(?:Range (0x[0-9a-f]+)-(0x[0-9a-f]+): |is )a complex DWARF expression:\s*"
-                                                   r"0: DW_OP_entry_value\s+2: DW_OP_reg\d+ \[\$(\w+)\]\s+3: DW_OP_stack_value\s", block):
+                                                   r"0: DW_OP_(?:GNU_)?entry_value\s+2: DW_OP_reg\d+ \[\$(\w+)\]\s+3: DW_OP_stack_value\s", block):
                 if not begin or int(begin, 16) <= pc < int(end, 16) or int(begin, 16) <= pc - BIAS < int(end, 16): found[name] = register
         return found
 
@@ -123,24 +119,19 @@ GDB_SCRIPT = textwrap.dedent(r"""
         if not registers or register not in registers or symbol is None: return None
         type = symbol.type.strip_typedefs()
         if type.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ARRAY, gdb.TYPE_CODE_FLT) or type.sizeof > 8: return None
-        return number_of(gdb.Value(registers[register]).cast(symbol.type))
+        try:
+            return number_of(gdb.Value(registers[register]).cast(symbol.type))
+        except gdb.error:
+            return None  # a reference, for one
 
-    class Once(gdb.Breakpoint):
-        def __init__(self, address):
-            super().__init__("*%#x" % (address + BIAS), internal=True)
-            self.silent = True
-            self.place = address
-        def stop(self):
-            frame = gdb.newest_frame()
-            self.enabled = False
-            if UNOPTIMIZED and gdb.block_for_pc(frame.pc()).start == frame.pc(): return False
-            values, function = variables_of(frame, frame.pc())
-            for name, register in entry_values(frame.pc()).items():
-                truth = value_at_entry(frame, name, register)
-                if name in values and truth is not None: values[name] = [truth, None, values[name][0]]
-            values["(stack)"] = [stack_of(frame), "stack"]
-            out.write(json.dumps([self.place, function, values]) + "\n")
-            return False
+    def write_variables(place, frame):
+        if UNOPTIMIZED and gdb.block_for_pc(frame.pc()).start == frame.pc(): return
+        values, function = variables_of(frame, frame.pc())
+        for name, register in entry_values(frame.pc()).items():
+            truth = value_at_entry(frame, name, register)
+            if name in values and truth is not None: values[name] = [truth, None, values[name][0]]
+        values["(stack)"] = [stack_of(frame), "stack"]
+        out.write(json.dumps([place, function, values]) + "\n")
 
     gdb.execute("starti", to_string=True)
     BIAS = 0
@@ -151,9 +142,20 @@ GDB_SCRIPT = textwrap.dedent(r"""
                 break
     places = [a for a in PLACES if entry_values(a + BIAS)]
     # Where the first instruction is one of the places itself, too.
-    keep = [Entry(a) for a in {function_entry(a + BIAS) for a in places} if a is not None] + [Once(a) for a in PLACES]
+    keep = [Entry(a) for a in {function_entry(a + BIAS) for a in places} if a is not None]
+    # The program stops at each place: where values are read in a breakpoint's stop(), gdb 13 ends some programs early.
+    once = {a: gdb.Breakpoint("*%#x" % (a + BIAS), internal=True) for a in PLACES}
+    for breakpoint in once.values(): breakpoint.silent = True
+    gdb.execute("handle all nostop noprint pass", to_string=True)
     try:
-        gdb.execute("continue")
+        while True:
+            gdb.execute("continue", to_string=True)
+            if not gdb.selected_inferior().pid: break
+            frame = gdb.newest_frame()
+            place = frame.pc() - BIAS
+            if place not in once: raise gdb.error("stopped at %#x, which is not one of the places" % place)
+            once.pop(place).delete()
+            write_variables(place, frame)
     except gdb.error as error:
         out.write(json.dumps(["error", str(error), {}]) + "\n")
     out.close()
@@ -203,7 +205,7 @@ def ask_spile(spile, program, arguments, names, directory):
         body = [f'if (hits[{address}]++ == 0) {{']
         body.append(f'  printf("{address} (stack) %s\\n", ubacktrace())')
         for name in variables:
-            if name == "(stack)": continue
+            if not re.fullmatch(r"\w+", name): continue  # the stack, and gdb's own names of a pack's parameters (args#0)
             # A structure is not a number, but has an address.
             body.append(f'  try {{ if (@defined(${name}) && @defined(&${name})) printf("{address} {name} %#x %#x\\n", ${name}, &${name}) '
                         f'else if (@defined(${name})) printf("{address} {name} %#x\\n", ${name}) '
@@ -220,6 +222,8 @@ def ask_spile(spile, program, arguments, names, directory):
     done = run(["setarch", "-R", spile, "-DMAXSTRINGLEN=2048", "-DMAXBACKTRACE=60", script, "-o", os.path.join(directory, "spile.out"), "-c",
                 shlex.join([program, *arguments])], directory)
     found = collections.defaultdict(dict)
+    if done.returncode:
+        sys.exit(f"spile: status {done.returncode}\n{done.stderr[-3000:]}")
     for line in open(os.path.join(directory, "spile.out")):
         address, name, value = line.rstrip("\n").split(" ", 2)
         if name == "(stack)":
@@ -227,7 +231,7 @@ def ask_spile(spile, program, arguments, names, directory):
             continue
         numbers = re.fullmatch(r"((?:0x)?[0-9a-f]+)(?: ((?:0x)?[0-9a-f]+))?", value)
         found[int(address)][name] = (int(numbers[1], 16), numbers[2] and int(numbers[2], 16)) if numbers else (value, None)
-    if done.returncode or not found or "no free addresses" in done.stderr:
+    if not found or "no free addresses" in done.stderr:
         sys.exit(f"spile: status {done.returncode}\n{done.stderr[-3000:]}")
     return found
 
