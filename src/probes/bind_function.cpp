@@ -4,6 +4,8 @@
 
 #include "abi/machine.h"
 #include "base/diagnostics.h"
+#include "probes/c_constants.h"
+#include "probes/c_expression.h"
 #include "probes/kernel_image.h"
 #include "probes/kernel_types.h"
 #include "probes/netfilter.h"
@@ -128,6 +130,23 @@ Result<Binding> bind_enum(TracedWorld& world, const ResolvedPoint* point, const 
   return bind_enumerator(world, probed ? point->site.module : world.program(), name->value);
 }
 
+// A name in @const: of the table, else a constant of the kernel's enumerations.
+Result<int64_t> constant_of_c(TracedWorld& world, std::string_view name) {
+  if (auto known = c_constant(name)) return *known;
+  if (name == "sizeof") return Error{"'sizeof' in @const is not available", "@sizeof(\"TYPE\") is a type's size"};
+  if (Result<Binding> found = bind_enumerator(world, "kernel", std::string(name)); found.ok()) return std::get<location::Constant>(found->ops.front()).value;
+  const std::string near = nearest_name(name, c_constant_names());
+  return Error{fmt::format("unknown constant '{}'", name),
+               near.empty() ? "write its value: C headers are not read; known are the constants of the kernel's interface to programs and of its enumerations"
+                            : "did you mean '" + near + "'?"};
+}
+
+// @const("NAME"), @const("O_RDWR | O_CREAT")
+Result<Binding> bind_constant(TracedWorld& world, const syntax::AtOperation& operation) {
+  TRY(int64_t value, evaluate_c(syntax::as<syntax::String>(operation.arguments[0])->value, [&](std::string_view name) { return constant_of_c(world, name); }));
+  return Binding{.ops = {location::Constant{value}}};
+}
+
 // @sizeof("type"), @sizeof("type", "module"), @sizeof($x->y)
 Result<Binding> bind_size(TracedWorld& world, const ResolvedPoint* point, bool at_entry, const syntax::AtOperation& operation) {
   const syntax::Expression& operand = *operation.arguments[0];
@@ -213,6 +232,7 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
   if (operation.name == "@uderef" || operation.name == "@uregister") return bind_raw(operation);
   if (operation.name == "@enum") return bind_enum(world, &point, operation);
   if (operation.name == "@sizeof") return bind_size(world, &point, at_entry, operation);
+  if (operation.name == "@const") return bind_constant(world, operation);
   if (operation.name == "@kderef" && (point.site.kernel || !point.site.tracepoint.empty())) return bind_raw(operation);
   if (operation.name == "@kderef" || operation.name == "@kregister") {
     return Error{fmt::format("'{}' reads memory or registers of the kernel, but this probe is on a process", operation.name),
@@ -227,6 +247,7 @@ Result<Binding> bind_anywhere(TracedWorld& world, const syntax::AtOperation& ope
   if (operation.name == "@uderef") return bind_raw(operation);
   if (operation.name == "@enum") return bind_enum(world, nullptr, operation);
   if (operation.name == "@sizeof") return bind_size(world, nullptr, false, operation);
+  if (operation.name == "@const") return bind_constant(world, operation);
   TRY(StartPlace start, start_of(world, nullptr, operation));
   if (is_plain_cast(operation)) return bind_plain_cast(start);
   return bind_from(start, operation.path, operation.address_of, Moment::kInside);

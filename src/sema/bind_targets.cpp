@@ -281,10 +281,10 @@ class Binder {
     });
   }
 
-  // @sizeof("type") or @sizeof($x): a number, whether or not the variable can be read here.
+  // @sizeof("type") or @sizeof($x): a number, whether or not the variable can be read here. @const("NAME"): another.
   bool fold_size(ExpressionPtr& slot) {
     auto* operation = as<AtOperation>(slot);
-    if (!operation || operation->name != "@sizeof") return false;
+    if (!operation || (operation->name != "@sizeof" && operation->name != "@const")) return false;
     Result<Binding> size = ask(*operation, !is_return_ || in_save_ || !is_read_at_return(*operation->arguments[0]));
     if (!size.ok()) {
       problem(*slot, size.error().message, size.error().hint);

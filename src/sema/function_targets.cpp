@@ -47,10 +47,10 @@ void expand_pretty(Elaboration& e, ExpressionPtr& slot) {
   else e.diagnostics.error(slot->range, parts.error().message).hint(parts.error().hint);
 }
 
-// @sizeof("type", "module"): a number.
+// @sizeof("type", "module"), @const("NAME"): a number.
 void fold_size(Elaboration& e, ExpressionPtr& slot) {
   auto* operation = as<AtOperation>(slot);
-  if (!operation || operation->name != "@sizeof") return;
+  if (!operation || (operation->name != "@sizeof" && operation->name != "@const")) return;
   Result<Binding> size = e.target.bind_without_point(*operation);
   if (!size.ok()) return;  // reported when it is bound
   slot = std::make_unique<Number>(slot->range, std::get<location::Constant>(size->ops.front()).value);
