@@ -7,6 +7,8 @@
 // begins with the body of __any serves all of them, in place of one for each. So `syscall.*` makes one handler, not 380. The points are
 // those of the aliases; those of __any are not probed.
 //
+// A pattern counts a system call once: an alias with another name than the call's (send) is left out if the one with the call's name (sendto) matches.
+//
 // A system call's arguments are still known when it returns. A handler of an alias for the return that reads variables which neither it nor the alias
 // sets, but the alias for the call's begin does (`fd` in syscall.read.return), begins with the body of that one, too.
 
@@ -162,7 +164,26 @@ class Expander {
       found.push_back(match);
     }
     std::erase_if(found, [&](const AliasMatch& match) { return match.name->components.size() < longest; });
+    if (has_wildcard(point)) drop_second_names(found);
     return found;
+  }
+
+  static void drop_second_names(std::vector<AliasMatch>& found) {
+    std::set<std::string> own;  // FAMILY and call of the aliases that are called as their system call
+    auto call_of = [](const AliasMatch& match) -> const std::string* {
+      const std::vector<ProbePoint>& points = match.alias->points;
+      const bool is_call = points.size() == 1 && (is_system_call(points[0], false) || is_system_call(points[0], true)) && match.name->components.size() > 1;
+      return is_call && points[0].components[1].text ? &*points[0].components[1].text : nullptr;
+    };
+    auto key = [](const AliasMatch& match, const std::string& call) { return match.name->components[0].name + " " + call; };
+    for (const AliasMatch& match : found) {
+      const std::string* call = call_of(match);
+      if (call && match.name->components[1].name == *call) own.insert(key(match, *call));
+    }
+    std::erase_if(found, [&](const AliasMatch& match) {
+      const std::string* call = call_of(match);
+      return call && match.name->components[1].name != *call && own.count(key(match, *call)) > 0;
+    });
   }
 
   void expand_list(const std::vector<ProbePoint>& points, const std::vector<PointComponent>& suffix,

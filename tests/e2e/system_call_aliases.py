@@ -1,5 +1,5 @@
 # syscall.* and nd_syscall.*: variables, flags as names, results, and counts, in processes by an ordinary way and in the kernel.
-# variants: in_process in_kernel names any counts
+# variants: in_process in_kernel names any counts second_names
 from spiletest import *
 
 WORK = temporary_directory() / "work.py"
@@ -132,3 +132,28 @@ elif VARIANT == "counts":
     for options in ([], ["--runtime=bpf"]):
         result = spile(*options, "-e", script, "-c", f"{program('syscalls')} getpid 500", "-o", "/dev/stderr").expect(status=0)
         expect_match(r"^500 500 0$", result.err, str(result))
+elif VARIANT == "second_names":
+    # send() and recv() are sendto and recvfrom without an address. Patterns count each call once.
+    work = temporary_directory() / "net.py"
+    work.write_text("""import socket
+a, b = socket.socketpair()
+for i in range(5): a.send(b"hello")
+for i in range(4): b.recv(5)
+u, r = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for i in range(2))
+r.bind(("127.0.0.1", 0))
+for i in range(3): u.sendto(b"abc", r.getsockname())
+for i in range(2): r.recvfrom(10)
+""")
+    script = """global n, shown
+probe syscall.send { n[name]++; shown = argstr } probe syscall.recv { n[name]++ }
+probe syscall.send.return { n[name . ".return"] += len == retval } probe nd_syscall.recv.return { n[name . ".return"] += retval == 5 }
+probe syscall.sendto, syscall.recvfrom { n["own " . name]++ } probe syscall.send* { n["send* " . name]++ }
+probe syscall.* { if (name =~ "^(send|recv)") n["all " . name]++ } probe syscall.*.return { if (name =~ "^(send|recv)") n["all.return " . name]++ }
+probe end { foreach (k+ in n) printf("%s %d, ", k, n[k]); println(substr(shown, isinstr(shown, ",") + 1, 100)) }"""
+    expected = ("all recvfrom 6, all sendto 8, all.return recvfrom 6, all.return sendto 8, own recvfrom 6, own sendto 8, recv 4, recv.return 4, send 5, send* sendto 8, "
+                "send.return 5,  \"hello\", 5, 0x0\n")
+    out = spile("-e", script, "-c", f"{os.path.realpath(sys.executable)} -S -E {work}").expect(status=0).out
+    expect(out, expected)
+    listed = spile("-l", "syscall.send*").expect(status=0).out.split()
+    expect_true("syscall.sendto" in listed and "syscall.send" not in listed, listed)
+    expect_match("syscall.send ", spile("-L", "syscall.send").expect(status=0).out)
