@@ -157,6 +157,9 @@ TEST(Verifier, SaysWhereInTheScriptAndShowsItsLogWhenAskedFor) {
   Error reads = verifier_error(point, image, 22, "1: (85) call bpf_probe_read_kernel#113\nprogram of this type cannot use helper bpf_probe_read_kernel#113\n", 0);
   EXPECT_NE(reads.message.find("reads memory of the kernel"), std::string::npos) << reads.message;
   EXPECT_NE(reads.hint.find("locked down"), std::string::npos);
+  Error asks = verifier_error(point, image, 22, "1: (85) call bpf_get_current_pid_tgid#14\nprogram of this type cannot use helper bpf_get_current_pid_tgid#14\n", 0);
+  EXPECT_NE(asks.message.find("asks which thread runs"), std::string::npos) << asks.message;
+  EXPECT_NE(asks.hint.find("Linux 6.10"), std::string::npos);
 }
 
 }  // namespace

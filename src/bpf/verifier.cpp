@@ -92,6 +92,9 @@ Error verifier_error(const AttachPoint& point, const ProgramImage& image, int er
   } else if (reason.find("bpf_probe_read") != std::string::npos) {
     error.message += ": it reads memory of the kernel, which this kernel allows no program";
     error.hint = "the kernel is locked down (/sys/kernel/security/lockdown says confidentiality): only handlers that read no such memory run there";
+  } else if (reason.find("cannot use helper bpf_get_") != std::string::npos || reason.find("unknown func bpf_get_") != std::string::npos) {
+    error.message += ": it asks which thread runs, which this kernel does not say there";
+    error.hint = "leave out pid(), execname() and the like: packets have them from Linux 6.10 on, and kernel.function(\"tcp_sendmsg\") and its kin always";
   } else if (log.empty()) {
     error.message += fmt::format(": {}", std::strerror(errnum));
   } else {

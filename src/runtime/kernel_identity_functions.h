@@ -153,6 +153,10 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
 [[gnu::always_inline]] int64_t spile_fn___ns_egid(Context* context) {
   return spile_fn_egid(context);
 }
+// The library reads these from the kernel's structures (task_time, memory).
+[[gnu::always_inline]] int64_t spile_fn___process_number(Context*, int64_t, int64_t, int64_t) {
+  return -1;
+}
 // The address of a thread's task_struct, by its number as spile sees it; 0: no such thread.
 [[gnu::always_inline]] int64_t spile_fn___task_of(Context*, int64_t tid) {
   return spile_kernel_members.known ? static_cast<int64_t>(task_of_number(static_cast<uint64_t>(tid))) : 0;

@@ -25,24 +25,32 @@ class DomainChecker {
     probe_ = &probe;
     seen_ = &seen_by_kind_[{probe.kind, probe.domain}];
     at_return_ = false;
-    for (const ExpressionPtr& save : probe.entry_saves) look(static_cast<const Expression&>(*save), nullptr);
+    for (const ExpressionPtr& save : probe.entry_saves) look(static_cast<const Expression&>(*save), {});
     at_return_ = probe.kind == ProbeKind::kFunctionReturn;
-    if (probe.condition) look(static_cast<const Expression&>(*probe.condition), nullptr);
-    look(static_cast<const Statement&>(*probe.body), nullptr);
+    if (probe.condition) look(static_cast<const Expression&>(*probe.condition), {});
+    look(static_cast<const Statement&>(*probe.body), {});
   }
 
  private:
-  // from: the call through which the code is reached, or null for the probe's own.
+  // The calls through which code is reached: the probe's own, and the innermost one that the script's author wrote. Null: the code is the probe's.
+  struct Way {
+    const Call* outermost = nullptr;
+    const Call* written = nullptr;
+  };
+
   template <typename Node>
-  void look(const Node& node, const Call* from) {
+  void look(const Node& node, Way way) {
     for_each_expression(node, [&](const Expression& x) {
-      if (auto* operation = as<AtOperation>(x); operation && operation->name == "@var") check_variable(*operation, from);
+      if (auto* operation = as<AtOperation>(x); operation && operation->name == "@var") check_variable(*operation, way.outermost);
       auto* call = as<Call>(x);
       if (!call) return;
-      if (call->intrinsic >= 0) check_call(*call, from);
+      // What a function of the library can't do, the script's call of it can't.
+      const bool in_library = way.written && !e_.is_user_text(call->range);
+      const Call* outermost = in_library && way.written == way.outermost ? nullptr : way.outermost;
+      if (call->intrinsic >= 0) check_call(*call, in_library ? *way.written : *call, outermost);
       for_each_callee(*call, [&](const Function& callee) {
         if (!callee.body || !seen_->insert({&callee, at_return_}).second) return;
-        look(static_cast<const Statement&>(*callee.body), from ? from : call);
+        look(static_cast<const Statement&>(*callee.body), {way.outermost ? way.outermost : call, in_library || !e_.is_user_text(call->range) ? way.written : call});
       });
     });
   }
@@ -61,26 +69,23 @@ class DomainChecker {
     error(variable, from, fmt::format("'@var' needs a traced program, and {} probe does not run in one", article()), {});
   }
 
-  void check_call(const Call& call, const Call* from) {
+  // shown: the call that errors name, `call` itself or the one of the library's function that makes it
+  void check_call(const Call& call, const Call& shown, const Call* from) {
     const Intrinsic& intrinsic = intrinsics()[call.intrinsic];
     const uint32_t domain = domains();
     if (!(intrinsic.domains & domain)) {
       if (domain == kInController) {
-        error(call, from, fmt::format("'{}' needs a traced program, and {} probe does not run in one", call.name, article()),
+        error(shown, from, fmt::format("'{}' needs a traced program, and {} probe does not run in one", shown.name, article()),
               {});
       } else {
-        error(call, from, fmt::format("'{}' is not available in probes that run in the kernel", call.name),
+        error(shown, from, fmt::format("'{}' is not available in probes that run in the kernel", shown.name),
               intrinsic.domains & kInTarget && may_run_in_process() ? "with -c or -x, --runtime=inproc runs them in the process" : "");
       }
       return;
     }
-    if (probe_->kind == ProbeKind::kPacket && is_about_thread(intrinsic.name)) {
-      error(call, from, fmt::format("'{}' in a netfilter probe: a packet belongs to no process, it passes while any may run", call.name),
-            "kernel.function(\"tcp_sendmsg\") and its kin are called by the process itself");
-      return;
-    }
     if ((intrinsic.needs & kNeedsGuru) && !e_.program.guru) {
-      error(call, from, fmt::format("'{}' changes the traced program, which needs guru mode", call.name), "run spile with -g");
+      const bool delays = intrinsic.name == "__udelay";
+      error(shown, from, fmt::format("'{}' {} the traced program, which needs guru mode", shown.name, delays ? "holds up" : "changes"), "run spile with -g");
       return;
     }
     // Elsewhere the function fails when it runs, and the script may catch the error.
@@ -106,11 +111,6 @@ class DomainChecker {
               fmt::format("register names are {}, {}, {} ...", abi::machine::kRegisterNames[0].text, abi::machine::kRegisterNames[1].text, abi::register_name(8)));
       }
     }
-  }
-
-  static bool is_about_thread(std::string_view name) {
-    constexpr std::string_view kAbout[] = {"pid", "tid", "ppid", "uid", "euid", "gid", "egid", "execname", "__pgrp", "__sid", "__memory_bound"};
-    return name.starts_with("__ns_") || std::ranges::find(kAbout, name) != std::end(kAbout);
   }
 
   // Probes of processes, and samples of them; not what only the kernel sees.

@@ -54,7 +54,7 @@ std::vector<Intrinsic> make_table() {
       {"pid2execname", kString, {kLong}, kNeedsMembers, kEverywhere, true},
       {"__cmdline_args", kString, {kLong, kLong, kString}, kCanFail, kEverywhere, true},
       {"__env_var", kString, {kString}, kCanFail, kEverywhere, true},
-      {"__process_number", kLong, {kLong, kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"__process_number", kLong, {kLong, kLong, kLong}, kNeedsNothing, kEverywhere, true},  // below 0: not known, as in the kernel
       {"__parent_of", kLong, {kLong}, kNeedsMembers, kEverywhere, true},
       {"__task_of", kLong, {kLong}, kNeedsMembers, kEverywhere, true},       // 0: not known here
       {"__memory_bound", kLong, {kLong}, kNeedsMembers, kEverywhere, true},  // 0: not known here
@@ -135,7 +135,7 @@ std::vector<Intrinsic> make_table() {
 
       // Writing to the traced program.
       {"raise", kNone, {kLong}, kNeedsGuru, kInController | kInTarget, false},
-      {"udelay", kNone, {kLong}, kNeedsGuru, kInController | kInTarget, false},
+      {"__udelay", kNone, {kLong}, kNeedsGuru, kEverywhere, false},
       {"set_user_string", kNone, {kLong, kString}, kNeedsGuru | kCanFail, kEverywhere, false},
       {"set_user_string_n", kNone, {kLong, kLong, kString}, kNeedsGuru | kCanFail, kEverywhere, false},
       {"set_user_char", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kEverywhere, false},
