@@ -70,6 +70,20 @@ void TerminalText::append(std::string& out, std::string_view text) {
   }
 }
 
+std::string one_line(std::string_view text, size_t width) {
+  TerminalText terminal;
+  std::string out;
+  terminal.append(out, text.substr(0, 4 * width));
+  terminal.finish(out);
+  for (char& c : out) {
+    if (c == '\n' || c == '\t') c = ' ';
+  }
+  if (out.size() <= width) return out;
+  size_t end = width - 3;
+  while (end > 0 && (static_cast<unsigned char>(out[end]) & 0xc0) == 0x80) --end;  // not within a character of UTF-8
+  return out.substr(0, end) + "...";
+}
+
 namespace {
 
 void append_message(std::string& out, std::string_view text) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/number_text.h"
 #include "runtime/histogram.h"
 
 namespace spile::session {
@@ -23,25 +24,6 @@ struct StringWriter {
 };
 
 uint64_t magnitude(int64_t value) { return value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value); }
-
-// 268211 as "268,211".
-std::string with_commas(uint64_t value) {
-  std::string digits = std::to_string(value);
-  for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
-  return digits;
-}
-
-// 6312044 as "6.3M".
-std::string short_number(int64_t value) {
-  constexpr uint64_t kExact = 1000;
-  const uint64_t size = magnitude(value);
-  const char* sign = value < 0 ? "-" : "";
-  if (size < kExact) return fmt::format("{}{}", sign, size);
-  double scaled = static_cast<double>(size);
-  size_t letter = 0;
-  for (; scaled >= 999.95 && letter + 1 < kLetters.size(); scaled /= 1000) ++letter;
-  return fmt::format("{}{:.1f}{}", sign, scaled, kLetters[letter]);
-}
 
 // 2048 as "2K"; 2047 as it is.
 std::string bound_text(bool is_negative, uint64_t size) {
@@ -109,6 +91,13 @@ std::string summarized_histogram_text(const codegen::OutputFormat& format, const
                        std::string(static_cast<size_t>(share * kBarWidth + 0.5), '@'));
   }
   return out + "\n";
+}
+
+std::string log_histogram_text(const std::string& unit, const HistogramSummary& summary, std::span<const uint64_t> buckets) {
+  codegen::OutputFormat format;
+  format.is_log = true;
+  format.unit = unit;
+  return summarized_histogram_text(format, summary, buckets);
 }
 
 }  // namespace spile::session

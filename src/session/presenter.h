@@ -21,6 +21,9 @@ class Presenter {
   virtual void finish(std::string& out) = 0;
   // Returns "WARNING: ..." lines about what is not in the output, or "". REQUIRES: finish() has been called.
   virtual std::string losses() const = 0;
+  // Returns a descriptor that becomes readable when the user types, for take_input(); -1: nothing is read.
+  virtual int input() const { return -1; }
+  virtual void take_input() {}
 };
 
 }  // namespace spile::session

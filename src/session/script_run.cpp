@@ -308,12 +308,14 @@ Result<void> ScriptRun::wait_and_collect() {
     int fd;
     std::function<Result<void>()> take;
   };
+  Presenter* const presenter = output_options_.presenter.get();
   auto done = [](auto act) { return [act]() -> Result<void> { return act(), Result<void>(); }; };
   const Source sources[] = {
       {signals_.fd(), done([this] { take_signals(); })},
       {signals_.stop_fd(), done([this] { pause_signal_ = true; })},
       {procfs_.files_fd(), done([this] { procfs_.serve_files(); })},
       {procfs_.http_fd(), done([this] { procfs_.serve_http(); })},
+      {presenter ? presenter->input() : -1, done([presenter] { presenter->take_input(); })},
       {status_.fd(), done([this] { status_.serve([this] { return describe(); }); })},
       {flight_.fd(), done([this] { flight_.serve(output_->file()); })},
       {target_ ? target_->wait_fd() : -1, [this] { return target_->poll(*arena_, 0); }},

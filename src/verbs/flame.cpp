@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
+
+#include "verbs/option_values.h"
 
 namespace spile::verbs {
 
@@ -18,14 +19,6 @@ Result<FlameForm> form_of(const std::string& file) {
   if (file.ends_with(".svg")) return FlameForm::kSvg;
   if (file.ends_with(".html")) return FlameForm::kHtml;
   return Error{fmt::format("-o {}: the name's ending does not say which file to write", file), "it can be .html, .svg, .folded or .speedscope.json"};
-}
-
-Result<int> parse_hz(const std::string& text) {
-  int hz = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hz);
-  if (error != std::errc() || end != text.data() + text.size() || hz < 1 || hz > kMostHz)
-    return Error{fmt::format("--hz {}: not a number from 1 to {}", text, kMostHz), "so many samples are taken in a second of a thread's processor time; 100 if nothing is said"};
-  return hz;
 }
 
 std::string host_name() {
@@ -76,7 +69,7 @@ Result<VerbScript> make_flame(const VerbLine& line, const session::Options& opti
   std::string point = "timer.profile", words;
   for (const auto& [name, value] : line.options) {
     if (name != "hz") continue;
-    TRY(const int hz, parse_hz(value));
+    TRY(const int hz, parse_number("--hz", value, 1, kMostHz, "so many samples are taken in a second of a thread's processor time; 100 if nothing is said"));
     point = fmt::format("timer.profile.freq.hz({})", hz);
     words = fmt::format(" --hz {}", hz);
   }

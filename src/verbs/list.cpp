@@ -5,7 +5,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <pwd.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "session/running_sessions.h"
 #include "verbs/asking_verbs.h"
 #include "verbs/json_lines.h"
+#include "verbs/table.h"
 
 namespace spile::verbs {
 
@@ -32,28 +32,6 @@ using session::ProcessFacts;
 using session::RunningSession;
 
 constexpr size_t kMostNamed = 8;       // processes in one line
-constexpr size_t kWidthElsewhere = 200;  // columns where standard output is not a terminal
-
-// One line, without control characters, at most `width` bytes.
-std::string shown(std::string_view text, size_t width = kWidthElsewhere) {
-  TerminalText terminal;
-  std::string out;
-  terminal.append(out, text.substr(0, 4 * width));
-  terminal.finish(out);
-  for (char& c : out) {
-    if (c == '\n' || c == '\t') c = ' ';
-  }
-  if (out.size() <= width) return out;
-  size_t end = width - 3;
-  while (end > 0 && (static_cast<unsigned char>(out[end]) & 0xc0) == 0x80) --end;  // not within a character of UTF-8
-  return out.substr(0, end) + "...";
-}
-
-size_t columns() {
-  winsize size{};
-  const bool is_terminal = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 40;
-  return is_terminal ? size.ws_col : kWidthElsewhere;
-}
 
 std::string user_name(uid_t uid) {
   const passwd* entry = getpwuid(uid);
@@ -89,7 +67,7 @@ std::string time_text(int64_t seconds) {
   return localtime_r(&when, &local) ? fmt::format("{:%Y-%m-%d %H:%M:%S}", local) : "?";
 }
 
-std::string process_text(const ProcessFacts& process) { return fmt::format("{} ({})", process.pid, shown(process.name, 64)); }
+std::string process_text(const ProcessFacts& process) { return fmt::format("{} ({})", process.pid, one_line(process.name, 64)); }
 
 std::string processes_text(const std::vector<ProcessFacts>& processes, uint64_t left_out) {
   std::string text;
@@ -106,8 +84,8 @@ void print_probes(const session::SessionStatus& status, size_t width) {
   for (const ProbeStatus& probe : status.probes) {
     const std::string hits = probe.hits ? fmt::format("{}", *probe.hits) : "?";
     const std::string places = probe.places == 1 ? "" : fmt::format("  ({} places)", probe.places);
-    const std::string source = probe.source.empty() ? "" : "  " + shown(probe.source, 80);
-    print_to(stdout, "  {:>12}  {:<7}  {}{}{}\n", hits, shown(probe.runs_in, 7), shown(probe.point, std::max<size_t>(width > 60 ? width - 60 : 40, 40)), places, source);
+    const std::string source = probe.source.empty() ? "" : "  " + one_line(probe.source, 80);
+    print_to(stdout, "  {:>12}  {:<7}  {}{}{}\n", hits, one_line(probe.runs_in, 7), one_line(probe.point, std::max<size_t>(width > 60 ? width - 60 : 40, 40)), places, source);
   }
   if (status.probes_left_out) print_to(stdout, "  and {} more probes\n", status.probes_left_out);
 }
@@ -128,9 +106,9 @@ void print_session(const RunningSession& session, size_t width) {
   const auto& status = session.status;
   const int64_t since = status && status->since ? status->since : session.started;
   const std::string skipped = status && status->skipped ? fmt::format(", {} hits skipped", status->skipped) : "";
-  print_to(stdout, "spile {} of user {}, {} {} ({}){}\n", session.process.pid, shown(user_name(session.process.uid), 40), status ? "armed since" : "started",
+  print_to(stdout, "spile {} of user {}, {} {} ({}){}\n", session.process.pid, one_line(user_name(session.process.uid), 40), status ? "armed since" : "started",
            since ? time_text(since) : "?", since ? age_text(time(nullptr) - since) : "?", skipped);
-  print_to(stdout, "  {}\n", shown(command_text(session.command), width - 2));
+  print_to(stdout, "  {}\n", one_line(command_text(session.command), width - 2));
   if (!status) print_to(stdout, "  what it has armed is not known: {}\n", session.why_silent);
   if (!session.processes.empty() || (status && status->processes_left_out)) {
     print_to(stdout, "  in {}{}\n", session.processes.size() == 1 ? "process " : "processes ", processes_text(session.processes, status ? status->processes_left_out : 0));
@@ -143,12 +121,12 @@ void print_session(const RunningSession& session, size_t width) {
 
 std::string other_text(const OtherProcess& other) {
   if (other.tracer == 0) return "handlers of a spile that was killed: they do nothing, and the next spile that attaches removes them";
-  if (other.tracer_uid != geteuid()) return fmt::format("handlers of process {} of user {}, which does not answer this user", other.tracer, shown(user_name(other.tracer_uid), 40));
+  if (other.tracer_uid != geteuid()) return fmt::format("handlers of process {} of user {}, which does not answer this user", other.tracer, one_line(user_name(other.tracer_uid), 40));
   return fmt::format("handlers of process {}, which can't be asked (is it in another network namespace?)", other.tracer);
 }
 
 void print_text(const ArmedNow& armed) {
-  const size_t width = columns();
+  const size_t width = output_width();
   bool first = true;
   for (const RunningSession& session : armed.sessions) {
     if (!std::exchange(first, false)) print_to(stdout, "\n");
@@ -272,7 +250,7 @@ Result<int> answer_list(const std::vector<std::string>& words, const session::Op
   if (!armed.unreadable.empty()) {
     const ProcessFacts& first = armed.unreadable.front();
     print_to(stderr, "WARNING: processes can't be looked at ({}, such as {}, {}): probes left behind in them would not be seen\n", armed.unreadable.size(), first.pid,
-             shown(first.name, 64));
+             one_line(first.name, 64));
   }
   return 0;
 }

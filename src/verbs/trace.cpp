@@ -5,10 +5,8 @@
 #include <algorithm>
 
 #include "base/print.h"
-#include "debuginfo/names.h"
-#include "session/open_world.h"
-#include "syntax/tree.h"
 #include "verbs/call_tree.h"
+#include "verbs/process_functions.h"
 
 namespace spile::verbs {
 
@@ -129,55 +127,17 @@ void explain(const KernelCalls& calls) {
   for (const auto& [name, reason] : calls.left_out) print_to(stderr, "  {} {}\n", name, reason);
 }
 
-// Returns the points of a pattern in processes, with their variables.
-Result<std::vector<probes::World::ListedPoint>> list_functions(probes::World& world, const std::string& pattern, const char* suffix) {
-  syntax::ProbePoint point;
-  const auto add = [&](const char* name) {
-    point.components.emplace_back();
-    point.components.back().name = name;
-  };
-  add("process");
-  add("function");
-  point.components.back().text = pattern;
-  add(suffix);
-  return world.list(point, true);
-}
-
-// "process("/bin/x").function("f@x.c:3").call" -> f
-std::string function_in(const std::string& point) {
-  constexpr std::string_view kHead = ".function(\"";
-  const size_t at = point.find(kHead);
-  if (at == std::string::npos) return {};
-  const size_t begin = at + kHead.size();
-  return point.substr(begin, point.find_first_of("@\"", begin) - begin);
-}
-
 // Finds the types of the functions, and replaces patterns by names where some are left out.
 Result<void> find_process_functions(TraceRequest& request, const session::Options& options, ProcessTypes& types) {
-  TRY(const std::unique_ptr<probes::World> world, session::open_world(options.target));
-  std::vector<std::string> names;
-  for (const std::string& pattern : request.functions) {
-    TRY(const auto points, list_functions(*world, pattern, "call"));
-    const auto returns = list_functions(*world, pattern, "return");
-    for (const auto* listed : {&points, returns.ok() ? &*returns : nullptr}) {
-      if (!listed) continue;
-      for (const auto& [point, variables] : *listed) {
-        auto& known = types[function_in(point)];
-        for (const std::string& variable : variables) {
-          const size_t colon = variable.find(':');
-          if (variable.starts_with("$") && colon != std::string::npos) known.emplace(variable.substr(1, colon - 1), variable.substr(colon + 1));
-        }
-      }
+  const auto learn = [&](const std::string& name, const std::vector<std::string>& variables) {
+    auto& known = types[name];
+    for (const std::string& variable : variables) {
+      const size_t colon = variable.find(':');
+      if (variable.starts_with("$") && colon != std::string::npos) known.emplace(variable.substr(1, colon - 1), variable.substr(colon + 1));
     }
-    for (const auto& [point, variables] : points) {
-      const std::string name = function_in(point);
-      const bool excluded = std::ranges::any_of(request.excluded, [&](const std::string& each) { return debuginfo::glob_matches(each, name); });
-      if (!excluded && !name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
-    }
-  }
-  if (request.excluded.empty()) return {};
-  if (names.empty()) return Error{"all functions that match are left out", {}};
-  request.functions = std::move(names);
+  };
+  TRY(std::vector<std::string> names, functions_in_processes(options.target, request.functions, request.excluded, learn));
+  if (!request.excluded.empty()) request.functions = std::move(names);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include "verbs/cache.h"
 #include "verbs/flame.h"
 #include "verbs/hist.h"
+#include "verbs/task_verbs.h"
 #include "verbs/trace.h"
 
 namespace spile::verbs {
@@ -22,6 +23,13 @@ const Verb kVerbs[] = {
      "show and change what is remembered of debug information, and carry it to other machines", nullptr, answer_cache},
     {"trace", "[--kernel] FUNCTION... ['!FUNCTION'] [--depth N] [--over TIME] [--also PATTERN] [--interrupts]", "show calls as trees, with times, arguments and results", make_trace, nullptr, kTraceOptions, true},
     {"flame", "[--hz N]", "show where threads spend processor time: a page with a flame graph (-o x.html), or folded stacks", make_flame, nullptr, kFlameOptions},
+    {"top", "FUNCTION... ['!FUNCTION'] [--every TIME] [--sort COLUMN] [--limit N]", "show which functions are called how often, and how long they take; live on a terminal", make_top, nullptr, kTopOptions, true},
+    {"lat", "FUNCTION... [--every TIME] [--by EXPRESSION]", "show how long calls take: a histogram with percentiles, a heat map (--every), or a table by a value (--by)", make_lat, nullptr, kLatOptions, true},
+    {"syscalls", "[--every TIME] [--sort COLUMN] [--limit N]", "show system calls with their times and errors", make_syscalls, nullptr, kTopOptions, true},
+    {"errno", "[--every TIME] [--limit N]", "show which system calls fail, why, and who makes them", make_errno, nullptr, kTopOptions, true},
+    {"files", "[--every TIME] [--sort COLUMN] [--limit N]", "show files and sockets with what is read and written", make_files, nullptr, kTopOptions, true},
+    {"leaks", "[--every TIME] [--limit N]", "show memory that is allocated meanwhile and not freed, by stack", make_leaks, nullptr, kTopOptions, true},
+    {"locks", "[--every TIME] [--sort COLUMN] [--limit N]", "show where threads wait for locks and conditions, by stack", make_locks, nullptr, kTopOptions, true},
 };
 
 }  // namespace

@@ -1,0 +1,103 @@
+#include "verbs/latency_rows.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/number_text.h"
+#include "session/histogram_text.h"
+#include "verbs/glyphs.h"
+#include "verbs/json_lines.h"
+
+namespace spile::verbs {
+
+namespace {
+
+constexpr size_t kZero = session::kZeroBucket;
+// The columns of the heat map: from calls below 64 ns to those of 8 s and more.
+constexpr size_t kFirstPower = 5, kLastPower = 33;
+constexpr uint64_t kLinesOfHead = 20;
+enum Sum : size_t { kCount, kMin, kAvg, kP50, kP90, kP99, kP999, kMax };
+
+constexpr const char* kNames[] = {"calls", "min_ns", "avg_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns"};
+
+std::string heat_head() {
+  std::string scale(kLastPower - kFirstPower + 1, ' ');
+  const auto label = [&](size_t power, std::string_view text) { scale.replace(power - kFirstPower, text.size(), text); };
+  label(10, "1us");
+  label(20, "1ms");
+  label(30, "1s");
+  return fmt::format("{:<8}  {:>11}  {:>7}  {:>7}  {:>7}  {}\n", "time", "calls", "p50", "p99", "max", scale);
+}
+
+}  // namespace
+
+LatencyRows::LatencyRows(Settings settings) : settings_(settings), utf8_(has_utf8()), buckets_(session::kLogHistogramBuckets) {}
+
+void LatencyRows::take(std::string_view head, session::PayloadReader& arguments, std::string& out) {
+  if (head == "sum ") {
+    for (int64_t& sum : sums_) sum = arguments.next_long();
+  } else if (head == "bucket ") {
+    const auto index = static_cast<uint64_t>(arguments.next_long());
+    if (index < buckets_.size()) buckets_[index] += static_cast<uint64_t>(arguments.next_long());
+  } else if (head == "done ") {
+    show(arguments.next_long(), out);
+    sums_ = {};
+    std::ranges::fill(buckets_, 0);
+  }
+}
+
+void LatencyRows::show(int64_t time_ns, std::string& out) {
+  if (settings_.json) {
+    if (sums_[kCount] > 0) out += json_text(time_ns);
+  } else if (settings_.heat) {
+    if (lines_++ % kLinesOfHead == 0) out += heat_head();
+    out += heat_line(time_ns);
+  } else {
+    out += sums_[kCount] > 0 ? histogram() : "no call has returned\n";
+  }
+}
+
+std::string LatencyRows::json_text(int64_t time_ns) const {
+  Json object;
+  object["time"] = json_time(time_ns / 1'000'000'000);
+  for (size_t i = 0; i < sums_.size(); ++i) object[kNames[i]] = sums_[i];
+  object["buckets"] = Json::array();
+  for (size_t i = kZero; i < buckets_.size(); ++i) {
+    if (buckets_[i] == 0) continue;
+    Json bucket;
+    bucket["from_ns"] = i == kZero ? 0 : uint64_t{1} << (i - kZero - 1);
+    bucket["count"] = buckets_[i];
+    object["buckets"].push_back(std::move(bucket));
+  }
+  return object.dump() + "\n";
+}
+
+std::string LatencyRows::histogram() const {
+  session::HistogramSummary summary{};
+  summary.aggregate.count = static_cast<uint64_t>(sums_[kCount]);
+  summary.aggregate.min = sums_[kMin];
+  summary.aggregate.max = sums_[kMax];
+  summary.percentiles = {sums_[kP50], sums_[kP99], sums_[kP999]};
+  return session::log_histogram_text("ns", summary, buckets_);
+}
+
+std::string LatencyRows::heat_line(int64_t time_ns) {
+  const time_t seconds = time_ns / 1'000'000'000;
+  tm local{};
+  std::string line = localtime_r(&seconds, &local) ? fmt::format("{:%H:%M:%S}", local) : "?";
+  if (sums_[kCount] == 0) return line + "            0\n";
+  line += fmt::format("  {:>11}  {:>7}  {:>7}  {:>7}  ", with_commas(static_cast<uint64_t>(sums_[kCount])), time_text(sums_[kP50]), time_text(sums_[kP99]), time_text(sums_[kMax]));
+  std::array<uint64_t, kLastPower - kFirstPower + 1> cells{};
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    const size_t power = i > kZero ? i - kZero - 1 : 0;
+    cells[std::clamp(power, kFirstPower, kLastPower) - kFirstPower] += buckets_[i];
+  }
+  const auto most = static_cast<double>(std::ranges::max(cells));
+  for (const uint64_t cell : cells) line += shade(most > 0 ? static_cast<double>(cell) / most : 0, utf8_);
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+}  // namespace spile::verbs

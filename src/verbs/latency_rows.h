@@ -1,0 +1,43 @@
+#pragma once
+// The output of `spile lat`: a histogram with percentiles at the end, or a line of a heat map for each interval, which shows how many calls took how long. Its
+// script prints
+//
+//   sum N MIN AVG P50 P90 P99 P99.9 MAX     of an interval with calls, in ns
+//   bucket INDEX N                          of a logarithmic histogram: session/histogram_text.h
+//   done NS                                 the interval is over, at a time since 1970
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "session/presenter.h"
+
+namespace spile::verbs {
+
+class LatencyRows final : public session::Presenter {
+ public:
+  struct Settings {
+    bool json = false;
+    bool heat = false;
+  };
+  explicit LatencyRows(Settings settings);
+
+  void take(std::string_view head, session::PayloadReader& arguments, std::string& out) override;
+  void finish(std::string&) override {}
+  std::string losses() const override { return {}; }
+
+ private:
+  void show(int64_t time_ns, std::string& out);
+  std::string json_text(int64_t time_ns) const;
+  std::string histogram() const;
+  std::string heat_line(int64_t time_ns);
+
+  Settings settings_;
+  bool utf8_;
+  std::array<int64_t, 8> sums_{};
+  std::vector<uint64_t> buckets_;
+  uint64_t lines_ = 0;
+};
+
+}  // namespace spile::verbs

@@ -1,0 +1,241 @@
+#include "verbs/live_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/number_text.h"
+#include "base/terminal_text.h"
+#include "verbs/glyphs.h"
+
+namespace spile::verbs {
+
+namespace {
+
+// ECMA-48 and xterm's control sequences.
+constexpr std::string_view kOpen = "\x1b[?1049h\x1b[?25l", kClose = "\x1b[?25h\x1b[?1049l", kHome = "\x1b[H", kEndOfLine = "\x1b[K\n", kClearBelow = "\x1b[J";
+constexpr std::string_view kReverse = "\x1b[7m", kPlain = "\x1b[0m";
+constexpr int kMostFiles = 1000;
+constexpr char kEscape = '\x1b', kDelete = '\x7f', kBackspace = '\b';
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+winsize screen() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 4 || size.ws_col < 20) return {24, 80, 0, 0};
+  return size;
+}
+
+// The first `width` characters.
+std::string cut(const std::string& line, size_t width) {
+  size_t at = 0;
+  for (size_t count = 0; at < line.size(); ++at) {
+    if ((static_cast<unsigned char>(line[at]) & 0xc0) != 0x80 && ++count > width) break;
+  }
+  return line.substr(0, at);
+}
+
+}  // namespace
+
+LiveTable::LiveTable(Settings settings, std::string title, std::string footer)
+    : TableRows(std::move(settings)), title_(std::move(title)), footer_(std::move(footer)), sort_by_(this->settings().sort_by), utf8_(has_utf8()), color_(getenv("NO_COLOR") == nullptr) {}
+
+LiveTable::~LiveTable() { leave(); }
+
+void LiveTable::begin() {
+  if (is_open_ || has_ended_ || tcgetattr(STDIN_FILENO, &before_) != 0) return;
+  termios keys = before_;
+  keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  keys.c_cc[VSUSP] = _POSIX_VDISABLE;
+  keys.c_cc[VMIN] = 1;
+  keys.c_cc[VTIME] = 0;
+  if (tcsetattr(STDIN_FILENO, TCSANOW, &keys) != 0) return;
+  is_open_ = true;
+  errors_ = UniqueFd(memfd_create("spile messages", MFD_CLOEXEC));
+  own_errors_ = UniqueFd(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+  if (errors_ && own_errors_) dup2(errors_.get(), STDERR_FILENO);
+  write_all(STDOUT_FILENO, kOpen);
+  last_.columns = settings().columns;
+  draw();
+}
+
+void LiveTable::leave() {
+  if (!is_open_) return;
+  is_open_ = false;
+  write_all(STDOUT_FILENO, kClose);
+  tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  if (!errors_ || !own_errors_) return;
+  dup2(own_errors_.get(), STDERR_FILENO);
+  char bytes[4096];
+  lseek(errors_.get(), 0, SEEK_SET);
+  for (ssize_t got; (got = read(errors_.get(), bytes, sizeof bytes)) > 0;) write_all(STDERR_FILENO, {bytes, static_cast<size_t>(got)});
+}
+
+void LiveTable::show(Table& table, int64_t time_ns, std::string&) {
+  if (is_paused_) return;
+  // The end comes in the midst of an interval: the last whole one stays, if there is one.
+  if (has_ended_ && !last_.rows.empty()) return;
+  last_ = std::move(table);
+  last_time_ = time_ns;
+  remember();
+  draw();
+}
+
+void LiveTable::finish(std::string& out) {
+  has_ended_ = true;
+  leave();
+  Table table = chosen(settings().most);
+  out += table.rows.empty() ? settings().empty + "\n" : table_text(table, output_width());
+}
+
+void LiveTable::remember() {
+  std::unordered_map<std::string, int64_t> now;
+  for (const auto& row : last_.rows) {
+    const auto& name = std::get<std::string>(row[0]);
+    now[name] = std::get<int64_t>(row[1]);
+    if (past_.size() < kMostKnown) past_.try_emplace(name);
+  }
+  for (auto& [name, counts] : past_) {
+    const auto count = now.find(name);
+    counts.push_back(count == now.end() ? 0 : count->second);
+    if (counts.size() > kPast) counts.pop_front();
+  }
+}
+
+std::string LiveTable::spark(const std::string& name) const {
+  const auto known = past_.find(name);
+  std::string text;
+  if (known == past_.end()) return text;
+  const auto most = static_cast<double>(std::max<int64_t>(std::ranges::max(known->second), 1));
+  for (const int64_t count : known->second) text += bar_part(static_cast<double>(count) / most, utf8_);
+  return text;
+}
+
+Table LiveTable::chosen(size_t most) const {
+  Table table{last_.columns, {}};
+  for (const auto& row : last_.rows) {
+    if (filter_.empty() || std::get<std::string>(row[0]).find(filter_) != std::string::npos) table.rows.push_back(row);
+  }
+  sort_rows(table.rows, sort_by_);
+  table.rows.resize(std::min(table.rows.size(), most));
+  return table;
+}
+
+void LiveTable::draw() {
+  if (!is_open_) return;
+  const winsize size = screen();
+  const size_t width = size.ws_col, height = size.ws_row;
+  Table table = chosen(height - 3);
+  const size_t shown = table.rows.size();
+  if (width >= 60) {
+    table.columns.insert(table.columns.begin() + 1, Column{"", "", Unit::kText});
+    for (auto& row : table.rows) row.insert(row.begin() + 1, spark(std::get<std::string>(row[0])));
+  }
+  const time_t seconds = last_time_ / 1'000'000'000;
+  tm local{};
+  localtime_r(&seconds, &local);
+  std::string head = last_time_ == 0 ? title_ : fmt::format("{}  {:%H:%M:%S}", title_, local);
+  head += fmt::format("  by {}{}{}", settings().columns[sort_by_].head, is_paused_ ? "  paused" : "", filter_.empty() && !edits_filter_ ? "" : fmt::format("  /{}{}", one_line(filter_, 60), edits_filter_ ? "_" : ""));
+  std::string frame(kHome);
+  frame += cut(head, width);
+  frame += kEndOfLine;
+  std::string text = table_text(table, width);
+  size_t lines = 0;
+  for (size_t begin = 0; begin < text.size() && lines < height - 2; ++lines) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = cut(text.substr(begin, end - begin), width);
+    const bool is_head = lines == 0 && color_;
+    frame += fmt::format("{}{}{}{}", is_head ? kReverse : "", line, is_head ? kPlain : "", kEndOfLine);
+    begin = end + 1;
+  }
+  for (; lines < height - 2; ++lines) frame += kEndOfLine;
+  const std::string foot = message_.empty() ? fmt::format("{} · {} of {} rows · q quit  s sort  / filter  p pause  w write", footer_, shown, last_.rows.size()) : message_;
+  frame += cut(utf8_ ? foot : [&] {
+    std::string plain = foot;
+    for (size_t at; (at = plain.find("·")) != std::string::npos;) plain.replace(at, std::string_view("·").size(), "-");
+    return plain;
+  }(), width);
+  frame += "\x1b[K";
+  frame += kClearBelow;
+  write_all(STDOUT_FILENO, frame);
+}
+
+int LiveTable::input() const { return is_open_ ? STDIN_FILENO : -1; }
+
+void LiveTable::take_input() {
+  char keys[64];
+  const ssize_t got = read(STDIN_FILENO, keys, sizeof keys);
+  if (got <= 0) {
+    if (got == 0 || (errno != EINTR && errno != EAGAIN)) kill(getpid(), SIGINT);  // the terminal is gone
+    return;
+  }
+  message_.clear();
+  // A key that sends a sequence, such as an arrow, has no meaning here.
+  if (keys[0] == kEscape && got > 1) return;
+  for (ssize_t i = 0; i < got; ++i) take_key(keys[i]);
+  draw();
+}
+
+void LiveTable::take_key(char key) {
+  if (edits_filter_) {
+    if (key == '\n' || key == '\r') edits_filter_ = false;
+    else if (key == kEscape) filter_.clear(), edits_filter_ = false;
+    else if ((key == kDelete || key == kBackspace) && !filter_.empty()) filter_.pop_back();
+    else if (static_cast<unsigned char>(key) >= ' ' && key != kDelete) filter_ += key;
+    return;
+  }
+  switch (key) {
+    case 'q':
+      kill(getpid(), SIGINT);  // ends the session as Ctrl-C does
+      break;
+    case 's':
+      sort_by_ = (sort_by_ + 1) % settings().columns.size();
+      break;
+    case '/':
+      edits_filter_ = true;
+      break;
+    case 'p':
+      is_paused_ = !is_paused_;
+      break;
+    case 'w':
+      save();
+      break;
+    default:
+      break;
+  }
+}
+
+// A file of its own for each table: nothing is overwritten.
+void LiveTable::save() {
+  for (int i = 1; i <= kMostFiles; ++i) {
+    const std::string name = fmt::format("spile-top-{}.txt", i);
+    UniqueFd file(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!file && errno == EEXIST) continue;
+    if (!file) {
+      message_ = Error::from_errno("write " + name, errno).message;
+      return;
+    }
+    constexpr size_t kFileWidth = 200;
+    write_all(file.get(), table_text(chosen(SIZE_MAX), kFileWidth));
+    message_ = "written to " + name;
+    return;
+  }
+  message_ = fmt::format("there are {} files spile-top-N.txt: remove some", kMostFiles);
+}
+
+}  // namespace spile::verbs

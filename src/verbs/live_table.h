@@ -1,0 +1,59 @@
+#pragma once
+// A table on the whole of a terminal that is drawn anew at each interval, with keys, as top(1) does:
+//
+//   s  the next column to sort by     /  a filter by the first column     p  pause     w  write the table to a file     q  quit
+//
+// The first column has a sparkline behind it: its second column over the last intervals. From begin() until finish() (or destruction) the terminal
+// shows the alternate screen and takes single keys, and what the program writes to standard error is kept, to be written then. A terminal's own suspension
+// (Ctrl-Z) is off. NO_COLOR: without colors.
+
+#include <termios.h>
+
+#include <deque>
+#include <string>
+#include <unordered_map>
+
+#include "base/unique_fd.h"
+#include "verbs/table_rows.h"
+
+namespace spile::verbs {
+
+class LiveTable final : public TableRows {
+ public:
+  // title, footer: shown above and below.
+  LiveTable(Settings settings, std::string title, std::string footer);
+  ~LiveTable() override;
+
+  // Leaves the terminal as it was, with the last table below what was there.
+  void finish(std::string& out) override;
+  int input() const override;
+  void take_input() override;
+
+ protected:
+  void begin() override;
+  void show(Table& table, int64_t time_ns, std::string& out) override;
+
+ private:
+  void take_key(char key);
+  void draw();
+  void leave();
+  // The rows that the filter leaves, sorted, and cut to `most`.
+  Table chosen(size_t most) const;
+  void remember();
+  void save();
+  std::string spark(const std::string& name) const;
+
+  static constexpr size_t kPast = 16;          // intervals of a sparkline
+  static constexpr size_t kMostKnown = 65536;  // rows that have one
+
+  std::string title_, footer_, filter_, message_;
+  size_t sort_by_;
+  bool is_open_ = false, is_paused_ = false, edits_filter_ = false, has_ended_ = false, utf8_, color_;
+  termios before_{};
+  UniqueFd errors_, own_errors_;  // standard error while the screen is open, and before
+  Table last_;
+  int64_t last_time_ = 0;
+  std::unordered_map<std::string, std::deque<int64_t>> past_;
+};
+
+}  // namespace spile::verbs

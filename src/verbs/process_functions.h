@@ -1,0 +1,20 @@
+#pragma once
+// The functions of the processes of -x and -c that patterns mean.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "session/options.h"
+
+namespace spile::verbs {
+
+// Takes a function's name and its variables at its entry, then those at its return: "$x:long".
+using FunctionVisitor = std::function<void(const std::string& name, const std::vector<std::string>& variables)>;
+
+// Returns the names of the functions that a pattern matches and none of the excluded ones, each once. Errors: a pattern matches nothing; all are excluded.
+Result<std::vector<std::string>> functions_in_processes(const session::TargetOptions& target, const std::vector<std::string>& patterns, const std::vector<std::string>& excluded,
+                                                        const FunctionVisitor& visit = {});
+
+}  // namespace spile::verbs

@@ -1,0 +1,52 @@
+#pragma once
+// Makes tables of what a verb's script prints. Its printfs begin with
+//
+//   row       a row follows: a cell for each column, %d or %s
+//   more      %d: rows that the script has left out of this table
+//   done      %d: the table is whole, at a time in ns since 1970
+//   begin     the script runs
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "session/presenter.h"
+#include "verbs/table.h"
+
+namespace spile::verbs {
+
+class TableRows : public session::Presenter {
+ public:
+  struct Settings {
+    std::vector<Column> columns;
+    size_t sort_by = 1;           // the column by which rows are sorted, the largest first; texts the other way
+    size_t most = 20;             // rows that are shown; the others are counted
+    bool json = false;            // all rows, as JSON Lines
+    bool repeats = false;         // several tables, each headed by the time
+    std::string empty = {};       // what is said of a table without rows
+    std::function<void(std::vector<Cell>&)> complete = {};  // of a row, before it is sorted
+  };
+  explicit TableRows(Settings settings) : settings_(std::move(settings)) {}
+
+  void take(std::string_view head, session::PayloadReader& arguments, std::string& out) override;
+  void finish(std::string&) override {}
+  std::string losses() const override;
+
+  static constexpr size_t kMostRows = 65536;
+
+ protected:
+  virtual void begin() {}
+  // Prints a table that is whole.
+  virtual void show(Table& table, int64_t time_ns, std::string& out);
+  const Settings& settings() const { return settings_; }
+
+ private:
+  Settings settings_;
+  std::vector<std::vector<Cell>> rows_;
+  uint64_t left_out_ = 0, lost_ = 0;
+};
+
+// Sorts rows by a column: the largest numbers first, texts from A to Z.
+void sort_rows(std::vector<std::vector<Cell>>& rows, size_t column);
+
+}  // namespace spile::verbs

@@ -1,0 +1,97 @@
+// spile top: which functions are called how often, and how long they take. spile lat: how long the calls of a function take.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "verbs/latency_rows.h"
+#include "verbs/live_table.h"
+#include "verbs/process_functions.h"
+#include "verbs/task_request.h"
+#include "verbs/task_verbs.h"
+
+namespace spile::verbs {
+
+namespace {
+
+constexpr int64_t kLiveInterval = 1'000'000'000;
+constexpr const char* kElapsed = "gettimeofday_ns() - @entry(gettimeofday_ns())";
+
+// Whether the table can be shown live: at a terminal with a keyboard, which a command would use, too.
+bool is_live(const session::Options& options) {
+  return options.output.file.empty() && !options.verb.json && options.target.command.empty() && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+std::string footer(const session::Options& options, size_t functions) {
+  std::string text;
+  for (const pid_t process : options.target.processes) text += fmt::format("{}{}", text.empty() ? "pid " : ", ", process);
+  return fmt::format("{} · {} function{}", text, functions, functions == 1 ? "" : "s");
+}
+
+}  // namespace
+
+Result<VerbScript> make_top(const VerbLine& line, const session::Options& options) {
+  TRY(TaskRequest request, parse_task("top", line, options, true, "spile top 'f*' -x PID"));
+  TableRows::Settings settings{{{"function", "function", Unit::kText}, {"calls", "calls", Unit::kCount}, {"calls/s", "calls_per_second", Unit::kCount},
+                                       {"total", "total_ns", Unit::kTime},    {"avg", "avg_ns", Unit::kTime},   {"p50", "p50_ns", Unit::kTime},
+                                       {"p99", "p99_ns", Unit::kTime},        {"max", "max_ns", Unit::kTime}}};
+  TRY(settings.sort_by, sort_column(request, settings.columns, 1));
+  settings.empty = "no call has returned";
+  TRY(std::vector<std::string> names, functions_in_processes(options.target, request.functions, request.excluded));
+  const size_t functions = names.size();
+  if (!request.excluded.empty()) request.functions = std::move(names);
+  const bool live = is_live(options);
+  if (live && request.every_ns == 0) request.every_ns = kLiveInterval;
+  std::string text = task_script(
+      request, fmt::format("global calls[{}], since", functions + 64),
+      "probe begin {\n  since = gettimeofday_ns()\n}\n" +
+          fmt::format("probe {} {{\n  calls[ppfunc()] <<< {}\n}}\n", return_points(request.functions, !request.excluded.empty()), kElapsed),
+      "  elapsed = gettimeofday_ns() - since\n  if (elapsed < 1) elapsed = 1\n"
+      "  foreach (name in calls) {\n"
+      "    n = @count(calls[name])\n"
+      "    printf(\"row %s %d %d %d %d %d %d %d\\n\", name, n, n * 1000000000 / elapsed, @sum(calls[name]), @avg(calls[name]),\n"
+      "      @percentile(calls[name], 50), @percentile(calls[name], 99), @max(calls[name]))\n  }\n",
+      "  delete calls\n  since = gettimeofday_ns()\n");
+  if (!live) return table_script(request, options, std::move(text), std::move(settings));
+  VerbScript script = table_script(request, options, std::move(text), settings);
+  settings.repeats = true;
+  script.presenter = std::make_shared<LiveTable>(std::move(settings), "spile top", footer(options, functions));
+  return script;
+}
+
+Result<VerbScript> make_lat(const VerbLine& line, const session::Options& options) {
+  TRY(TaskRequest request, parse_task("lat", line, options, true, "spile lat f -x PID"));
+  TRY(std::vector<std::string> names, functions_in_processes(options.target, request.functions, request.excluded));
+  if (!request.excluded.empty()) request.functions = std::move(names);
+  const std::string returns = return_points(request.functions, !request.excluded.empty());
+  if (!request.by.empty()) {
+    TableRows::Settings settings{{{"value", "value", Unit::kText}, {"calls", "calls", Unit::kCount}, {"total", "total_ns", Unit::kTime}, {"avg", "avg_ns", Unit::kTime},
+                                  {"p50", "p50_ns", Unit::kTime}, {"p99", "p99_ns", Unit::kTime}, {"max", "max_ns", Unit::kTime}}};
+    TRY(settings.sort_by, sort_column(request, settings.columns, 1));
+    settings.empty = "no call has returned";
+    std::string text = task_script(request, "global calls[4096]", fmt::format("probe {} {{\n  calls[@entry(sprint({}))] <<< {}\n}}\n", returns, request.by, kElapsed),
+                              "  foreach (value in calls)\n"
+                              "    printf(\"row %s %d %d %d %d %d %d\\n\", value, @count(calls[value]), @sum(calls[value]), @avg(calls[value]),\n"
+                              "      @percentile(calls[value], 50), @percentile(calls[value], 99), @max(calls[value]))\n",
+                              "  delete calls\n");
+    return table_script(request, options, std::move(text), std::move(settings));
+  }
+  if (!request.sort.empty()) return Error{"--sort is for the table of --by", "spile lat f -x PID --by '$size' --sort p99"};
+  VerbScript script;
+  script.limits = {"MAXSKIPPED=0"};
+  const std::string report = "  n = @count(times)\n  if (n) {\n"
+                             "    printf(\"sum %d %d %d %d %d %d %d %d\\n\", n, @min(times), @avg(times), @percentile(times, 50), @percentile(times, 90), @percentile(times, 99),\n"
+                             "      @percentile(times, \"99.9\"), @max(times))\n"
+                             "    foreach (bucket in @hist_log(times)) if (@hist_log(times)[bucket]) printf(\"bucket %d %d\\n\", bucket, @hist_log(times)[bucket])\n  }\n";
+  script.text = task_script(request, "global times", fmt::format("probe {} {{\n  times <<< {}\n}}\n", returns, kElapsed), report, "  delete times\n");
+  script.presenter = std::make_shared<LatencyRows>(LatencyRows::Settings{options.verb.json, request.every_ns > 0});
+  return script;
+}
+
+const VerbOption kTopOptions[3] = {
+    {"every", "TIME", "top, lat: print a table, or a line, so often, such as 1s, rather than one at the end"},
+    {"sort", "COLUMN", "tables: sort rows by this column"},
+    {"limit", "N", "tables: show so many rows (20)"},
+};
+const VerbOption kLatOptions[4] = {kTopOptions[0], kTopOptions[1], kTopOptions[2], {"by", "EXPRESSION", "lat: a row for each value of a script's expression at the call, such as '$size'"}};
+
+}  // namespace spile::verbs
