@@ -13,7 +13,9 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/number_text.h"
 #include "base/print.h"
+#include "base/terminal_text.h"
 #include "engine/process/process_status.h"
 #include "session/arena_memory.h"
 #include "session/arena_view.h"
@@ -26,6 +28,7 @@
 #include "session/process_stacks.h"
 #include "session/process_watch.h"
 #include "session/procfs_server.h"
+#include "session/progress.h"
 #include "session/session_status.h"
 #include "session/signals.h"
 #include "session/skips.h"
@@ -43,6 +46,7 @@ namespace {
 constexpr int64_t kBusyPollNs = 2'000'000;
 constexpr int64_t kIdlePollNs = 10'000'000;
 constexpr int64_t kHousekeepingNs = 100'000'000;
+constexpr int64_t kAnnouncePatienceNs = 300'000'000;
 constexpr int64_t kUsersNs = 1'000'000'000;
 constexpr int64_t kThawPatienceNs = 10'000'000'000;
 
@@ -91,6 +95,7 @@ class ScriptRun {
   void housekeeping(int64_t now);
   void take_signals();
   SessionStatus describe() const;
+  void announce();
   const std::string& why_processes_untrusted();
   void watch_trust();
   void warn_of_users(int64_t now);
@@ -133,6 +138,7 @@ class ScriptRun {
   std::vector<uint64_t> runs_;  // of handlers in spile, by index of the probe
 
   int64_t armed_ns_ = 0;  // from here on -T counts
+  bool announced_ = false;
   int64_t armed_at_ = 0;  // the same moment, seconds since the epoch
   int64_t next_collection_ = 0;
   int64_t next_housekeeping_ = 0;
@@ -347,6 +353,25 @@ SessionStatus ScriptRun::describe() const {
   return describe_session(program_, script_, *arena_, runs_, target_ ? target_->processes() : traced_.processes, armed_at_);
 }
 
+// Tells a user at a terminal what spile waits for, unless the run is over before.
+void ScriptRun::announce() {
+  announced_ = true;
+  const Presenter* presenter = output_options_.presenter.get();
+  if (!shows_progress(messages_) || output_options_.flight_recorder || (presenter && presenter->input() >= 0)) return;
+  const SessionStatus status = describe();
+  uint64_t places = 0;
+  for (const ProbeStatus& probe : status.probes) places += probe.runs_in == "spile" ? 0 : probe.places;
+  if (places == 0) return;
+  std::string where;
+  if (!status.processes.empty()) {
+    where = fmt::format(" in {} ({})", one_line(engine::ProcessStatus::read(status.processes.front()).field("Name"), 64), status.processes.front());
+    if (status.processes.size() > 1) where += fmt::format(" and {} other process{}", status.processes.size() - 1, status.processes.size() == 2 ? "" : "es");
+  }
+  std::string paused;
+  if (target_ && target_->paused_ns() > 0) paused = fmt::format(", paused {}", time_text(target_->paused_ns()));
+  print_to(stderr, "spile: armed {} place{}{}{}; Ctrl-C ends\n", with_commas(places), places == 1 ? "" : "s", where, paused);
+}
+
 void ScriptRun::take_signals() {
   Signals::Taken taken = signals_.take();
   if (taken.stop) stop_signal_ = true;
@@ -410,6 +435,7 @@ void ScriptRun::housekeeping(int64_t now) {
   next_housekeeping_ = now + kHousekeepingNs;
   arena_->refresh_clock();
   warn_of_users(now);
+  if (!announced_ && now - armed_ns_ >= kAnnouncePatienceNs) announce();
   procfs_.serve_http();
   uint64_t skipped = count_skips(*arena_).skipped_probes();
   if (program_.limits.max_skipped > 0 && skipped > static_cast<uint64_t>(program_.limits.max_skipped)) {

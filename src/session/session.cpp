@@ -17,6 +17,7 @@
 #include "session/open_world.h"
 #include "session/options.h"
 #include "session/passes.h"
+#include "session/progress.h"
 #include "session/time_limit.h"
 
 namespace spile::session {
@@ -41,7 +42,9 @@ Result<int> run_passes(const Options& options) {
   const std::string& print_after = options.passes.print_after;
   SourceFiles files;
   StepNames steps;
+  Progress progress(options.messages);
 
+  progress.stage("reading the script");
   TRY(std::optional<LoadedScripts> scripts, parse_scripts(options.script, options.target, options.messages, files));
   if (!scripts) return kScriptIsWrong;
   TRY(const std::string kept, make_kept_folder(options.passes));
@@ -49,6 +52,7 @@ Result<int> run_passes(const Options& options) {
   if (last == kParse) return show("# parse tree dump\n" + syntax::to_source(scripts->scripts.front()));
   // From here on, script and library are trees.
 
+  progress.stage("looking for the probe points");
   TRY(sema::Program program, begin_program(std::move(*scripts), options.script, options.program, options.messages, last == kElaborate, files));
   TRY(std::unique_ptr<probes::World> world, open_world(options.target));
   if (!elaborate_program(program, *world, options.program.symbol_modules, options.messages, print_after, steps)) return kScriptIsWrong;
@@ -59,6 +63,7 @@ Result<int> run_passes(const Options& options) {
   }
   // From here on, every expression has a type, every probe its sites and every $variable its place.
 
+  progress.stage("compiling");
   TRY(std::unique_ptr<codegen::Translation> translation,
       translate_program(program, options.output, options.target.processes, options.messages, print_after, steps));
   if (!translation) return kScriptIsWrong;
@@ -80,7 +85,8 @@ Result<int> run_passes(const Options& options) {
     return 0;
   }
   if (last == kBuild) return show(sizes_of(script));
-  return run_program(input, options.target, options.output, options.messages);
+  progress.stage("arming the probes");
+  return run_program(input, options.target, options.output, options.messages, [&progress] { progress.done(); });
 }
 
 }  // namespace

@@ -480,6 +480,7 @@ void TargetSide::warn(const std::vector<std::string>& warnings) const {
 }
 
 void TargetSide::print_report(const engine::ArmReport& report, bool initial) {
+  paused_ns_ += static_cast<int64_t>(report.pause_ns);
   placed_.note(report);
   constexpr uint64_t kMostRefusals = 10;
   std::map<std::string, size_t> by_mechanism;

@@ -67,6 +67,8 @@ class TargetSide {
   std::vector<pid_t> processes() const { return engine_->processes(); }
   // Lets -c's command run; releases it first if the script neither traces nor watches processes. Does nothing without -c and -x.
   Result<void> resume();
+  // Returns how long arming has stopped threads until now, in ns.
+  int64_t paused_ns() const { return paused_ns_; }
   // Returns the processes that the freezer of their control group keeps still: detach() can't remove all code from them.
   std::vector<pid_t> frozen() const { return engine_->frozen(); }
   // Release all processes before spile itself is stopped (Ctrl-Z), and trace and arm them again afterwards: Engine::suspend() and
@@ -165,6 +167,7 @@ class TargetSide {
   };
   std::vector<SwitchedGroup> switched_;  // groups of sites that are armed with abi::kSwitchable
   std::map<int, bool> conditions_;       // of probes that are `switched`, by index: as last switched
+  int64_t paused_ns_ = 0;
 };
 
 }  // namespace spile::session

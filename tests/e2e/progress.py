@@ -1,0 +1,46 @@
+# What a user at a terminal sees before there is output: what spile does when that takes long, then what is armed and how to end it. Nothing of it elsewhere, nor with -w.
+import pty, threading
+from spiletest import *
+
+target = start(program("server"), 120, ready="ready")
+
+
+def errors_of(*arguments, interrupt_after=None):
+    """What spile writes to a terminal that is its standard error."""
+    master, slave = pty.openpty()
+    session = subprocess.Popen([SPILE, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave, start_new_session=True)
+    os.close(slave)
+    seen = ""
+
+    def read():
+        nonlocal seen
+        try:
+            while data := os.read(master, 65536):
+                seen += data.decode()
+        except OSError:
+            pass
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    if interrupt_after:
+        wait_until(lambda: re.search(interrupt_after, seen), 60, interrupt_after, lambda: repr(seen))
+        session.send_signal(signal.SIGINT)
+    expect(session.wait(60), 0, f"the status, after {seen!r}")
+    reader.join(60)
+    return seen
+
+
+seen = errors_of("-e", 'global n probe process.function("work"), process.function("work").return, timer.s(100) { n++ } probe end { println(n) }', "-x", target.pid,
+                 interrupt_after="Ctrl-C ends")
+expect_match(rf"spile: armed 2 places in server \({target.pid}\), paused [\d.]+ [um]s; Ctrl-C ends\r\n\Z", seen)
+# A compilation that takes longer.
+many = "global a, never\n" + "".join(f'function f{i}(x) {{ for (i = 0; i < x; i++) a[i + {i}] += x * i % {i + 3}; return a[x] }}\n' for i in range(400))
+many += 'probe process.function("work") { if (!never) exit() else { x = never ' + " ".join(f"x += f{i}(x)" for i in range(400)) + " } }"
+slow = errors_of("-e", many, "-x", target.pid)
+expect_match(r"\rspile: compiling(, \d+ s)?\x1b\[K\r", slow)
+expect("armed" in slow, False, slow)
+for arguments in (["-w"], ["-v"]):
+    seen = errors_of(*arguments, "-T", "1", "-e", 'global n probe process.function("work") { n++ }', "-x", target.pid)
+    expect("Ctrl-C" in seen or "\x1b" in seen, False, seen)
+spile("-T", "1", "-e", 'global n probe process.function("work") { n++ }', "-x", target.pid).expect(status=0, err="")
+expect_untouched(target.pid)
