@@ -160,6 +160,8 @@ TEST(Verifier, SaysWhereInTheScriptAndShowsItsLogWhenAskedFor) {
   Error asks = verifier_error(point, image, 22, "1: (85) call bpf_get_current_pid_tgid#14\nprogram of this type cannot use helper bpf_get_current_pid_tgid#14\n", 0);
   EXPECT_NE(asks.message.find("asks which thread runs"), std::string::npos) << asks.message;
   EXPECT_NE(asks.hint.find("Linux 6.10"), std::string::npos);
+  Error whose = verifier_error(point, image, 22, "1: (85) call bpf_get_current_uid_gid#15\nprogram of this type cannot use helper bpf_get_current_uid_gid#15\n", 0);
+  EXPECT_NE(whose.hint.find("task_uid(task_current())"), std::string::npos);
 }
 
 }  // namespace

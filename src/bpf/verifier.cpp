@@ -94,7 +94,9 @@ Error verifier_error(const AttachPoint& point, const ProgramImage& image, int er
     error.hint = "the kernel is locked down (/sys/kernel/security/lockdown says confidentiality): only handlers that read no such memory run there";
   } else if (reason.find("cannot use helper bpf_get_") != std::string::npos || reason.find("unknown func bpf_get_") != std::string::npos) {
     error.message += ": it asks which thread runs, which this kernel does not say there";
-    error.hint = "leave out pid(), execname() and the like: packets have them from Linux 6.10 on, and kernel.function(\"tcp_sendmsg\") and its kin always";
+    error.hint = reason.find("uid_gid") != std::string::npos
+                     ? "task_uid(task_current()) and task_gid(task_current()) know what uid() and gid() ask"
+                     : "leave out pid(), tid() and the like: packets have them from Linux 6.10 on, and kernel.function(\"tcp_sendmsg\") and its kin always";
   } else if (log.empty()) {
     error.message += fmt::format(": {}", std::strerror(errnum));
   } else {

@@ -3,7 +3,7 @@
 //   kernel.function("NAME")  .call .exported .return .maxactive(n)      NAME may be a glob
 //   module("NAME").function("NAME") with the same
 //   kprobe.function("NAME"), kprobe.module("NAME").function("NAME")  .return .maxactive(n)
-//   kernel.statement("NAME+OFFSET"), kernel.statement(ADDRESS).absolute
+//   kernel.statement("NAME+OFFSET"), module("NAME").statement("NAME+OFFSET"), kernel.statement(ADDRESS).absolute
 //
 // The kernel's lists of symbols and traceable functions say what there is: see kernelinfo. What needs debug information is resolved as in a program
 // (process_function.cpp, process_statement.cpp), over the kernel's image:
@@ -93,8 +93,28 @@ Result<void> parse_suffix(const syntax::ProbePoint& point, size_t index, bool kp
 Result<std::string> function_name(const syntax::PointComponent& part, const std::string& example) {
   if (!part.text || part.text->empty()) return Error{fmt::format("{} needs the name of a function", part.name), example};
   if (part.text->find('@') != std::string::npos)
-    return Error{fmt::format("'{}': files and lines are known of kernel.function and kernel.statement only", *part.text), "name the function alone"};
+    return Error{fmt::format("'{}': files and lines are known of kernel.function and kernel.statement only", *part.text),
+                 part.name == "statement" ? "statement(\"FUNCTION+OFFSET\") is an instruction; function(\"FUNCTION\") needs no line" : "name the function alone"};
   return *part.text;
+}
+
+// The text of a statement: NAME or NAME+OFFSET, into `request`, whose head is set.
+Result<void> parse_statement_text(const syntax::PointComponent& part, Request& request) {
+  const std::string example = fmt::format("{}.statement(\"{}+5\")", request.head, request.module.empty() ? "vfs_read" : "NAME");
+  TRY(request.pattern, function_name(part, example));
+  const size_t plus = request.pattern.find('+');
+  if (plus != std::string::npos) {
+    std::string digits = request.pattern.substr(plus + 1);
+    const int base = digits.starts_with("0x") ? 16 : 10;
+    if (base == 16) digits.erase(0, 2);
+    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), request.offset, base);
+    if (error != std::errc() || *end || digits.empty())
+      return Error{fmt::format("'{}': the offset must be a number of bytes", request.pattern), example};
+    request.pattern.resize(plus);
+  }
+  if (!debuginfo::is_glob(request.pattern)) return {};
+  if (!request.module.empty()) return Error{fmt::format("{}.statement takes no pattern", request.head), "use .function"};
+  return Error{"kernel.statement takes no pattern without a file", "use kernel.function, or kernel.statement(\"*@fs/open.c:1000\")"};
 }
 
 // kernel.statement("vfs_read+5"), kernel.statement(0xffffffff81234560).absolute
@@ -111,18 +131,7 @@ Result<Request> parse_statement(const syntax::ProbePoint& point) {
     return request;
   }
   if (parts.size() > 2) return unexpected_component(point, 2, {"absolute"});
-  TRY(request.pattern, function_name(parts[1], "kernel.statement(\"vfs_read+5\")"));
-  const size_t plus = request.pattern.find('+');
-  if (plus != std::string::npos) {
-    std::string digits = request.pattern.substr(plus + 1);
-    const int base = digits.starts_with("0x") ? 16 : 10;
-    if (base == 16) digits.erase(0, 2);
-    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), request.offset, base);
-    if (error != std::errc() || *end || digits.empty())
-      return Error{fmt::format("'{}': the offset must be a number of bytes", request.pattern), "kernel.statement(\"vfs_read+5\")"};
-    request.pattern.resize(plus);
-  }
-  if (debuginfo::is_glob(request.pattern)) return Error{"kernel.statement takes no pattern without a file", "use kernel.function, or kernel.statement(\"*@fs/open.c:1000\")"};
+  TRY_DO(parse_statement_text(parts[1], request));
   return request;
 }
 
@@ -159,7 +168,18 @@ Result<Request> parse(const syntax::ProbePoint& point) {
     request.head = fmt::format("{}module(\"{}\")", kprobe ? "kprobe." : "", request.module);
   }
   if (next >= parts.size()) return Error{fmt::format("the probe point '{}' is incomplete", text_of(point)), fmt::format("{}.function(\"NAME\")", request.head)};
-  if (parts[next].name != "function") return unexpected_component(point, next, kprobe && next == 1 ? std::vector<std::string>{"function", "module"} : std::vector<std::string>{"function"});
+  if (module && !kprobe && parts[next].name == "statement") {
+    if (parts[next].number) {
+      return Error{fmt::format("{}.statement(ADDRESS) is not available: modules are loaded anywhere", request.head),
+                   fmt::format("{}.statement(\"NAME+OFFSET\"), or kernel.statement({:#x}).absolute for an address of the running kernel", request.head,
+                               static_cast<uint64_t>(*parts[next].number))};
+    }
+    if (next + 1 < parts.size()) return unexpected_component(point, next + 1, {});
+    request.is_statement = true;
+    TRY_DO(parse_statement_text(parts[next], request));
+    return request;
+  }
+  if (parts[next].name != "function") return unexpected_component(point, next, kprobe && next == 1 ? std::vector<std::string>{"function", "module"} : kprobe ? std::vector<std::string>{"function"} : std::vector<std::string>{"function", "statement"});
   TRY(request.pattern, function_name(parts[next], fmt::format("{}.function(\"vfs_read\")", request.head)));
   for (size_t i = next + 1; i < parts.size(); ++i) TRY_DO(parse_suffix(point, i, kprobe, request));
   return request;
@@ -247,7 +267,7 @@ ResolvedPoint point_at(const Request& request, sema::KernelFunction function) {
   if (request.address) {
     point.text = fmt::format("kernel.statement({:#x}).absolute", *request.address);
   } else if (request.is_statement) {
-    point.text = fmt::format("kernel.statement(\"{}+{:#x}\")", function.symbol, function.offset);
+    point.text = fmt::format("{}.statement(\"{}+{:#x}\")", request.head, function.symbol, function.offset);
   } else if (request.is_hook) {
     point.text = fmt::format("kernel.lsm(\"{}\"){}", function.symbol.substr(kHookPrefix.size()), request.suffix);
   } else {
@@ -388,6 +408,7 @@ Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
 // The function of a module that is not loaded: whether it has the function shows when it is.
 Result<Points> resolve_later(TracedWorld& world, const Request& request) {
   const bool one = !debuginfo::is_glob(request.pattern) && !request.only_exported;
+  if (request.is_statement) return Error{fmt::format("the module '{}' is not loaded: where its statements are is not known", request.module), fmt::format("load it first: modprobe {}", request.module)};
   if (!world.kernel().knows_module(request.module) || !one) {
     return Error{fmt::format("the module '{}' is not loaded{}", request.module, one ? ", and this kernel's modules on disk lack it" : ": which functions a pattern stands for is not known"),
                  fmt::format("load it first: modprobe {}", request.module)};

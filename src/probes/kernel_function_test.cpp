@@ -190,6 +190,12 @@ TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAPoint) {
   EXPECT_THAT(error("probe kernel.function(\"vfs_raed\") { next }"), HasSubstr("did you mean 'vfs_read'?"));
   EXPECT_THAT(error("probe kernel.function(\"do_int3\") { next }"), HasSubstr("blacklist"));
   EXPECT_THAT(error("probe kernel.function(\"nothing_*\") { next }"), HasSubstr("matches 'nothing_*'"));
+  EXPECT_THAT(points("module(\"loop\").statement(\"lo_open+5\")"), ElementsAre("module(\"loop\").statement(\"lo_open+0x5\")"));
+  EXPECT_THAT(error("probe module(\"dummy\").statement(\"x+5\") { next }"), HasSubstr("the module 'dummy' is not loaded"));
+  EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_*\") { next }"), HasSubstr("takes no pattern"));
+  EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_open@drivers/block/loop.c:9\") { next }"), HasSubstr("files and lines are known of kernel"));
+  EXPECT_THAT(error("probe module(\"loop\").statement(0x100) { next }"), HasSubstr("modules are loaded anywhere"));
+  EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_open\").return { next }"), HasSubstr("can't follow"));
   EXPECT_THAT(error("probe module(\"dummy\").function(\"x\") { next }"), HasSubstr("the module 'dummy' is not loaded"));
   EXPECT_THAT(error("probe module(\"loop\").function(\"lo_opne\") { next }"), HasSubstr("did you mean 'lo_open'?"));
   EXPECT_THAT(error("probe kernel.statement(\"show+1\") { next }"), HasSubstr("has code at 2 places"));

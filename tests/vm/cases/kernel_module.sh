@@ -37,6 +37,10 @@ out=$(spile -e 'global c, set probe module("loop").function("lo_ioctl") { if (pi
                 probe end { printf("%d %d\n", c > 0, set) }' -c 'exec losetup /dev/loop0 /bin/busybox')
 check "a module's function" "$out" '^1 1$'
 losetup -d /dev/loop0
+out=$(spile -e 'global c, s probe module("loop").function("lo_ioctl") { if (pid() == target()) c++ } probe module("loop").statement("lo_ioctl") { if (pid() == target()) s++ }
+                probe end { printf("%d %d\n", c > 0, s - c) }' -c 'exec losetup /dev/loop0 /bin/busybox')
+check "a module's statement" "$out" '^1 0$'
+losetup -d /dev/loop0
 out=$(spile -e 'global c probe module("loop").function("lo_*").return { if (pid() == target()) c[probefunc()]++ }
                 probe kprobe.module("loop").function("lo_ioctl") { if (pid() == target()) c["kprobe"]++ }
                 probe end { println(c["lo_ioctl"] > 0 && c["lo_ioctl"] == c["kprobe"]) }' -c 'exec losetup /dev/loop0 /bin/busybox')
