@@ -48,6 +48,11 @@ for count in (10, 60):
         expect(count, 60, "which number of statements is too large")
         expect_match("a handler is too large for the kernel.*\n  hint: split the probe", large.err, "the reason")
 
+# Names and numbers of processes are fetched into room on the kernel's small stack, which one use takes over from another.
+uses = " ".join(f'printf("%d %s {i}\\n", pid() == target(), execname());' for i in range(100))
+many = spile("-e", f'probe kernel.trace("sched:sched_process_exit") {{ if (pid() == target()) {{ {uses} }} }}', "-c", "/bin/true")
+expect(many.out, "".join(f"1 true {i}\n" for i in range(100)), f"many names: {many.err}")
+
 # Where a script's arrays would take too much memory over an arena, an error says so, and not what older kernels lack.
 tracepoint = 'probe kernel.trace("sched:sched_process_exit") { if (pid() == target()) '
 large = spile("-DMAXMAPENTRIES=2000000", "-e", f'global a, b {tracepoint} {{ a[execname(), "x"] = "y"; b[execname(), "z"] = "y"; if (execname() =~ "(t)") println(matched(1)) }} }}', "-c", "/bin/true")

@@ -1,5 +1,6 @@
 #include "codegen/ebpf/loadable.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "abi/kernel.h"
@@ -305,6 +306,41 @@ TEST(Frames, HelpersWriteToOnePlaceOneAfterTheOther) {
   EXPECT_EQ(module.count("alloca"), 2u);
   EXPECT_EQ(module.count("call i64"), 4u);
   EXPECT_EQ(module.count("ptr %x"), 9u) << module.text();
+}
+
+// As of execname(): written in one block, filled and read in another one; of pid(): a part is read.
+TEST(Frames, BuffersOfAllSizesAreSharedAcrossBlocks) {
+  std::string text = "define i64 @f(ptr %c, i1 %b) {\nentry:\n %helper = inttoptr i64 16 to ptr\n %numbers = inttoptr i64 120 to ptr\n";
+  constexpr int kUses = 30;
+  for (int i = 0; i < kUses; ++i) text += fmt::format(" %name{0} = alloca [2 x i64]\n %pair{0} = alloca {{ i32, i32 }}\n", i);
+  text += " br label %b0\n";
+  for (int i = 0; i < kUses; ++i) {
+    text += fmt::format(R"(
+      b{0}:
+        %t{0} = phi i64 [ {2}, %{3} ]
+        store i64 0, ptr %name{0}
+        %second{0} = getelementptr i8, ptr %name{0}, i64 8
+        store i64 0, ptr %second{0}
+        br i1 %b, label %call{0}, label %done{0}
+      call{0}:
+        %r{0} = call i64 %helper(ptr %name{0}, i32 16)
+        br label %done{0}
+      done{0}:
+        store i64 0, ptr %pair{0}
+        %n{0} = call i64 %numbers(ptr %pair{0}, i32 8)
+        %place{0} = getelementptr i8, ptr %pair{0}, i64 4
+        %v{0} = load i32, ptr %place{0}
+        %w{0} = load i64, ptr %second{0}
+        %x{0} = zext i32 %v{0} to i64
+        %y{0} = add i64 %x{0}, %w{0}
+        %sum{0} = add i64 %t{0}, %y{0}
+        br label %b{1})", i, i + 1, i == 0 ? "0" : fmt::format("%sum{}", i - 1), i == 0 ? "entry" : fmt::format("done{}", i - 1));
+  }
+  text += fmt::format("\nb{0}:\n ret i64 %sum{1}\n}}", kUses, kUses - 1);
+  Module module(text);
+  share_helper_buffers(*module);
+  EXPECT_EQ(module.count("alloca"), 2u);  // the name is read after the pair
+  EXPECT_EQ(module.count("call i64"), 2u * kUses);
 }
 
 TEST(Frames, ABufferThatIsReadElsewhereIsItsOwn) {
