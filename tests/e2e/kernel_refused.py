@@ -16,7 +16,7 @@ for script, message in [
     result = spile("-e", script).expect(status=1, err_match=message)
     expect_match(r"^ +\| +\^", result.err, f"the caret under {script!r}")
 # What handlers in the kernel have, among it the task that functions in processes deny.
-spile("-e", trace + """{ if (pid() == target()) { printf("%d %d %d\\n", pid2task(pid()) < 0 && ppid() > 0, task_current() < 0, local_clock_ms() - gettimeofday_ms() < 1000 && ktime_get_ns() > 0 && cpu_clock_s(0) > 0); exit() } }""",
+spile("-e", trace + """{ if (pid() == target()) { printf("%d %d %d\\n", pid2task(pid()) < 0 && ppid() > 0, task_current() < 0 && task_current()->pid == tid(), local_clock_ms() - gettimeofday_ms() < 1000 && ktime_get_ns() > 0 && cpu_clock_s(0) > 0); exit() } }""",
       "-c", "sleep 0.2").expect(status=0, out_match=r"^1 1 1$")
 
 # The name of one of many places is known in the handler, also where it calls functions, and not in those functions.
