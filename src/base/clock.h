@@ -14,4 +14,12 @@ inline int64_t monotonic_ns() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC now, in ns.
+inline int64_t realtime_offset_ns() {
+  timespec real{}, monotonic{};
+  clock_gettime(CLOCK_REALTIME, &real);
+  clock_gettime(CLOCK_MONOTONIC, &monotonic);
+  return (real.tv_sec - monotonic.tv_sec) * 1'000'000'000LL + real.tv_nsec - monotonic.tv_nsec;
+}
+
 }  // namespace spile

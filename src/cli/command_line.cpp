@@ -126,6 +126,10 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
   if (options.output.flight_recorder && !options.target.command.empty()) {
     return Error{"-F and -c can't be used together: a flight recorder runs in the background", "start the program, then use -F -x PID"};
   }
+  if (options.verb.json && !taken_verb && !listing && !reading.asks) {
+    options.output.events = true;
+    if (options.output.bulk) return Error{"--json and -b can't be used together: the streams of -b have the values", "leave out -b"};
+  }
   if (options.output.bulk && options.output.in_memory()) return Error{"-b together with -F needs -o", "add -o FILE"};
   if (options.output.bulk && options.output.rotate_bytes > 0) return Error{"-b and -S can't be used together", "-S limits the size of text files of -o"};
   if (options.output.rotate_bytes > 0 && options.output.file.empty()) return Error{"-S needs -o", "-S limits the size of -o's files"};

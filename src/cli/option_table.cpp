@@ -367,7 +367,7 @@ constexpr OptionSpec kOptions[] = {
     {0, "colour", Takes::kMaybe, "WHEN", "the same as --color", take_color},
     {0, "remote", Takes::kValue, "[USER@]HOST", "run the script on another machine, by ssh; may be repeated", take_remote, true},
     {0, "remote-prefix", Takes::kNothing, "", "put the machine's name before each line of --remote; it is always there", always},
-    {0, "json", Takes::kNothing, "", "with -l, -L and verbs: print JSON Lines", set<&Options::verb, &VerbOptions::json>},
+    {0, "json", Takes::kNothing, "", "print JSON Lines: what a script prints, lists, tables of verbs", set<&Options::verb, &VerbOptions::json>},
     {0, "lib", Takes::kValue, "PATTERN", "of verbs that ask: look in the program's libraries that match", take<&Options::verb, &VerbOptions::library>, true},
     {0, "source", Takes::kValue, "FOLDER", "of lines: where source files are", take<&Options::verb, &VerbOptions::source_folder>, true},
     {0, "range", Takes::kNothing, "", "of vars: the lines on which each variable can be read", set<&Options::verb, &VerbOptions::ranges>},

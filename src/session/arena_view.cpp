@@ -196,6 +196,12 @@ void ArenaView::publish_clock(abi::ArenaHeader& header) const {
   sequence.fetch_add(1, std::memory_order_release);
 }
 
+int64_t ArenaView::time_of(uint64_t counter) const {
+  const bool is_before = counter < clock_.base_tsc;
+  const auto distance = static_cast<unsigned __int128>(is_before ? clock_.base_tsc - counter : counter - clock_.base_tsc) * clock_.mult >> clock_.shift;
+  return static_cast<int64_t>(is_before ? clock_.base_ns - static_cast<uint64_t>(distance) : clock_.base_ns + static_cast<uint64_t>(distance));
+}
+
 void ArenaView::refresh_clock() {
   ClockPair now = read_clock_pair(CLOCK_REALTIME);
   uint64_t elapsed = now.tsc - clock_.base_tsc;

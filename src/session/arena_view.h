@@ -82,6 +82,8 @@ class ArenaView {
     uint32_t shift = 0;
   };
   const Clock& clock() const { return clock_; }
+  // The time of a reading of the time counter (abi/time_counter.h), in ns since 1970; earlier ones, too.
+  int64_t time_of(uint64_t counter) const;
   // Keeps the handlers' clock on CLOCK_REALTIME: a difference of up to 1 ms is made up for by the clock's rate, without a step. Above that
   // (somebody has set the wall clock) the clock jumps, backwards too. REQUIRES: called every 100 ms or so.
   void refresh_clock();

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "abi/kernel.h"
+#include "base/clock.h"
 #include "base/elf_identity.h"
 
 namespace spile::session {
@@ -294,11 +295,8 @@ Result<void> check_programs(const sema::Program& program, const std::vector<bpf:
 }
 
 std::vector<uint8_t> kernel_constants(pid_t target) {
-  timespec real, monotonic;
-  clock_gettime(CLOCK_REALTIME, &real);
-  clock_gettime(CLOCK_MONOTONIC, &monotonic);
   abi::KernelConstants values{};
-  values.clock_offset_ns = (real.tv_sec - monotonic.tv_sec) * 1'000'000'000LL + real.tv_nsec - monotonic.tv_nsec;
+  values.clock_offset_ns = realtime_offset_ns();
   values.target_pid = target;
   constexpr ino_t kFirstNamespace = 0xEFFFFFFC;  // PROC_PID_INIT_INO of linux/proc_ns.h
   struct stat name_space;

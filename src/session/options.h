@@ -66,6 +66,7 @@ struct OutputOptions {
   bool flight_recorder = false;                    // -F
   uint64_t rotate_bytes = 0;                       // -S SIZE[,N], of -o's file; 0: one file
   uint32_t rotate_files = 0;                       // 0: keep all
+  bool events = false;                             // --json of a script: what it prints, as JSON Lines
   std::string http = {};                           // --http [ADDRESS:]PORT; empty: no
   std::shared_ptr<Presenter> presenter = {};       // of a verb whose script prints records that it shows; null: what the script prints is the output
 

@@ -171,7 +171,7 @@ void Output::add(abi::RecordHeader header, std::span<const char> payload) {
   bytes_.resize(offset + header.size);
   std::memcpy(bytes_.data() + offset, &header, sizeof header);
   if (!payload.empty()) std::memcpy(bytes_.data() + offset + sizeof header, payload.data(), payload.size());
-  pending_.push_back({header.time, offset, header.size, Origin::kKernel});
+  pending_.push_back({header.time, offset, header.size, Origin::kKernelRing});
 }
 
 // Each run is in order: neighbors are merged, in rounds, until one run is left.
@@ -224,6 +224,7 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
   PayloadReader arguments(payload, size);
   const TextRules rules{origin != Origin::kController, file_->is_terminal() ? &terminal_ : nullptr, &script_.literals};
   text_.clear();
+  if (events_ && write_event(header, payload, size, origin)) return;
   switch (header.kind) {
     case abi::kPrintf:
       if (presenter_) {
@@ -267,6 +268,25 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
       break;
   }
   file_->write(text_);
+}
+
+void Output::write_events(const sema::Program& program, const ArenaView& arena) {
+  events_ = std::make_unique<EventLines>(program);
+  dated_by_ = &arena;
+}
+
+bool Output::write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
+  const bool has_text = header.kind == abi::kPrintf || header.kind == abi::kHistogram || header.kind == abi::kText;
+  if (!has_text && !has_addresses(header)) return false;
+  event_text_.clear();
+  if (has_text) append_record_text(event_text_, script_.formats, header, payload, size);
+  else event_text_ = name_addresses(header, payload, size);
+  const codegen::OutputFormat* format = header.kind == abi::kPrintf && header.id < script_.formats.size() ? &script_.formats[header.id] : nullptr;
+  // Records of a ring buffer of the kernel have its monotonic time (abi/record.h).
+  const int64_t time = origin == Origin::kKernelRing ? static_cast<int64_t>(header.time) + realtime_offset_ns() : dated_by_->time_of(header.time);
+  events_->append(text_, header, time, event_text_, format, PayloadReader(payload, size));
+  file_->write(text_);
+  return true;
 }
 
 void Output::present(const abi::RecordHeader& header, PayloadReader& arguments, const TextRules& rules) {

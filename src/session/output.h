@@ -22,6 +22,7 @@
 #include "session/arena_view.h"
 #include "session/kernel_stacks.h"
 #include "session/output_file.h"
+#include "session/event_lines.h"
 #include "session/presenter.h"
 #include "session/printf_text.h"
 #include "session/process_stacks.h"
@@ -62,6 +63,8 @@ class Output {
   // errors on standard error, runs commands, switches files, notes exit().
   void write_pending(bool everything);
 
+  // From here on writes JSON Lines rather than text. The arena's clock dates them; it must outlive this.
+  void write_events(const sema::Program& program, const ArenaView& arena);
   // Writes what a presenter has kept until now. REQUIRES: everything is written by write_pending().
   void finish_presentation();
 
@@ -88,7 +91,7 @@ class Output {
   ShellCommands& commands() { return commands_; }
 
  private:
-  enum class Origin : uint8_t { kController, kTarget, kKernel };
+  enum class Origin : uint8_t { kController, kTarget, kKernel, kKernelRing };  // kKernelRing: add()
   struct Pending {
     uint64_t time;
     size_t offset;  // into bytes_
@@ -115,6 +118,8 @@ class Output {
   void append_stream(ArenaView& arena, uint32_t index);
   void stream_failed(const Error& error);
   void write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
+  // Returns whether the record was written as an event.
+  bool write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
   void present(const abi::RecordHeader& header, PayloadReader& arguments, const TextRules& rules);
   bool may_switch_file();
   void run_command(const abi::RecordHeader& header, PayloadReader& arguments, Origin origin);
@@ -155,7 +160,9 @@ class Output {
   std::vector<size_t> runs_;       // where in pending_ each ring's records begin: in order within a run
   uint64_t horizon_ = 0;           // records up to this time are complete
   uint64_t next_horizon_ = 0;
-  std::string text_, presented_;   // reused
+  std::string text_, presented_, event_text_;   // reused
+  std::unique_ptr<EventLines> events_;  // null: text is written
+  const ArenaView* dated_by_ = nullptr;
   TerminalText terminal_;          // where file_ is a terminal
 };
 

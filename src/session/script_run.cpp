@@ -175,6 +175,7 @@ Result<void> ScriptRun::prepare() {
   const bool has_two = script_.layout.kernel_offset != 0;
   TRY(arena_, ArenaView::create(script_.layout, shared, has_target_probes(), has_two ? script_.kernel.arena : codegen::ArenaLayout()));
   TRY(output_, Output::open(output_options_, messages_, script_));
+  if (output_options_.events) output_->write_events(program_, *arena_);
   if (!program_.guru) output_->trust_processes_by([this] { return why_processes_untrusted(); });
   if (output_options_.in_memory()) {
     TRY(flight_, FlightSocket::listen());

@@ -34,6 +34,12 @@ bool is_armed(const sema::Probe& probe) {
 
 }  // namespace
 
+std::string point_text(const sema::Probe& probe) {
+  if (probe.points.empty()) return {};
+  const sema::ResolvedPoint& first = probe.points.front();
+  return probe.points.size() == 1 || first.name.empty() ? first.text : first.name;
+}
+
 SessionStatus describe_session(const sema::Program& program, const codegen::CompiledScript& script, ArenaView& arena, std::span<const uint64_t> runs,
                                std::vector<pid_t> processes, int64_t since) {
   SessionStatus status;
@@ -62,9 +68,7 @@ SessionStatus describe_session(const sema::Program& program, const codegen::Comp
       ++status.probes_left_out;
       continue;
     }
-    const sema::ResolvedPoint& first = probe.points.front();
-    const bool is_one = probe.points.size() == 1 || first.name.empty();
-    status.probes.push_back({is_one ? first.text : first.name, probe.points.size(), probe.range.file ? probe.range.to_string() : "", place_of(probe.domain), hits});
+    status.probes.push_back({point_text(probe), probe.points.size(), probe.range.file ? probe.range.to_string() : "", place_of(probe.domain), hits});
   }
   return status;
 }

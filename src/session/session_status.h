@@ -11,6 +11,9 @@
 
 namespace spile::session {
 
+// The probe's resolved point; of several, as the script wrote it. "": it has none.
+std::string point_text(const sema::Probe& probe);
+
 // runs: by index into Program::probes, how often spile itself has run the probe's handler. processes: those that are traced, or that handlers in the kernel
 // are for; empty where handlers run for all. since: seconds since the epoch.
 SessionStatus describe_session(const sema::Program& program, const codegen::CompiledScript& script, ArenaView& arena, std::span<const uint64_t> runs,
