@@ -19,7 +19,7 @@ constexpr Later kLater[] = {
     // Of the kernel's code and data.
     {"kernel", "mark"}, {"kernel", "syscall"},
     // The library's aliases over them.
-    {"dw_syscall", nullptr}, {"tp_syscall", nullptr}, {"scsi", nullptr}, {"generic", nullptr}, {"input", nullptr}, {"sctp", nullptr},
+    {"dw_syscall", nullptr}, {"tp_syscall", nullptr}, {"generic", nullptr}, {"input", nullptr}, {"sctp", nullptr},
     {"ip", nullptr}, {"linuxmib", nullptr}, {"ipmib", nullptr}, {"sunrpc", nullptr}, {"nfs", nullptr}, {"nfsd", nullptr},
     // Of interpreters and other programs.
     {"java", nullptr}, {"hotspot", nullptr}, {"python", nullptr}, {"python2", nullptr}, {"python3", nullptr},
