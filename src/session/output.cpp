@@ -99,7 +99,8 @@ bool Output::take_ring(ArenaView& arena, uint32_t index) {
   if (!rings_) rings_ = std::make_unique<RingReader>(arena.slot_count());
   const Origin origin = index == abi::kControllerSlot ? Origin::kController : arena.is_kernels(index) ? Origin::kKernel : Origin::kTarget;
   const size_t run = pending_.size();
-  RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, bytes_, [&](const abi::RecordHeader& header, size_t offset) {
+  const bool keeps_tail = origin == Origin::kKernel && rings_are_whole_ && !rings_are_whole_();
+  RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, bytes_, keeps_tail, [&](const abi::RecordHeader& header, size_t offset) {
     if (origin == Origin::kTarget && !is_believed(header)) return;
     const char* payload = bytes_.data() + offset + sizeof header;
     if (streams_ && has_addresses(header)) {
