@@ -54,7 +54,7 @@ def declared(text):
         arguments = [a.strip() for a in (match[2] or "").split(",") if a.strip()]
         yield match.start(), Entry("macro", match[1], f"@{match[1]}({', '.join(arguments)})", arguments)
     for match in ALIAS.finditer(text):
-        if match[1].startswith(("__", "syscall.")):  # docs/syscalls.md has those of system calls
+        if match[1].startswith(("__", "syscall.")) or ".__" in match[1]:  # docs/syscalls.md has those of system calls
             continue
         yield match.start(), Entry("probe", match[1], match[1] + match[2], [])
 

@@ -7,6 +7,9 @@
 // begins with the body of __any serves all of them, in place of one for each. So `syscall.*` makes one handler, not 380. The points are
 // those of the aliases; those of __any are not probed.
 //
+// Where the library has an alias FAMILY.__NAME_by_function beside FAMILY.NAME, it serves the handlers that read $variables which the body of FAMILY.NAME
+// does not read: those are the function's, and the tracepoint of the other one lacks them.
+//
 // A pattern counts a system call once: an alias with another name than the call's (send) is left out if the one with the call's name (sendto) matches.
 //
 // A system call's arguments are still known when it returns. A handler of an alias for the return that reads variables which neither it nor the alias
@@ -219,6 +222,11 @@ class Expander {
     PointNode node;
     if (point.condition) conditions_.push_back(point.condition.get());
     const int outer_draft = common_draft_;
+    if (const Alias* by_function = aliases.size() == 1 ? alias_by_function(*aliases[0].name) : nullptr; by_function && reads_others(*aliases[0].alias)) {
+      expand_alias_by_function(point, *by_function, parent);
+      if (point.condition) conditions_.pop_back();
+      return;
+    }
     if (const Alias* any = common_alias(aliases); any && common_draft_ < 0) {
       chain_.push_back(any);
       common_draft_ = make_draft();
@@ -248,6 +256,45 @@ class Expander {
     if (!node.is_pattern && node.children.size() == 1) {
       node.children = std::move(node.children.front().children);
     }
+    parent.children.push_back(std::move(node));
+  }
+
+  const Alias* alias_by_function(const ProbePoint& name) const {
+    const std::string wanted = "__" + name.components.back().name + "_by_function";
+    for (const Candidate& candidate : by_head_.find(name.components[0].name)->second) {
+      const std::vector<PointComponent>& its = candidate.match.name->components;
+      const bool same = its.size() == name.components.size() && its.back().name == wanted &&
+                        std::equal(its.begin(), its.end() - 1, name.components.begin(), [](const auto& a, const auto& b) { return a.name == b.name; });
+      if (same) return candidate.match.alias;
+    }
+    return nullptr;
+  }
+
+  // Whether the handler, or an alias over `alias`, reads $variables that the body of `alias` does not read.
+  bool reads_others(const Alias& alias) const {
+    std::set<std::string> own, used;
+    auto add = [](const Statement& body, std::set<std::string>& names) {
+      for_each_expression(body, [&](const Expression& x) {
+        auto* variable = as<TargetVariable>(x);
+        if (variable && !variable->name.starts_with("$$")) names.insert(variable->name);
+      });
+    };
+    add(*alias.body, own);
+    if (probe_->body) add(*probe_->body, used);
+    for (const Alias* over : chain_) {
+      if (over->body) add(*over->body, used);
+    }
+    return std::ranges::any_of(used, [&](const std::string& name) { return own.count(name) == 0; });
+  }
+
+  void expand_alias_by_function(ProbePoint& point, const Alias& alias, PointNode& parent) {
+    PointNode node;
+    const size_t taken = std::min(point.components.size(), alias.names[0].components.size());
+    const std::vector<PointComponent> suffix(point.components.begin() + static_cast<long>(taken), point.components.end());
+    chain_.push_back(&alias);
+    expand_list(alias.points, suffix, node);
+    chain_.pop_back();
+    node.point = std::move(point);
     parent.children.push_back(std::move(node));
   }
 

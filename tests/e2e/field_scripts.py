@@ -83,6 +83,13 @@ else:
         if "kernel.function" in result.err and "no function" not in result.err:
             skip(result.err.strip())
         expect_match(hint, result.expect(status=1).err)
+    # A variable of the function, which the tracepoint lacks.
+    if "handle_mm_fault" in names:
+        result = spile("-p2", "-e", 'probe vm.pagefault { printf("%d %d %d\\n", address, write_access, $vma->vm_start) }')
+        if "kernel.function" not in result.err:
+            expect_match(r'kernel.function\("handle_mm_fault"\).* <- vm.pagefault ', result.expect(status=0).out)
+        expect_match("page_fault_user", spile("-p2", "-e", "probe vm.pagefault { println($address, write_access) }").expect(status=0).out)
+        expect_match("page_fault_user", spile("-p2", "-e", "probe vm.pagefault if (1) { println($$vars) }").expect(status=0).out)
     # The same functions under new names, and members that have moved.
     for new, script, point in [("__x64_sys_openat", 'kernel.function("sys_openat") { println($dfd, user_string($filename), $flags, $$parms) }', "__x64_sys_openat"),
                                ("__x64_sys_read", 'kernel.function("SyS_read").return { println($return, @entry($count)) }', "__x64_sys_read"),

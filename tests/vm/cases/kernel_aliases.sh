@@ -83,10 +83,11 @@ counted "vm.brk" '^30 1$' 'exec causes brk 30' '
   global n, rising, last
   probe vm.brk { if (pid() == target() && length == 4096 && execname() == "causes") { n++; rising += address > last; last = address } }
   probe end { printf("%d %d\n", n, rising == n) }'
-counted "vm.pagefault.return" '^1 0$' 'exec causes pages 500' '
-  global n, major
+counted "vm.pagefault.return, and vm.pagefault with $vma" '^1 0 1$' 'exec causes pages 500' '
+  global n, major, inside
   probe vm.pagefault.return { if (pid() == target() && execname() == "causes") { n++; major += fault_type >> 2 & 1 } }
-  probe end { printf("%d %d\n", n >= 500 && n < 650, major) }'
+  probe vm.pagefault { if (pid() == target() && execname() == "causes") inside += $vma->vm_start <= address && address < $vma->vm_end && write_access <= 1 }
+  probe end { printf("%d %d %d\n", n >= 500 && n < 650, major, inside >= 500 && inside < 650) }'
 
 # The scheduler: 20 sleeps of one thread, and one that counts to 200,000, with 250 ticks each second.
 counted "scheduler.cpu_on" '^1 1 1$' 'exec causes mutex 20' '
