@@ -115,6 +115,7 @@ void LiveTable::remember() {
     counts.push_back(count == now.end() ? 0 : count->second);
     if (counts.size() > kPast) counts.pop_front();
   }
+  std::erase_if(past_, [](const auto& known) { return std::ranges::all_of(known.second, [](int64_t count) { return count == 0; }); });
 }
 
 std::string LiveTable::spark(const std::string& name) const {
