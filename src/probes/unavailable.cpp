@@ -39,7 +39,7 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
     if (later.second && (parts.size() <= second || parts[second].name != later.second)) continue;
     std::string family = later.second ? fmt::format("{}.{}", later.first, later.second) : later.first;
     return Error{fmt::format("probe points '{}' are not available in this version", family),
-                 family == "kernel.syscall" ? "kernel.trace(\"syscalls:sys_enter_NAME\") sees any system call" :
+                 family == "kernel.syscall" ? "there are kernel.syscall(\"read\") and (\"write\"); syscall.NAME is any system call" :
                  family.ends_with("_syscall") ? "syscall.NAME sees the calls of that name" : ""};
   }
   std::vector<std::string> known;

@@ -1,6 +1,8 @@
 // resolve-points: asks the target what each probe point stands for. `?` makes a point optional; `!` makes it optional
 // and, once it has resolved, drops what follows it in its comma list.
 
+#include <set>
+
 #include "sema/elaboration.h"
 
 namespace spile::sema {
@@ -48,6 +50,29 @@ class Resolver {
     return names;
   }
 
+  // Of perf.sw.nothing, where there are aliases that begin with perf.sw: which ones there are, as a hint. Else empty.
+  std::string beside(const syntax::ProbePoint& point) const {
+    constexpr size_t kShown = 16;
+    for (size_t length = point.components.size(); length-- > 2;) {
+      syntax::ProbePoint start;
+      start.components.assign(point.components.begin(), point.components.begin() + static_cast<std::ptrdiff_t>(length));
+      const std::string begin = written(start) + ".";
+      std::set<std::string> names;
+      for (const std::string& name : alias_names()) {
+        if (name.starts_with(begin)) names.insert(name.substr(begin.size(), name.find('.', begin.size()) - begin.size()));
+      }
+      if (names.empty()) continue;
+      std::string hint = "after '" + written(start) + "' there may be: ";
+      size_t shown = 0;
+      for (const std::string& name : names) {
+        if (shown == kShown) return hint + ", ...";
+        hint += (shown++ > 0 ? ", " : "") + name;
+      }
+      return hint;
+    }
+    return "";
+  }
+
   size_t resolve_leaf(PointNode& node, bool optional, const std::string& name) {
     Result<std::vector<ResolvedPoint>> resolved = e_.target.resolve(node.point);
     if (!resolved.ok()) {
@@ -55,6 +80,7 @@ class Resolver {
       std::string hint = resolved.error().hint;
       std::string near = hint.empty() ? nearest_name(written(node.point), alias_names()) : std::string();
       if (!near.empty()) hint = "did you mean '" + near + "'?";
+      if (hint.empty()) hint = beside(node.point);
       e_.diagnostics.error(node.point.range, resolved.error().message).hint(hint);
       return 0;
     }
