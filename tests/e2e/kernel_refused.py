@@ -4,7 +4,7 @@ from spiletest import *
 calls = program("calls")
 trace = 'probe kernel.trace("sched:sched_switch") '
 spile("--runtime=bpf", "-e", 'probe process.function("foo") { println(1) }', "-c", f"{calls} 1", user="nobody").expect(
-    status=1, err_match=r"load eBPF programs: Operation not permitted\n  hint: run as root")
+    status=1, err_match=r"load eBPF programs: Operation not permitted\n  hint: CAP_BPF and CAP_PERFMON are missing: run as root")
 
 if os.geteuid() != 0:
     skip("the rest needs root")
