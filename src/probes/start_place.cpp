@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "abi/machine.h"
 #include "probes/header_types.h"
 #include "probes/kernel_image.h"
 #include "probes/kernel_trace.h"
@@ -35,8 +36,19 @@ bool has_entry_value(const debuginfo::Place& place) {
          std::any_of(place.pieces.begin(), place.pieces.end(), [](const debuginfo::Piece& piece) { return has_entry_value(piece.operations); });
 }
 
+bool uses_other_registers(const location::Operations& operations) {
+  return std::ranges::any_of(operations, [](const location::Operation& op) {
+    auto* named = std::get_if<location::Register>(&op);
+    return named && named->number > abi::kConvention.program_counter;
+  });
+}
+bool uses_other_registers(const debuginfo::Place& place) {
+  return uses_other_registers(place.operations) ||
+         std::ranges::any_of(place.pieces, [](const debuginfo::Piece& piece) { return uses_other_registers(piece.operations); });
+}
+
 // In the kernel a handler does not know where the thread has its thread-local variables, nor what it found at a function's
-// entry. A goroutine's frames move, so that they can't be found again by their address.
+// entry; of the registers the kernel saves the general ones for it. A goroutine's frames move, so that they can't be found again by their address.
 Result<StartPlace> if_reachable(TracedWorld& world, const debuginfo::Module& module, StartPlace start) {
   if (has_entry_value(start.place)) {
     if (module.is_made_by_go())
@@ -45,6 +57,9 @@ Result<StartPlace> if_reachable(TracedWorld& world, const debuginfo::Module& mod
       return Error{fmt::format("'{}' is optimized out here: it is only known from a value at the function's entry, which handlers in the kernel don't record", start.name),
                    "run spile with -x or -c, so that the handler runs in the process (--runtime=inproc)"};
   }
+  if (world.process_domain() == sema::Domain::kKernel && uses_other_registers(start.place))
+    return Error{fmt::format("'{}' is in a floating-point or vector register here, which handlers in the kernel can't read", start.name),
+                 "run spile with -x or -c, so that the handler runs in the process (--runtime=inproc)"};
   bool thread_local_one = std::ranges::any_of(start.place.operations, [](const location::Operation& op) {
     return location::is<location::ThreadPointer>(op) || location::is<location::ThreadBlock>(op);
   });
@@ -288,7 +303,7 @@ Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint& point, bool
       return Error{"$return is only known in .return probes, outside of @entry", ""};
     }
     TRY(start.place, module->return_value(frame.function, static_cast<size_t>(result)));
-    return start;
+    return if_reachable(world, *module, std::move(start));
   }
   TRY(debuginfo::Variable found, module->variable(frame.function, frame.pc, variable.name.substr(1), frame.scope));
   start.place = found.place;

@@ -1,6 +1,6 @@
 # Without -x and -c: places of a program, in every process that executes that very file. Each variant has a copy of the program of its own, so that
 # it probes nobody else.
-# variants: processes namespaces replaced many semaphores
+# variants: processes namespaces replaced many semaphores registers
 from spiletest import *
 
 if os.geteuid() != 0:
@@ -50,6 +50,19 @@ if VARIANT == "namespaces":
     shutil.copy(path, other)
     run(f"{other}/calls", 1000)
     session.stop().expect(out_match="^120$")
+
+if VARIANT == "registers":
+    # Handlers in the kernel have the general registers.
+    (directory / "half.c").write_text("""__attribute__((noinline)) double half(double x, int n) { asm volatile("" : : : "memory"); return x / n; }
+int main(int argc, char **argv) { return half(3, argc) == 4; }
+""")
+    run("gcc", "-g", "-O1", "-o", directory / "half", directory / "half.c")
+    session = everywhere(f"""probe process("{directory}/half").function("half") {{ println($$parms, " ", @defined($x), " ", $n) }}""")
+    run(directory / "half")
+    session.wait_output("^x=\\? n=0x1 0 1$")
+    session.stop().expect(status=0)
+    for wrong in f'function("half") {{ println($x) }}', f'function("half").return {{ println($return) }}':
+        spile("-e", f'probe process("{directory}/half").{wrong}').expect(status=1, err_match="is in a floating-point or vector register here, which handlers in the kernel can't read")
 
 if VARIANT == "replaced":
     # A file that takes the path later is another one.
