@@ -147,6 +147,26 @@ Result<Binding> bind_constant(TracedWorld& world, const syntax::AtOperation& ope
   return Binding{.ops = {location::Constant{value}}};
 }
 
+// The variable that `operand` names, with its path: for its type, so that it need not be readable. `failure`: where it names none.
+Result<debuginfo::Place> typed_place(TracedWorld& world, const ResolvedPoint* point, bool at_entry, const syntax::Expression& operand, Error failure) {
+  Result<StartPlace> start = std::move(failure);
+  std::span<const syntax::PathStep> path;
+  if (auto* variable = syntax::as<syntax::TargetVariable>(operand); variable && point && !variable->address_of) {
+    start = start_of(world, *point, at_entry, *variable);
+    path = variable->path;
+  } else if (auto* inner = syntax::as<syntax::AtOperation>(operand); inner && !inner->address_of) {
+    start = start_of(world, point, *inner);
+    path = inner->path;
+  }
+  if (!start.ok()) return std::move(start).error();
+  // Wherever the variable is, even if nowhere, it has a type.
+  if (!start->place.available()) {
+    start->place.kind = debuginfo::Place::Kind::kMemory;
+    start->place.operations = {location::Constant{0}};
+  }
+  return walk_path(*start, path);
+}
+
 // @sizeof("type"), @sizeof("type", "module"), @sizeof($x->y)
 Result<Binding> bind_size(TracedWorld& world, const ResolvedPoint* point, bool at_entry, const syntax::AtOperation& operation) {
   const syntax::Expression& operand = *operation.arguments[0];
@@ -154,22 +174,8 @@ Result<Binding> bind_size(TracedWorld& world, const ResolvedPoint* point, bool a
   if (operand.kind == syntax::ExpressionKind::kString) {
     TRY(size, size_of_type(world, point, operation));
   } else {
-    Result<StartPlace> start = Error{"@sizeof needs a type's name as a literal, or a variable", "@sizeof(\"struct node\"), @sizeof($x->next)"};
-    std::span<const syntax::PathStep> path;
-    if (auto* variable = syntax::as<syntax::TargetVariable>(operand); variable && point && !variable->address_of) {
-      start = start_of(world, *point, at_entry, *variable);
-      path = variable->path;
-    } else if (auto* inner = syntax::as<syntax::AtOperation>(operand); inner && !inner->address_of) {
-      start = start_of(world, point, *inner);
-      path = inner->path;
-    }
-    if (!start.ok()) return std::move(start).error();
-    // Wherever the variable is, even if nowhere, its type has a size.
-    if (!start->place.available()) {
-      start->place.kind = debuginfo::Place::Kind::kMemory;
-      start->place.operations = {location::Constant{0}};
-    }
-    TRY(debuginfo::Place place, walk_path(*start, path));
+    TRY(debuginfo::Place place, typed_place(world, point, at_entry, operand,
+                                            Error{"@sizeof needs a type's name as a literal, or a variable", "@sizeof(\"struct node\"), @sizeof($x->next)"}));
     size = place.type.is_reference() ? place.type.target().size() : place.type.size();
   }
   if (size == 0) return Error{"the size of the type is not known", ""};
@@ -196,6 +202,13 @@ Result<Binding> bind_raw(const syntax::AtOperation& operation) {
   if (!sized) return Error{fmt::format("the size in {} must be 1, 2, 4 or 8", operation.name), "@uderef(4, address)"};
   binding.ops = {location::ScriptPointer{}, location::Deref{static_cast<uint8_t>(number->value)}};
   return binding;
+}
+
+Result<std::vector<sema::EnumConstant>> constants_in(const debuginfo::Type& type) {
+  std::vector<sema::EnumConstant> constants;
+  for (const debuginfo::Enumerator& enumerator : type.enumerators()) constants.push_back({enumerator.name, enumerator.value});
+  if (constants.empty()) return Error{"the type is not an enumeration", ""};
+  return constants;
 }
 
 }  // namespace
@@ -255,10 +268,13 @@ Result<Binding> bind_anywhere(TracedWorld& world, const syntax::AtOperation& ope
 
 Result<std::vector<sema::EnumConstant>> constants_of(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& cast) {
   TRY(StartPlace start, start_of(world, point, cast));
-  std::vector<sema::EnumConstant> constants;
-  for (const debuginfo::Enumerator& enumerator : start.place.type.enumerators()) constants.push_back({enumerator.name, enumerator.value});
-  if (constants.empty()) return Error{"the type is not an enumeration", ""};
-  return constants;
+  return constants_in(start.place.type);
+}
+
+Result<std::vector<sema::EnumConstant>> constants_of_variable(TracedWorld& world, const ResolvedPoint* point, bool at_entry, const syntax::Expression& variable) {
+  TRY(debuginfo::Place place, typed_place(world, point, at_entry, variable,
+                                          Error{"without a type's name, the value must be a variable of the program", "@enumname($x), @enumname(value, \"type\")"}));
+  return constants_in(place.type.is_reference() ? place.type.target() : place.type);
 }
 
 Result<Binding> bind_pointer(TracedWorld& world, const sema::TargetType& type, const syntax::Dereference& dereference) {

@@ -20,6 +20,8 @@ Result<sema::Binding> bind_in_function(TracedWorld& world, const sema::ResolvedP
 Result<sema::Binding> bind_anywhere(TracedWorld& world, const syntax::AtOperation& operation);
 // Returns the constants of the enumeration that @cast(VALUE, "type", "module") names. point: null outside of a point's handler.
 Result<std::vector<sema::EnumConstant>> constants_of(TracedWorld& world, const sema::ResolvedPoint* point, const syntax::AtOperation& cast);
+// Returns those of the enumeration that the variable, with its path, has for its type.
+Result<std::vector<sema::EnumConstant>> constants_of_variable(TracedWorld& world, const sema::ResolvedPoint* point, bool at_entry, const syntax::Expression& variable);
 // Binds a path from a pointer that the script has; see TargetInfo::bind_dereference().
 Result<sema::Binding> bind_pointer(TracedWorld& world, const sema::TargetType& type,
                                    const syntax::Dereference& dereference);

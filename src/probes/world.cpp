@@ -111,7 +111,10 @@ class RealWorld : public World {
   }
 
   Result<std::vector<sema::EnumConstant>> constants(const ResolvedPoint* point, const syntax::AtOperation& cast) override {
-    return constants_of(world_, point, cast);
+    return probes::constants_of(world_, point, cast);
+  }
+  Result<std::vector<sema::EnumConstant>> constants_of(const ResolvedPoint* point, bool at_entry, const syntax::Expression& variable) override {
+    return constants_of_variable(world_, point, at_entry, variable);
   }
 
   Result<std::vector<sema::PrettyPart>> pretty(const ResolvedPoint& point, bool at_entry,

@@ -323,7 +323,9 @@ class Binder {
 
   // @enumname(value, "type"): a call.
   bool name_constant(ExpressionPtr& slot) {
-    auto named = expand_enum_name(e_, info(point_.kind).has_variables() ? &point_ : nullptr, slot);
+    auto* operation = as<AtOperation>(slot);
+    const bool at_entry = !is_return_ || in_save_ || !operation || operation->arguments.empty() || !is_read_at_return(*operation->arguments[0]);
+    auto named = expand_enum_name(e_, info(point_.kind).has_variables() ? &point_ : nullptr, at_entry, slot);
     if (!named.ok()) problem(*slot, named.error().message, named.error().hint);
     if (!named.ok() || !*named) return !named.ok();
     signature_ += as<Call>(slot)->name;

@@ -13,7 +13,7 @@ namespace {
 
 using namespace syntax;
 
-constexpr const char* kUsage = "@enumname(value, \"type\", \"module\")";
+constexpr const char* kUsage = "@enumname($x), @enumname(value, \"type\", \"module\")";
 constexpr const char* kValue = "value";
 
 ExpressionPtr compare(SourceRange range, Compare::Operator operation, int64_t with) {
@@ -85,18 +85,21 @@ Function* function_for(Elaboration& e, SourceRange range, std::vector<EnumConsta
 
 }  // namespace
 
-Result<bool> expand_enum_name(Elaboration& e, const ResolvedPoint* point, ExpressionPtr& slot) {
+Result<bool> expand_enum_name(Elaboration& e, const ResolvedPoint* point, bool at_entry, ExpressionPtr& slot) {
   auto* operation = as<AtOperation>(slot);
   if (!operation || (operation->name != "@enumname" && operation->name != "@enum_name")) return false;
   const std::string spelled = operation->name;
   auto& arguments = operation->arguments;
-  if (as<String>(arguments[0])) std::swap(arguments[0], arguments[1]);
-  bool well_formed = !as<String>(arguments[0]) && as<String>(arguments[1]) && (arguments.size() < 3 || as<String>(arguments[2]));
+  // The type is the variable's own, or the one that is named.
+  const bool is_own = arguments.size() == 1;
+  if (!is_own && as<String>(arguments[0])) std::swap(arguments[0], arguments[1]);
+  bool well_formed = !as<String>(arguments[0]) && (is_own || as<String>(arguments[1])) && (arguments.size() < 3 || as<String>(arguments[2]));
   if (!well_formed) return Error{spelled + " needs a value, and the enumeration's name as a literal", kUsage};
   operation->name = "@cast";
-  auto constants = e.target.constants(point, *operation);
+  auto constants = is_own ? e.target.constants_of(point, at_entry, *arguments[0]) : e.target.constants(point, *operation);
   operation->name = spelled;
-  if (!constants.ok()) return std::move(constants).error().within(fmt::format("{}: \"{}\"", spelled, as<String>(arguments[1])->value));
+  if (!constants.ok())
+    return std::move(constants).error().within(is_own ? spelled : fmt::format("{}: \"{}\"", spelled, as<String>(arguments[1])->value));
   Function* function = function_for(e, slot->range, std::move(constants).value());
   auto call = std::make_unique<Call>(slot->range, function->name);
   call->function = function;

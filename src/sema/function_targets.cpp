@@ -63,7 +63,7 @@ std::vector<Binding> bind_function(Elaboration& e, Function& function) {
   if (!function.body) return bindings;
   answer_defined(e, function.body);
   rewrite(*function.body, [&](ExpressionPtr& slot) {
-    auto named = expand_enum_name(e, nullptr, slot);
+    auto named = expand_enum_name(e, nullptr, true, slot);
     if (!named.ok()) e.diagnostics.error(slot->range, named.error().message).hint(named.error().hint);
     expand_pretty(e, slot);
     fold_size(e, slot);

@@ -225,6 +225,11 @@ class TargetInfo {
     return Error{"constants of enumerations are not available here", {}};
   }
 
+  // Returns those of the enumeration that a TargetVariable, or an AtOperation with its path, has for its type. at_entry: as for bind().
+  virtual Result<std::vector<EnumConstant>> constants_of(const ResolvedPoint* point, bool at_entry, const syntax::Expression& variable) {
+    return Error{"constants of enumerations are not available here", {}};
+  }
+
   // Returns what `expression` (a TargetVariable or AtOperation with its path, the last step kPretty or kPrettyDeep removed) prints as.
   // deep: that step was kPrettyDeep. pretty_dereference() does the same for a Dereference, and pretty_without_point() for @cast and @var
   // in a function.

@@ -145,7 +145,7 @@ int main() { shop::Item item{7, shop::Kind::kSmall, {9}}; return use(item, &item
 """)
     makers = [(f"-gdwarf-{version}", compiler, packer)
               for version in (4, 5) for compiler, packer in (("g++", "dwp" if version == 4 else "llvm-dwp-19"), ("clang++-19", "llvm-dwp-19"))]
-    asks = ("-e", 'probe process.function("use") { println($$parms$$); println(@cast($raw, "shop::Item", @1)->inner->s, " ", @enum("shop::Kind::kSmall", @1), " ", @sizeof("shop::Item::Inner", @1)) }')
+    asks = ("-e", 'probe process.function("use") { println($$parms$$); println(@cast($raw, "shop::Item", @1)->inner->s, " ", @enum("shop::Kind::kSmall", @1), " ", @enum_name($item->kind), " ", @sizeof("shop::Item::Inner", @1)) }')
     tried = 0
     for version, compiler, packer in makers:
         if not shutil.which(compiler):
@@ -160,7 +160,7 @@ int main() { shop::Item item{7, shop::Kind::kSmall, {9}}; return use(item, &item
         def shows():
             for _ in range(2):  # the second time from the cache
                 spile(*asks, "-c", directory / "shop", directory / "shop", cwd=directory).expect(
-                    out_match=r"^item=&\{.id=7, .kind=kSmall, .inner=\{.s=9\}\} raw=0x[0-9a-f]+\n9 4 2\n$")
+                    out_match=r"^item=&\{.id=7, .kind=kSmall, .inner=\{.s=9\}\} raw=0x[0-9a-f]+\n9 4 kSmall 2\n$")
         compile_all()
         shows()
         compile_all("-gsplit-dwarf")

@@ -54,7 +54,7 @@ if VARIANT == "variables":
            'probe process.function("by_node") { println(@enumname(5, "Color"), " ", @enumname("Mode", 200), " ", @enumname(n++ - 2, "enum Color"), " ",'
            ' shown(0), " ", shown(-3), " ", n) }', "kGreen kOn kBlue kRed -3 1\n")
     probes('probe process.function("by_node") { println(@enum_name(5, "Color"), " ", @sizeof("int"), " ", @sizeof("Node"), " ", @sizeof($p)) }', "kGreen 4 16 8\n")
-    for wrong, why in [('1, "Colour"', "Colour"), ('1, "Base"', "not an enumeration"), ("1, 2", "needs a value"), ('"a", "b"', "needs a value")]:
+    for wrong, why in [("1", "must be a variable"), ("$p", "not an enumeration"), ('1, "Colour"', "Colour"), ('1, "Base"', "not an enumeration"), ("1, 2", "needs a value"), ('"a", "b"', "needs a value")]:
         spile("-e", f'probe process.function("by_node") {{ println(@enumname({wrong})) }}', *MASKED).expect(status=1, err_match=why)
     spile("-e", 'probe process.function("by_node") { println(@enum("kNone")) }', *MASKED).expect(status=1, err_match="has a constant 'kNone'")
     probes('probe process.function("by_node") { println(probemod(), " ", register("ah") == ((register("rax") >> 8 & 255) ^ 128) - 128, " ", register("di") == $p) }', "masked 1 1\n")
