@@ -1,6 +1,7 @@
 #include "codegen/ebpf/loadable.h"
 
 #include <map>
+#include <set>
 
 #include "abi/kernel.h"
 
@@ -110,10 +111,27 @@ static bool is_called_once_by_body(const llvm::Function& function) {
   return call && call->getFunction()->hasFnAttribute(kBodyAttribute);
 }
 
+// A function that handlers call once each is a part of each: what the verifier follows in a function of its own depends on nothing that a caller knows, and
+// conditions of which many follow one another are more than it takes.
+static void inline_into_bodies(llvm::Module& module) {
+  constexpr unsigned kMostInlined = 1'000, kMostCallers = 8;  // instructions; handlers
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || !function.getName().starts_with("script.") || function.getInstructionCount() > kMostInlined) continue;
+    std::set<const llvm::Function*> callers;
+    const bool once_each = std::ranges::all_of(function.users(), [&](const llvm::User* user) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(user);
+      return call && call->getFunction()->hasFnAttribute(kBodyAttribute) && callers.insert(call->getFunction()).second;
+    });
+    if (!once_each || callers.size() < 2 || callers.size() > kMostCallers) continue;
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+}
+
 void limit_inlining(ScriptModule& script) {
   constexpr unsigned kWorthCalling = 24;
   llvm::Module& module = script.module();
-  if (!has_large_body(module)) return;
+  if (!has_large_body(module)) return inline_into_bodies(module);
   module.getOrInsertNamedMetadata(kLargeBodies);
   for (llvm::Function& function : module) {
     // These take the program's own argument, or are a part of the program.
