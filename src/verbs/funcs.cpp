@@ -28,6 +28,7 @@ const char* text_of(Function::Source source) {
     case Function::Source::kSymtab: return "symtab";
     case Function::Source::kDynsym: return "dynsym";
     case Function::Source::kDwarf: return "dwarf";
+    case Function::Source::kUnwind: return "eh_frame";
   }
   return "";
 }
