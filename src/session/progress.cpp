@@ -1,6 +1,7 @@
 #include "session/progress.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -32,7 +33,13 @@ void Progress::stage(const std::string& what) {
     std::scoped_lock lock(mutex_);
     what_ = what;
   }
-  if (!thread_.joinable()) thread_ = std::jthread([this](std::stop_token stop) { show(stop); });
+  if (thread_.joinable()) return;
+  // Signals are for the main thread, which later takes some by a descriptor: one that this thread took would end the program.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::jthread([this](std::stop_token stop) { show(stop); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Progress::done() {

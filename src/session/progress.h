@@ -11,7 +11,7 @@
 
 namespace spile::session {
 
-// Whether the user at a terminal is told what goes on: not with -w, nor with -v, which says it in other words.
+// Whether spile says what goes on: at a terminal, but not with -w, nor with -v, which says it in other words.
 bool shows_progress(const MessageOptions& messages);
 
 class Progress {

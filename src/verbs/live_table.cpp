@@ -57,8 +57,17 @@ LiveTable::LiveTable(Settings settings, std::string title, std::string footer)
 
 LiveTable::~LiveTable() { leave(); }
 
+bool LiveTable::has_terminal() {
+  const pid_t foreground = tcgetpgrp(STDIN_FILENO);
+  if (foreground < 0 && errno != ENOTTY) return false;
+  return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && (foreground < 0 || foreground == getpgrp());
+}
+
 void LiveTable::begin() {
-  if (is_open_ || has_ended_ || tcgetattr(STDIN_FILENO, &before_) != 0) return;
+  if (is_open_ || has_ended_ || !has_terminal() || tcgetattr(STDIN_FILENO, &before_) != 0) return;
+  // In the background later, which would stop this program in the midst of its work.
+  signal(SIGTTOU, SIG_IGN);
+  signal(SIGTTIN, SIG_IGN);
   termios keys = before_;
   keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
   keys.c_cc[VSUSP] = _POSIX_VDISABLE;
@@ -176,13 +185,13 @@ void LiveTable::draw() {
   write_all(STDOUT_FILENO, frame);
 }
 
-int LiveTable::input() const { return is_open_ ? STDIN_FILENO : -1; }
+int LiveTable::input() const { return is_open_ && has_terminal() ? STDIN_FILENO : -1; }
 
 void LiveTable::take_input() {
   char keys[64];
   const ssize_t got = read(STDIN_FILENO, keys, sizeof keys);
   if (got <= 0) {
-    if (got == 0 || (errno != EINTR && errno != EAGAIN)) kill(getpid(), SIGINT);  // the terminal is gone
+    if (got == 0 || (errno != EINTR && errno != EAGAIN && has_terminal())) kill(getpid(), SIGINT);  // the terminal is gone
     return;
   }
   message_.clear();

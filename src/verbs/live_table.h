@@ -24,6 +24,9 @@ class LiveTable final : public TableRows {
   LiveTable(Settings settings, std::string title, std::string footer);
   ~LiveTable() override;
 
+  // Whether standard input and output are a terminal that this program may use now: it is not a job in the background there.
+  static bool has_terminal();
+
   // Leaves the terminal as it was, with the last table below what was there.
   void finish(std::string& out) override;
   int input() const override;

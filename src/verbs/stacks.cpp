@@ -1,4 +1,4 @@
-// What is told by stacks: spile leaks (memory that is not freed), spile locks (waiting in futexes).
+// What stacks show: spile leaks (memory that is not freed), spile locks (waiting in futexes).
 
 #include <fmt/format.h>
 

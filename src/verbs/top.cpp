@@ -1,7 +1,6 @@
 // spile top: which functions are called how often, and how long they take. spile lat: how long the calls of a function take.
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "verbs/latency_rows.h"
 #include "verbs/live_table.h"
@@ -16,9 +15,9 @@ namespace {
 constexpr int64_t kLiveInterval = 1'000'000'000;
 constexpr const char* kElapsed = "gettimeofday_ns() - @entry(gettimeofday_ns())";
 
-// Whether the table can be shown live: at a terminal with a keyboard, which a command would use, too.
+// Whether the table can be shown live: at a terminal with a keyboard, which a command would use, too, and in the foreground.
 bool is_live(const session::Options& options) {
-  return options.output.file.empty() && !options.verb.json && options.target.command.empty() && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+  return options.output.file.empty() && !options.verb.json && options.target.command.empty() && LiveTable::has_terminal();
 }
 
 std::string footer(const session::Options& options, size_t functions) {

@@ -30,6 +30,13 @@ def errors_of(*arguments, interrupt_after=None):
     return seen
 
 
+def read_or_end(fd):
+    try:
+        return os.read(fd, 65536)
+    except OSError:
+        return b""
+
+
 seen = errors_of("-e", 'global n probe process.function("work"), process.function("work").return, timer.s(100) { n++ } probe end { println(n) }', "-x", target.pid,
                  interrupt_after="Ctrl-C ends")
 expect_match(rf"spile: armed 2 places in server \({target.pid}\), paused [\d.]+ [um]s; Ctrl-C ends\r\n\Z", seen)
@@ -44,3 +51,20 @@ for arguments in (["-w"], ["-v"]):
     expect("Ctrl-C" in seen or "\x1b" in seen, False, seen)
 spile("-T", "1", "-e", 'global n probe process.function("work") { n++ }', "-x", target.pid).expect(status=0, err="")
 expect_untouched(target.pid)
+
+# Ctrl-C at any moment: nothing is left, though another thread prints meanwhile. All of an interpreter's functions take longer than the patience of that thread.
+interpreter = start("/usr/bin/python3", "-u", "-c", "import time\nprint('ready')\nwhile True: time.sleep(0.001)", ready="ready")
+began = time.monotonic()
+errors_of("-T", "1", "-e", 'global n probe process.function("*") { n++ }', "-x", interpreter.pid)
+whole = time.monotonic() - began - 1
+for i in range(12):
+    master, slave = pty.openpty()
+    session = subprocess.Popen([SPILE, "-e", 'global n probe process.function("*") { n++ }', "-x", str(interpreter.pid)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
+                               start_new_session=True)
+    os.close(slave)
+    threading.Thread(target=lambda fd=master: [None for _ in iter(lambda: read_or_end(fd), b"")], daemon=True).start()
+    time.sleep(whole * (i + 1) / 12)
+    session.send_signal(signal.SIGINT)
+    expect_true(session.wait(60) in (0, 1, 130, -signal.SIGINT), f"status {session.returncode}")
+    wait_turns(interpreter.pid)
+    expect_untouched(interpreter.pid)

@@ -1,6 +1,6 @@
 # The verbs that print tables: counts equal what programs do, times are within what is known of them, JSON Lines, the live table's keys on a terminal, wrong words.
 # variants: top lat activity stacks live wrong
-import json, pty, termios, threading
+import fcntl, json, pty, termios, threading
 from spiletest import *
 
 
@@ -94,12 +94,14 @@ def live():
                                env={**os.environ, "LC_ALL": "C.UTF-8"}, start_new_session=True)
     seen = ""
 
-    def read():
+    def read(terminal):
         nonlocal seen
         while True:
-            seen += os.read(master, 65536).decode(errors="replace")
+            text = os.read(terminal, 65536).decode(errors="replace")
+            if terminal == master:
+                seen += text
 
-    threading.Thread(target=read, daemon=True).start()
+    threading.Thread(target=read, args=(master,), daemon=True).start()
 
     def wait(pattern):
         wait_until(lambda: re.search(pattern, seen), 60, pattern, lambda: repr(seen[-2000:]))
@@ -124,6 +126,16 @@ def live():
     wait(r"work +[\d,]+ +[\d,]+ ")
     expect(session.wait(60), 0, "the status")
     expect(termios.tcgetattr(slave)[3], before, "the terminal's local modes")
+    # A job in the background prints lines, and is not stopped for want of the terminal.
+    master, slave = pty.openpty()
+    background = subprocess.Popen(["sh", "-m", "-c", f"'{SPILE}' top work --every 100ms -x {target.pid} & wait"], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+                                  preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    seen = ""
+    threading.Thread(target=read, args=(master,), daemon=True).start()
+    wait(r"function +calls.*\r\nwork +[\d,]+")
+    expect_true("\x1b[?1049h" not in seen, repr(seen))
+    os.kill(children(background.pid)[0], signal.SIGINT)
+    background.wait(60)
     expect_untouched(target.pid)
 
 
