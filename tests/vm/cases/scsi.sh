@@ -4,11 +4,12 @@
 for name in scsi_common scsi_mod sd_mod; do insmod /modules/$name.ko || fail "no $name.ko"; done
 insmod /modules/scsi_debug.ko dev_size_mb=8 delay=0 || fail "no scsi_debug.ko"
 until [ -b /dev/sda ]; do sleep 0.1; done
+# Requests are used again: each is seen until it is completed.
 out=$(spile -e 'global n, bytes, seen, good
   probe scsi.ioentry { if (disk_major == 8 && disk_minor == 0 && device_state_str == "RUNNING") n["entry"]++ }
   probe scsi.iodispatching { if (data_direction_str == "FROM_DEVICE" && request_bufflen == 65536) { n["dispatching " . device_state_str]++; seen[req_addr] = 1; bytes += request_bufflen * (1 + lun + channel + dev_id) } }
   probe scsi.iodone { if (seen[req_addr]) n["done " . data_direction_str]++ }
-  probe scsi.iocompleted { if (seen[req_addr] && data_direction == 2) good += goodbytes }
+  probe scsi.iocompleted { if (seen[req_addr] && data_direction == 2) { good += goodbytes; delete seen[req_addr] } }
   probe scsi.ioexecute { if (data_direction_str == "FROM_DEVICE" && request_bufflen > 0 && request_buffer < 0) n["execute"]++ }
   probe scsi.set_state { n[old_state_str . "=>" . state_str]++ }
   probe end { foreach (what in n) printf("%s %d\n", what, n[what]); printf("%d %d\n", bytes, good) }' \
