@@ -11,7 +11,7 @@
 
 namespace spile::debuginfo {
 
-// Returns an ELF file in memory with these sections (names, contents); invalid: there is no memory for it.
+// Returns an ELF file in memory with these sections (names, contents); invalid: memory for it is lacking.
 UniqueFd write_object(const std::vector<std::pair<std::string, std::string>>& sections);
 
 // Whether a .dwo file has several sections with units. False, too: it can't be read.
