@@ -63,8 +63,8 @@ TEXT
   clean "all functions"
 esac
 
-# -- groups of 500 functions of the kernel itself, every EVERY-th group.
-sed '/\[/d; s/ .*//' $tracing/available_filter_functions | grep -E '^[a-zA-Z_][a-zA-Z0-9_]*$' | sort -u |
+# -- groups of 500 functions of the kernel itself, every EVERY-th group. 6.1 lists places without a name, too.
+sed '/\[/d; s/ .*//' $tracing/available_filter_functions | grep -E '^[a-zA-Z_][a-zA-Z0-9_]*$' | grep -v '^__ftrace_invalid_address___' | sort -u |
   grep -v -x -F "$(sed 's/^.*\t//; s/ .*//' /sys/kernel/debug/kprobes/blacklist)" >/tmp/functions
 groups=0
 for first in $(seq 1 500 "$(wc -l </tmp/functions)"); do
