@@ -15,6 +15,7 @@ find_program(SPILE_CLANG clang-19 REQUIRED)        # compiles the runtime to bit
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_path(PROTOZERO_INCLUDE protozero/pbf_builder.hpp REQUIRED)  # headers alone
 find_package(GTest REQUIRED)
 pkg_check_modules(elfutils REQUIRED IMPORTED_TARGET libdw libelf)
 pkg_check_modules(liblzma REQUIRED IMPORTED_TARGET liblzma)

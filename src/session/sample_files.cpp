@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "session/sample_page.h"
+#include "session/utf8_text.h"
 
 namespace spile::session {
 
@@ -40,7 +41,7 @@ std::string in_script_element(std::string json) {
 
 // Returns the text for XML 1.0: escaped, and without what may not be in it.
 std::string xml_text(const std::string& text) {
-  const std::string valid = Json::parse(dump(Json(text))).get<std::string>();  // what is not UTF-8 has become U+FFFD
+  const std::string valid = valid_utf8(text);
   std::string escaped;
   for (size_t i = 0; i < valid.size(); ++i) {
     const char c = valid[i];
@@ -145,7 +146,7 @@ std::string svg_picture(const Samples& samples, const SampleFacts& facts) {
     const auto fitting = static_cast<size_t>(std::max(width - 6, 0.0) / kCharacter);
     if (fitting >= 3)
       boxes += fmt::format("<text x=\"{:.2f}\" y=\"{}\">{}</text>", box.left + 3, kHead + box.depth * kRow + 12,
-                           xml_text(first_characters(Json::parse(dump(Json(name))).get<std::string>(), fitting)));
+                           xml_text(first_characters(valid_utf8(name), fitting)));
     boxes += "</g>\n";
     double left = box.left + static_cast<double>(stack.samples) * scale;
     for (const uint32_t callee : tree.callees[box.stack]) {

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "verbs/call_json.h"
+#include "session/perfetto_file.h"
+#include "verbs/call_slices.h"
 
 namespace spile::verbs {
 
@@ -149,13 +150,13 @@ void CallTree::enter(Flow& flow, uint64_t stack, Call call, std::string& out) {
   call.parent = flow.open.empty() ? 0 : flow.open.back().call.id;
   if (!flow.open.empty() && may_print(flow, call.began) && (flow.items.size() >= kMostCalls || elapsed(flow.printed_at, call.began) > kPatienceNs)) print(flow, out);
   open.hidden = call.depth > settings_.depth;
-  if (!open.hidden && flow.items.size() + flow.lines.size() >= kMostCalls) {
+  if (!open.hidden && flow.items.size() + flow.ended.size() >= kMostCalls) {
     open.hidden = true;
     ++flow.cut;
     ++cut_;
   }
   open.call = call;
-  if (!open.hidden && !settings_.json) {
+  if (!open.hidden && is_text()) {
     open.item = flow.items.size();
     flow.items.push_back(std::move(call));
   }
@@ -170,8 +171,8 @@ void CallTree::close(Flow& flow, End end, int64_t time, uint64_t result, std::st
   call.ended = std::max(time, call.began);
   call.result = result;
   call.returned = printable(returned);
-  if (!open.hidden && settings_.json) {
-    flow.lines.push_back(json_of(flow, call));
+  if (!open.hidden && !is_text()) {
+    flow.ended.push_back(record_of(flow, call));
   } else if (open.begun) {
     call.closes = true;
     flow.items.push_back(call);
@@ -206,10 +207,10 @@ void CallTree::close_tree(Flow& flow, const Call& root, std::string& out) {
   const bool shown = settings_.over_ns == 0 || elapsed(root.began, root.ended) > settings_.over_ns;
   if (shown || root.end == End::kRuns) {
     print(flow, out);
-    if (flow.cut > 0 && !settings_.json) out += fmt::format("{:>11} | ... {} further calls of this tree are not shown\n", "", flow.cut);
+    if (flow.cut > 0 && is_text()) out += fmt::format("{:>11} | ... {} further calls of this tree are not shown\n", "", flow.cut);
   }
   flow.items.clear();
-  flow.lines.clear();
+  flow.ended.clear();
   flow.cut = 0;
 }
 
@@ -261,9 +262,12 @@ void CallTree::print_header(Flow& flow, std::string& out) {
 
 // Prints what is kept of the tree so far.
 void CallTree::print(Flow& flow, std::string& out) {
-  if (settings_.json) {
-    for (const std::string& line : flow.lines) out += line;
-    flow.lines.clear();
+  if (!is_text()) {
+    for (const CallRecord& record : flow.ended) {
+      if (settings_.timeline) add_call(*settings_.timeline, record);
+      else out += json_line(record);
+    }
+    flow.ended.clear();
     return;
   }
   if (flow.items.empty()) return;
@@ -299,14 +303,14 @@ void CallTree::print(Flow& flow, std::string& out) {
   flow.printed_at = now;
 }
 
-std::string CallTree::json_of(const Flow& flow, const Call& call) {
+CallRecord CallTree::record_of(const Flow& flow, const Call& call) {
   CallRecord record;
   record.id = call.id;
   record.parent = call.parent;
   record.pid = flow.pid;
   record.tid = flow.tid;
   record.flow = flow.number;
-  record.thread = flow.name;
+  record.thread = flow.number < 0 && settings_.timeline ? flow_name(flow.number) : flow.name;
   record.depth = call.depth;
   record.function = names_.empty() ? "?" : names_[call.function];
   record.began = call.began;
@@ -322,7 +326,7 @@ std::string CallTree::json_of(const Flow& flow, const Call& call) {
     const std::vector<CallValue> results = values_in(call.returned, types_of(call));
     if (record.returned && !results.empty()) record.result = results.front();
   }
-  return json_line(record);
+  return record;
 }
 
 void CallTree::finish(std::string& out) {
@@ -340,14 +344,24 @@ void CallTree::finish(std::string& out) {
     const bool shown = settings_.over_ns == 0 || elapsed(root.began, last) > settings_.over_ns;
     while (!flow->open.empty()) close(*flow, End::kRuns, last, 0, {});
     if (!shown) continue;
-    if (!settings_.json) {
+    if (is_text()) {
       // Calls that still run have no closing line; leaves among them say so.
       print_header(*flow, out);
     }
     print(*flow, out);
-    if (!settings_.json) out += fmt::format("{:>11} | {}\n", "", "(still running at the end)");
+    if (is_text()) out += fmt::format("{:>11} | {}\n", "", "(still running at the end)");
   }
   flows_.clear();
+  if (!settings_.timeline) return;
+  for (const auto& [why, count] : missing()) settings_.timeline->note_missing(why, count);
+  out += session::perfetto_trace(*settings_.timeline, settings_.facts, session::read_clocks());
+}
+
+std::vector<std::pair<std::string, uint64_t>> CallTree::missing() const {
+  return {{"calls are not shown: their trees have more than 20000 calls before their time is over --over, or are too deep", cut_},
+          {"calls are not shown: the calls that they belong to were lost", orphans_},
+          {"returns are not shown: their calls were lost, or began before spile did", unmatched_},
+          {"calls are not shown: there are too many threads", flows_lost_}};
 }
 
 std::string CallTree::losses() const {
@@ -355,10 +369,8 @@ std::string CallTree::losses() const {
   const auto add = [&](uint64_t number, std::string_view what) {
     if (number > 0) text += fmt::format("WARNING: {} {}\n", number, what);
   };
-  add(cut_, "calls are not shown: their trees have more than 20000 calls before their time is over --over, or are too deep");
-  add(orphans_, "calls are not shown: the calls that they belong to were lost");
-  add(unmatched_, "returns are not shown: their calls were lost, or began before spile did");
-  add(flows_lost_, "calls are not shown: there are too many threads");
+  for (const auto& [why, count] : missing()) add(count, why);
+  if (settings_.timeline) add(settings_.timeline->lost(), "calls are not in the file: there are too many");
   return text;
 }
 

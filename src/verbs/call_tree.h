@@ -23,6 +23,9 @@
 #include <vector>
 
 #include "session/presenter.h"
+#include "session/sample_files.h"
+#include "session/timeline.h"
+#include "verbs/call_json.h"
 #include "verbs/call_values.h"
 
 namespace spile::verbs {
@@ -35,6 +38,8 @@ class CallTree final : public session::Presenter {
     bool json = false;
     std::shared_ptr<KernelPrototypes> prototypes = {};  // of calls in the kernel; null: their arguments are not known
     ProcessTypes types = {};  // of functions of processes
+    std::shared_ptr<session::Timeline> timeline = {};  // not null: the output is a trace for Perfetto
+    session::SampleFacts facts = {};  // of that
   };
   explicit CallTree(Settings settings) : settings_(std::move(settings)) {}
 
@@ -71,12 +76,13 @@ class CallTree final : public session::Presenter {
     std::string name;
     std::vector<Call> items;
     std::vector<Open> open;
-    std::vector<std::string> lines;  // --json: of calls that have ended
+    std::vector<CallRecord> ended;   // --json, timelines: calls that have
     int64_t printed_at = 0;          // ns
     uint64_t cut = 0;                // calls of this tree that are not shown
   };
   static constexpr size_t kNone = ~size_t{0};
 
+  std::vector<std::pair<std::string, uint64_t>> missing() const;
   Flow* flow_of(int64_t number, bool makes);
   uint32_t index_of(std::string_view function);
   void enter(Flow& flow, uint64_t stack, Call call, std::string& out);
@@ -90,7 +96,8 @@ class CallTree final : public session::Presenter {
   std::string beginning_of(const Call& call);
   std::string end_of(const Call& call);
   void print_line(std::string& out, const Call& call, const std::string& text, bool ends) const;
-  std::string json_of(const Flow& flow, const Call& call);
+  CallRecord record_of(const Flow& flow, const Call& call);
+  bool is_text() const { return !settings_.json && !settings_.timeline; }
 
   Settings settings_;
   std::unordered_map<int64_t, Flow> flows_;

@@ -1,11 +1,10 @@
 #include "verbs/flame.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
-
+#include "session/perfetto_file.h"
 #include "verbs/option_values.h"
+#include "verbs/run_facts.h"
 
 namespace spile::verbs {
 
@@ -18,12 +17,8 @@ Result<FlameForm> form_of(const std::string& file) {
   if (file.ends_with(".speedscope.json")) return FlameForm::kSpeedscope;
   if (file.ends_with(".svg")) return FlameForm::kSvg;
   if (file.ends_with(".html")) return FlameForm::kHtml;
-  return Error{fmt::format("-o {}: the name's ending does not say which file to write", file), "it can be .html, .svg, .folded or .speedscope.json"};
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("unknown");
+  if (file.ends_with(".pftrace")) return FlameForm::kPerfetto;
+  return Error{fmt::format("-o {}: the name's ending does not say which file to write", file), "it can be .html, .svg, .folded, .speedscope.json or .pftrace"};
 }
 
 }  // namespace
@@ -49,6 +44,9 @@ void FlameSamples::finish(std::string& out) {
       break;
     case FlameForm::kHtml:
       out += session::html_page(samples_, facts_);
+      break;
+    case FlameForm::kPerfetto:
+      out += session::perfetto_samples(samples_, session::read_clocks());
       break;
   }
 }
@@ -78,10 +76,7 @@ Result<VerbScript> make_flame(const VerbLine& line, const session::Options& opti
                             words, point);
   // Names of 256 frames and more have room.
   script.limits = {"MAXSTRINGLEN=16384", "MAXBACKTRACE=1024", "MAXSKIPPED=0"};
-  std::string title = "spile flame" + words;
-  for (const pid_t process : options.target.processes) title += fmt::format(" -x {}", process);
-  if (!options.target.command.empty()) title += fmt::format(" -c '{}'", options.target.command);
-  script.presenter = std::make_shared<FlameSamples>(form, session::SampleFacts{std::move(title), script.text, host_name()});
+  script.presenter = std::make_shared<FlameSamples>(form, run_facts("flame" + words, script.text, options));
   return script;
 }
 

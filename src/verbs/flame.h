@@ -13,7 +13,7 @@
 
 namespace spile::verbs {
 
-enum class FlameForm : uint8_t { kFolded, kSpeedscope, kSvg, kHtml };
+enum class FlameForm : uint8_t { kFolded, kSpeedscope, kSvg, kHtml, kPerfetto };
 
 // Collects the records of the script, "sample NS PID TID NAME STACK", and writes the file at the end.
 class FlameSamples final : public session::Presenter {

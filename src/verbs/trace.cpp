@@ -7,6 +7,7 @@
 #include "base/print.h"
 #include "verbs/call_tree.h"
 #include "verbs/process_functions.h"
+#include "verbs/run_facts.h"
 
 namespace spile::verbs {
 
@@ -162,6 +163,9 @@ Result<void> trace_kernel(const TraceRequest& request, const session::Options& o
 Result<VerbScript> make_trace(const VerbLine& line, const session::Options& options) {
   TRY(TraceRequest request, parse_trace(line));
   request.json = options.verb.json;
+  const bool for_perfetto = options.output.file.ends_with(".pftrace");
+  if (for_perfetto && request.json) return Error{"--json and a .pftrace file are two forms of output", "leave out one"};
+  if (for_perfetto && options.output.rotate_bytes > 0) return Error{"-S can't be used with a .pftrace file, which is one file", {}};
   VerbScript script;
   CallTree::Settings settings{request.depth, request.over_ns, request.json};
   if (request.in_kernel) {
@@ -172,6 +176,12 @@ Result<VerbScript> make_trace(const VerbLine& line, const session::Options& opti
   }
   // What is skipped is reported at the end, and ends nothing.
   script.limits.emplace_back("MAXSKIPPED=0");
+  if (for_perfetto) {
+    // Handlers in the kernel give times of ktime_get_ns().
+    using Clock = session::Timeline::Clock;
+    settings.timeline = std::make_shared<session::Timeline>(request.in_kernel ? Clock::kMonotonic : Clock::kRealtime);
+    settings.facts = run_facts("trace" + request.text, script.text, options);
+  }
   script.presenter = std::make_shared<CallTree>(std::move(settings));
   return script;
 }

@@ -3,6 +3,9 @@
 import html, json, shutil, xml.etree.ElementTree
 from spiletest import *
 
+sys.path.append(str(ROOT / "tests/perfetto"))
+from reader import PerfettoTrace
+
 folder = temporary_directory()
 
 
@@ -34,6 +37,12 @@ for profile in speedscope["profiles"]:
     expect(len(profile["samples"]), len(profile["weights"]))
     expect(profile["endValue"], len(profile["weights"]))
     expect_true(all(0 <= frame < len(names) for stack in profile["samples"] for frame in stack), profile)
+
+spile("flame", "--hz", "500", "-o", folder / "a.pftrace", "-c", f"exec {program('profiled')} 200").expect(status=0)
+sampled = PerfettoTrace(folder / "a.pftrace").samples
+of = lambda function: sum(function in [name for name, file in stack] for _, _, _, stack in sampled)
+expect_true(len(sampled) >= 100 and abs(of("seventy") / len(sampled) - 0.7) < 0.2, f"{of('seventy')} of {len(sampled)} samples")
+expect({file for _, _, _, stack in sampled for name, file in stack if name in ("burn", "seventy")}, {"profiled"}, "files of frames")
 
 spile("flame", "-o", folder / "a.svg", "-c", f"exec {program('profiled')} 200").expect(status=0)
 titles = [e.text for e in xml.etree.ElementTree.parse(folder / "a.svg").iter("{http://www.w3.org/2000/svg}title")]

@@ -3,6 +3,9 @@
 import collections, json
 from spiletest import *
 
+sys.path.append(str(ROOT / "tests/perfetto"))
+from reader import PerfettoTrace
+
 SQLITE = debian_source_program("sqlite3")
 statements = temporary_directory() / "q.sql"
 statements.write_text("""create table t(a, b); create index i on t(a);
@@ -67,6 +70,19 @@ if os.path.exists(interpreter):
     named = [json.loads(line) for line in spile("trace", "PyObject_ASCII", "--json", "-c", f"{interpreter} -S -E {work}").expect(status=0).out.splitlines() if line.startswith("{")]
     workers = collections.Counter(r["thread"] for r in named if r["tid"] != r["pid"])
     expect_true(set(workers) == {f"worker-{i}" for i in range(3)} and min(workers.values()) == 5, workers)
+
+# For Perfetto: the same calls as --json has, each within the right one, by a reader of the published schema.
+spile("trace", *functions, "-o", statements.with_suffix(".pftrace"), "-c", command).expect(status=0, err="")
+perfetto = PerfettoTrace(statements.with_suffix(".pftrace"))
+slices = [s for t in perfetto.threads().values() for s in t.slices]
+expect(collections.Counter(s.name for s in slices), calls, "slices of each function")
+track = next(t for t in perfetto.threads().values() if t.slices)
+nested = collections.Counter((track.slices[s.parent].name, s.name) for s in track.slices if s.parent is not None)
+expect_true(sum(abs(nested[edge] - edges[edge]) for edge in nested | edges) == 0, f"{nested}\n{edges}")
+expect_true({"result", "wrflag"} <= set(next(s for s in track.slices if s.name == "sqlite3BtreeBeginTrans").arguments), "arguments")
+expect(perfetto.clock, 1, "of CLOCK_REALTIME")
+expect_true(abs(track.slices[0].begin / 1e9 - time.time()) < 600, "times are since 1970")
+spile("trace", "f", "--json", "-o", "x.pftrace", "-c", "true").expect(status=1, err_match="two forms of output")
 
 # Wrong words.
 spile("trace", "sqlite3_stp", "-c", command).expect(status=1, err_match="no function .sqlite3_stp..*\n.*did you mean 'sqlite3_step'")

@@ -1,0 +1,12 @@
+#pragma once
+// Calls as slices of a timeline.
+
+#include "session/timeline.h"
+#include "verbs/call_json.h"
+
+namespace spile::verbs {
+
+// Adds a call with its arguments, its result, and how it ended if it did not return. `flow` of the record numbers the track; the thread's name is the track's.
+void add_call(session::Timeline& timeline, const CallRecord& record);
+
+}  // namespace spile::verbs

@@ -1,0 +1,14 @@
+#pragma once
+// What files say of the run that they are of.
+
+#include <string>
+
+#include "session/options.h"
+#include "session/sample_files.h"
+
+namespace spile::verbs {
+
+// words: the verb with its words and options, as given.
+session::SampleFacts run_facts(const std::string& words, const std::string& script, const session::Options& options);
+
+}  // namespace spile::verbs
