@@ -49,13 +49,13 @@ class ValueWalk {
       put_unreadable(address);
     } else {
       push(address, 0, 0);
-      for (uint32_t steps = 0; depth_ && steps < kMostSteps && text_.room() && !failed_; ++steps) {
+      for (uint32_t steps = 0; depth_ && steps < kMostSteps && text_.room() && !failed_ && !full_; ++steps) {
         ValueFrame& frame = frames_[depth_ - 1];
         if (frame.kind == Step::kEnd) step(frame);
         else advance(frame);
       }
     }
-    if (depth_ || !text_.room()) {  // cut off
+    if (depth_ || full_ || !text_.room()) {  // cut off
       if (text_.room() < 3) text_.at = spile_rt_string_size - 4;
       text_.put("...", 3);
     }
@@ -186,11 +186,10 @@ class ValueWalk {
     text_.put(digits, write_hex(digits, value));
   }
   void put_long(int64_t value, uint32_t conversion, uint32_t flags, int32_t width) {
-    if (text_.room() < 40) {  // a number that is cut off would be another one
-      text_.at = spile_rt_string_size - 1;
-      return;
-    }
-    text_.at = spile_rt_format_long(text_.out, text_.at, value, conversion, flags, width, -1);
+    const uint32_t end = spile_rt_format_long(text_.out, text_.at, value, conversion, flags, width, -1);
+    // A number that is cut off would be another one: behind it there is room for "...", unless it is all.
+    if (end < spile_rt_string_size - (text_.at ? 3 : 1)) text_.at = end;
+    else full_ = true;
   }
   void put_number(int64_t value, Form form) {
     switch (form) {
@@ -449,7 +448,7 @@ class ValueWalk {
     if (!load(at, kind == 4 ? 4 : 8, false, &low)) return put_unreadable(fault_);
     if (kind == 10 && !load(at + 8, 2, false, &high)) return put_unreadable(fault_);
     if (text_.room() < 48) {
-      text_.at = spile_rt_string_size - 1;
+      full_ = true;
       return;
     }
     text_.at += put_shortest(context_, text_.out + text_.at, kind, static_cast<uint64_t>(low), static_cast<uint32_t>(high));
@@ -472,7 +471,7 @@ class ValueWalk {
     month = month < 10 ? month + 3 : month - 9;
     int64_t year = static_cast<int64_t>(year_of_era) + era * 400 + (month <= 2);
     if (text_.room() < 60) {
-      text_.at = spile_rt_string_size - 1;
+      full_ = true;
       return;
     }
     put_digits(year, 4, "-");
@@ -863,6 +862,7 @@ class ValueWalk {
   uint32_t most_levels_, most_elements_, most_bytes_;
   uint64_t fault_ = 0;
   bool failed_ = false;
+  bool full_ = false;  // what comes next does not fit
 };
 
 void walk_value(Context* context, uint64_t address, const char* plan, const uint64_t* words, char* out) {
