@@ -13,6 +13,8 @@ namespace {
 // Stops cyclic descriptions (typedefs of each other), which only damage can make.
 constexpr int kMostAliases = 64;
 constexpr int kDeepestNesting = 32;
+// Stops searches through members of members where each level has the next one several times.
+constexpr size_t kMostSearched = 4096;
 
 // The id behind typedefs and qualifiers; kUnknownType for a cycle.
 uint64_t without_aliases(TypeSource& source, uint64_t id) {
@@ -76,14 +78,15 @@ uint64_t size_of(TypeSource& source, uint64_t id, int depth) {
   return node->has_count ? node->count * size_of(source, node->target, depth + 1) : 0;
 }
 
-std::optional<Member> find_member(const Type& type, std::string_view name, int depth) {
-  if (depth > kDeepestNesting) return std::nullopt;
+std::optional<Member> find_member(const Type& type, std::string_view name, int depth, size_t& left) {
+  if (depth > kDeepestNesting || left == 0) return std::nullopt;
+  --left;
   const std::vector<Member> members = type.members();
   for (const Member& member : members)
     if (member.name == name && !member.is_base) return member;
   for (const Member& outer : members) {
     if (!outer.is_base && !outer.name.empty()) continue;
-    if (auto inner = find_member(outer.type, name, depth + 1)) {
+    if (auto inner = find_member(outer.type, name, depth + 1, left)) {
       inner->offset += outer.offset;
       return inner;
     }
@@ -91,18 +94,19 @@ std::optional<Member> find_member(const Type& type, std::string_view name, int d
   return std::nullopt;
 }
 
-uint64_t alignment_of(const Type& type, int depth) {
+uint64_t alignment_of(const Type& type, int depth, size_t& left) {
   if (const uint64_t stated = type.stated_alignment()) return stated;
-  if (depth > kDeepestNesting) return 1;
+  if (depth > kDeepestNesting || left == 0) return 1;
+  --left;
   switch (type.kind()) {
     case TypeKind::kStruct:
     case TypeKind::kUnion: {
       uint64_t most = 1;
-      for (const Member& member : type.members()) most = std::max(most, alignment_of(member.type, depth + 1));
+      for (const Member& member : type.members()) most = std::max(most, alignment_of(member.type, depth + 1, left));
       return most;
     }
     case TypeKind::kArray:
-      return alignment_of(type.target(), depth + 1);
+      return alignment_of(type.target(), depth + 1, left);
     default: {
       const uint64_t size = type.size();
       return std::has_single_bit(size) && size <= 16 ? size : 1;
@@ -110,11 +114,12 @@ uint64_t alignment_of(const Type& type, int depth) {
   }
 }
 
-void collect_names(const Type& type, std::vector<std::string>& names, int depth) {
-  if (depth > kDeepestNesting) return;
+void collect_names(const Type& type, std::vector<std::string>& names, int depth, size_t& left) {
+  if (depth > kDeepestNesting || left == 0) return;
+  --left;
   for (const Member& member : type.members()) {
     if (member.is_base || member.name.empty())
-      collect_names(member.type, names, depth + 1);
+      collect_names(member.type, names, depth + 1, left);
     else
       names.push_back(member.name);
   }
@@ -226,7 +231,8 @@ std::optional<Member> Type::discriminant() const {
 }
 
 uint64_t Type::alignment() const {
-  return source_ ? alignment_of(*this, 0) : 1;
+  size_t left = kMostSearched;
+  return source_ ? alignment_of(*this, 0, left) : 1;
 }
 
 std::vector<Enumerator> Type::enumerators() const {
@@ -234,12 +240,14 @@ std::vector<Enumerator> Type::enumerators() const {
 }
 
 std::optional<Member> Type::member(std::string_view name) const {
-  return name.empty() ? std::nullopt : find_member(*this, name, 0);
+  size_t left = kMostSearched;
+  return name.empty() ? std::nullopt : find_member(*this, name, 0, left);
 }
 
 std::vector<std::string> Type::member_names() const {
   std::vector<std::string> names;
-  collect_names(*this, names, 0);
+  size_t left = kMostSearched;
+  collect_names(*this, names, 0, left);
   return names;
 }
 
