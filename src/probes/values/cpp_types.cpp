@@ -316,7 +316,7 @@ bool plan_pair(const Value& v) {
 // The number and the place of each element of a tuple: of its bases' bases, one for each.
 void collect_elements(const Type& type, uint64_t offset, std::vector<std::pair<int, Member>>& found, int depth) {
   constexpr int kMostElements = 64;
-  if (depth > kMostElements) return;
+  if (depth > kMostElements || found.size() > kMostElements) return;
   for (const Member& member : type.members()) {
     const std::string name = member.type.plain_name();
     const bool is_leaf = name.starts_with("_Head_base<") || name.starts_with("__tuple_leaf<");
@@ -375,7 +375,8 @@ bool plan_variant(const Value& v) {
     alternative.text("}");
     cases.emplace_back(static_cast<int64_t>(i), v.planner.add(std::move(alternative)));
   }
-  v.out.choose(v.at(*index).load(static_cast<uint8_t>(index->type.size()), true), cases, v.planner.text_routine("{valueless}"));
+  // Of one that is valueless it is the greatest number of its type.
+  v.out.choose(v.at(*index).load(static_cast<uint8_t>(index->type.size())), cases, v.planner.text_routine("{valueless}"));
   return true;
 }
 

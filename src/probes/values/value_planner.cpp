@@ -72,6 +72,7 @@ ValuePlan ValuePlanner::plan(const Type& type, Detail detail, const ModuleFacts&
   if (bit_size) planner.bit_field(out, type, 0, bit_offset, bit_size);
   else planner.value(out, type, 0, detail);
   planner.writer_.set(main, std::move(out));
+  planner.plan_pending();
   return {planner.writer_.finish(), planner.writer_.names_code(), std::move(planner.notes_)};
 }
 
@@ -94,11 +95,29 @@ size_t ValuePlanner::text_routine(const std::string& text) {
 size_t ValuePlanner::routine_of(const Type& type, Detail detail) {
   auto [known, is_new] = routines_.try_emplace({type.id(), detail}, 0);
   if (!is_new) return known->second;
-  const size_t index = known->second = writer_.reserve();  // known before its steps are, as types may contain themselves
-  Routine out;
-  value(out, type, 0, detail);
-  writer_.set(index, std::move(out));
-  return index;
+  known->second = writer_.reserve();  // known before its steps are, as types may contain themselves
+  pending_.push_back({known->second, type, detail, path_});
+  return known->second;
+}
+
+// One after the other rather than within each other: types can be nested as deep as a file is long.
+void ValuePlanner::plan_pending() {
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    const Pending next = std::move(pending_[i]);
+    path_ = next.path;
+    Routine out;
+    if (is_full()) out.text("...");
+    else value(out, next.type, 0, next.detail);
+    writer_.set(next.index, std::move(out));
+  }
+}
+
+// Whether there is room for one more value, or list of members, in the one at hand. Each true is followed by a --depth_.
+bool ValuePlanner::enter() {
+  if (depth_ >= kDeepest || values_ >= kMostValues) return false;
+  ++depth_;
+  ++values_;
+  return true;
 }
 
 void ValuePlanner::unknown(Routine& out, const std::string& reason) {
@@ -107,6 +126,12 @@ void ValuePlanner::unknown(Routine& out, const std::string& reason) {
 }
 
 void ValuePlanner::value(Routine& out, const Type& type, uint64_t offset, Detail detail) {
+  if (!enter()) return out.text("...");
+  value_of_kind(out, type, offset, detail);
+  --depth_;
+}
+
+void ValuePlanner::value_of_kind(Routine& out, const Type& type, uint64_t offset, Detail detail) {
   switch (type.kind()) {
     case TypeKind::kStruct:
     case TypeKind::kUnion:
@@ -212,13 +237,12 @@ void ValuePlanner::array(Routine& out, const Type& type, uint64_t offset, Detail
 void ValuePlanner::members(Routine& out, const Type& type, uint64_t offset, Detail detail) {
   out.text("{");
   bool first = true;
-  list_members(out, type, offset, detail, first, 0);
+  list_members(out, type, offset, detail, first);
   out.text("}");
 }
 
-void ValuePlanner::list_members(Routine& out, const Type& type, uint64_t offset, Detail detail, bool& first, int depth) {
-  constexpr int kDeepestBase = 32;
-  if (depth > kDeepestBase) return;
+void ValuePlanner::list_members(Routine& out, const Type& type, uint64_t offset, Detail detail, bool& first) {
+  if (!enter()) return out.text("...");
   for (const Member& member : type.members()) {
     if (member.name.starts_with("_vptr")) continue;
     const TypeKind kind = member.type.kind();
@@ -226,14 +250,14 @@ void ValuePlanner::list_members(Routine& out, const Type& type, uint64_t offset,
     if (nameless && kind != TypeKind::kStruct && kind != TypeKind::kUnion) continue;  // padding bits
     const uint64_t at = offset + member.offset;
     if (member.is_base) {
-      list_members(out, member.type, at, detail, first, depth + 1);
+      list_members(out, member.type, at, detail, first);
       continue;
     }
     if (!first) out.text(", ");
     first = false;
     if (is_full() || out.size() > kMostBytes) {
       out.text("...");
-      return;
+      break;
     }
     if (nameless) {  // its members are reached as if they were ours
       members(out, member.type, at, detail);
@@ -247,6 +271,7 @@ void ValuePlanner::list_members(Routine& out, const Type& type, uint64_t offset,
     else if (!plan_known_type_(*this, out, member.type, at, detail)) out.call(at, routine_of(member.type, detail));
     path_.pop_back();
   }
+  --depth_;
 }
 
 }  // namespace spile::probes

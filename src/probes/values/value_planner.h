@@ -54,18 +54,31 @@ class ValuePlanner {
   static Detail inner(Detail detail) { return detail == Detail::kAll ? Detail::kAll : Detail::kNested; }
 
  private:
+  void value_of_kind(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
   void integer(Routine& out, const debuginfo::Type& type, uint64_t offset);
   void floating(Routine& out, const debuginfo::Type& type, uint64_t offset);
   void pointer(Routine& out, const debuginfo::Type& type, uint64_t offset);
   void array(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
   void bit_field(Routine& out, const debuginfo::Type& type, uint64_t offset, uint32_t bit_offset, uint32_t bit_size);
   void members(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
-  void list_members(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail, bool& first, int depth);
+  void list_members(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail, bool& first);
+  void plan_pending();
+  bool enter();
   void unknown(Routine& out, const std::string& reason);
   size_t table_of(const debuginfo::Type& type);
   bool is_full() const { return writer_.size() > kMostBytes; }
 
+  // A routine whose steps are not known yet.
+  struct Pending {
+    size_t index;
+    debuginfo::Type type;
+    Detail detail;
+    std::vector<std::string> path;
+  };
+
   static constexpr size_t kMostBytes = 24000;
+  // Types come from other people's files: values within each other in one routine, and values, members' lists and bases in all.
+  static constexpr size_t kDeepest = 48, kMostValues = 4000;
   ModuleFacts facts_;
   PlanKnownType plan_known_type_;
   PlanWriter writer_;
@@ -74,6 +87,8 @@ class ValuePlanner {
   std::map<std::string, size_t> texts_;
   std::vector<std::string> notes_;
   std::vector<std::string> path_;  // of the member at hand, for notes
+  std::vector<Pending> pending_;
+  size_t depth_ = 0, values_ = 0;
 };
 
 // Finds a member by its name in a structure, in its bases, and within its members, the nearest to the surface first. Its offset is from the
