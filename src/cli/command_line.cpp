@@ -19,6 +19,7 @@
 #include "editor/interactive.h"
 #include "editor/language_server.h"
 #include "session/presenter.h"
+#include "verbs/report.h"
 #include "verbs/verb.h"
 
 namespace spile::cli {
@@ -74,12 +75,22 @@ Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& 
   if (script.presenter && options.passes.last == 4 && !options.output.file.empty())
     return Error{fmt::format("spile {} can't be a bundle: its output is made by the verb, of the script's records", verb.name),
                  fmt::format("run it on that machine, or take its script: spile --script {} ...", verb.name)};
-  // What -p shows is the script's.
-  if (options.passes.last == 5) options.output.presenter = std::move(script.presenter);
+  // What -p shows is the script's; a document has the script's records.
+  if (options.passes.last == 5 && options.output.record.file.empty()) options.output.presenter = std::move(script.presenter);
   options.script.text = std::move(script.text);
   // What the user says comes later, and holds.
   options.script.limits.insert(options.script.limits.begin(), script.limits.begin(), script.limits.end());
   return {};
+}
+
+// `spile record` comes before what is recorded. With -e it has to be the first word of the line, as `spile -e SCRIPT record` gives the script an argument.
+Result<bool> takes_record(std::vector<std::string>& words, const std::string& first, Reading& reading) {
+  const bool has_text = reading.options.script.text.has_value();
+  if (words.empty() || words.front() != "record" || (has_text && first != "record")) return false;
+  TRY_DO(verbs::take_record(reading.options, reading.verb_options));
+  if (reading.shows_script) return Error{"record has no option --script", "spile --script VERB ... prints a verb's script"};
+  words.erase(words.begin());
+  return true;
 }
 
 // Rejects options that can't go together, and takes the rest of the line: the script file and its arguments.
@@ -105,6 +116,8 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
     } else if (verb && verb->answer) {
       if (reading.shows_script || !reading.verb_options.empty()) return no_option(*verb, reading.shows_script ? "script" : reading.verb_options.front().first);
       reading.asks = verb;
+    } else if (verb && !verb->make) {
+      return Error{"record stands once, before what is recorded", {}};
     } else if (verb) {
       TRY_DO(take_verb(*verb, words, reading));
       words.clear();
@@ -118,6 +131,8 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
     return Error{fmt::format("--{} is an option of verbs", reading.shows_script ? "script" : reading.verb_options.front().first), "as in spile hist or spile trace; see spile --help"};
   }
   options.script.arguments = std::move(words);
+  options.output.record.arguments = options.script.arguments;
+  if (!options.output.http.empty() || !options.output.otlp.empty()) options.program.is_recorded = true;
   if (!options.target.command.empty() && !options.target.processes.empty()) return Error{"-c and -x can't be used together", {}};
   if (options.program.suppress_time_limits && !options.script.guru) return Error{"--suppress-time-limits needs guru mode (-g)", {}};
   if (options.script.privilege != "stapdev" && options.script.guru) {
@@ -168,7 +183,10 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
     TRY(int status, do_other(reading, words));
     return std::optional<int>(status);
   }
+  TRY(const bool records, takes_record(words, argc > 1 ? argv[1] : "", reading));
   TRY_DO(check_options(reading, std::move(words)));
+  if (records && (reading.asks || reading.interactive || reading.language_server || !reading.remotes.empty() || reading.options.passes.last < 5 || reading.options.listing.what != session::Listing::kNone))
+    return Error{"record needs a script, or a verb that traces, that runs here", "spile record SCRIPT -x PID -o FILE.spile-run"};
   if (reading.asks) {
     TRY(int status, answer(*reading.asks, reading.options));
     return std::optional<int>(status);

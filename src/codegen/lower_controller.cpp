@@ -3,7 +3,9 @@
 
 #include "codegen/lower_native.h"
 #include "codegen/call_points.h"
+#include "codegen/global_cursor.h"
 #include "codegen/lowering.h"
+#include "sema/recorded.h"
 #include "syntax/visitor.h"
 
 namespace spile::codegen {
@@ -284,36 +286,89 @@ llvm::Value* key_length(ControllerFunction& f, const syntax::Global& global, llv
   return at;
 }
 
+// The lock of a global that handlers elsewhere change meanwhile; null: it has none, or is a number that changes in one step.
+llvm::Value* lock_of(ControllerFunction& f, const syntax::Global& global) {
+  const uint64_t offset = f.unit.layout_of(global).lock;
+  return offset == 0 || f.unit.sharing_of(global) == sema::Sharing::kAtomic ? nullptr : f.number(offset);
+}
+
+// Takes the global's lock, if it has one. Returns the block in which it is given back, which goes on to `out`.
+llvm::BasicBlock* lock_global(ControllerFunction& f, const syntax::Global& global, llvm::BasicBlock* out, llvm::BasicBlock* unavailable) {
+  llvm::Value* lock = lock_of(f, global);
+  if (!lock) return out;
+  llvm::BasicBlock *held = f.block("locked"), *release = f.block("unlock");
+  f.b.CreateCondBr(f.call("spile_rt_lock", f.b.getInt1Ty(), {f.context, lock}), held, unavailable);
+  f.b.SetInsertPoint(release);
+  f.call("spile_rt_unlock", f.unit.module.none(), {f.context, lock});
+  f.b.CreateBr(out);
+  f.b.SetInsertPoint(held);
+  return release;
+}
+
+// Copies a key and a value to the exchange, from where they are read without the lock. Stores where the value is, and returns the key.
+llvm::Value* copy_out(ControllerFunction& f, const syntax::Global& global, llvm::Value* key, llvm::Value* value, llvm::Value* value_at) {
+  const GlobalLayout& layout = f.unit.layout_of(global);
+  const uint64_t value_size = layout.map.capacity ? layout.map.value_size : layout.size;
+  llvm::Value* to = f.call("spile_rt_shared", f.unit.module.ptr(), {f.context, f.number(f.unit.layout.arena.exchange_offset + kExchangeHead)});
+  if (key) f.b.CreateMemCpy(to, llvm::Align(8), key, llvm::Align(8), layout.map.key_size);
+  llvm::Value* copy = f.offset(to, f.number(layout.map.key_size));
+  f.b.CreateMemCpy(copy, llvm::Align(8), value, llvm::Align(8), value_size);
+  f.b.CreateStore(copy, value_at);
+  return to;
+}
+
 // Returns the element of an array after *cursor.
-void next_element(ControllerFunction& f, const syntax::Global& global, llvm::BasicBlock* none) {
+void next_element(ControllerFunction& f, const syntax::Global& global, llvm::BasicBlock* none, llvm::BasicBlock* unavailable) {
   llvm::Argument *cursor = f.function->getArg(1), *length = f.function->getArg(2), *value = f.function->getArg(3);
   llvm::Value* shape = f.unit.map_shape(global);
+  llvm::BasicBlock* end = lock_global(f, global, none, unavailable);
   llvm::Value* element = f.call("spile_rt_map_next", f.unit.module.ptr(), {f.handle(global), shape, cursor});
   llvm::BasicBlock* found = f.block("found");
-  f.b.CreateCondBr(f.b.CreateIsNull(element), none, found);
+  f.b.CreateCondBr(f.b.CreateIsNull(element), end, found);
   f.b.SetInsertPoint(found);
   llvm::Value* key = f.call("spile_rt_element_key", f.unit.module.ptr(), {element, shape});
-  f.b.CreateStore(key_length(f, global, key), length);
-  f.b.CreateStore(f.call("spile_rt_element_value", f.unit.module.ptr(), {element, shape}), value);
+  llvm::Value* bytes = key_length(f, global, key);
+  f.b.CreateStore(bytes, length);
+  llvm::Value* place = f.call("spile_rt_element_value", f.unit.module.ptr(), {element, shape});
+  if (llvm::Value* lock = lock_of(f, global)) {
+    key = copy_out(f, global, key, place, value);
+    f.call("spile_rt_unlock", f.unit.module.none(), {f.context, lock});
+  } else {
+    f.b.CreateStore(place, value);
+  }
   f.leave();
   f.b.CreateRet(key);
 }
 
+void next_scalar(ControllerFunction& f, const syntax::Global& global, llvm::BasicBlock* none, llvm::BasicBlock* unavailable) {
+  llvm::Argument *cursor = f.function->getArg(1), *length = f.function->getArg(2), *value = f.function->getArg(3);
+  llvm::BasicBlock* first = f.block("first");
+  f.b.CreateCondBr(f.b.CreateICmpEQ(f.b.CreateLoad(f.b.getInt32Ty(), cursor), f.b.getInt32(0)), first, none);
+  f.b.SetInsertPoint(first);
+  lock_global(f, global, none, unavailable);
+  f.b.CreateStore(f.b.getInt32(1), cursor);
+  f.b.CreateStore(f.b.getInt32(0), length);
+  if (llvm::Value* lock = lock_of(f, global)) {
+    copy_out(f, global, nullptr, f.handle(global), value);
+    f.call("spile_rt_unlock", f.unit.module.none(), {f.context, lock});
+  } else {
+    f.b.CreateStore(f.handle(global), value);
+  }
+  f.leave();
+  f.b.CreateRet(f.unit.module.text(""));
+}
+
 void lower_global_next(Unit& unit) {
   ControllerFunction f(unit, "global_next", unit.module.ptr(), {unit.module.i32(), unit.module.ptr(), unit.module.ptr(), unit.module.ptr()});
-  llvm::BasicBlock* none = f.block("none");
+  llvm::BasicBlock *none = f.block("none"), *unavailable = f.block("unavailable");
   llvm::Argument* cursor = f.function->getArg(1);
   for_each_global(f, f.function->getArg(0), none, [&](const syntax::Global& global) {
-    if (global.is_array) return next_element(f, global, none);
-    llvm::BasicBlock* first = f.block("first");
-    f.b.CreateCondBr(f.b.CreateICmpEQ(f.b.CreateLoad(f.b.getInt32Ty(), cursor), f.b.getInt32(0)), first, none);
-    f.b.SetInsertPoint(first);
-    f.b.CreateStore(f.b.getInt32(1), cursor);
-    f.b.CreateStore(f.b.getInt32(0), f.function->getArg(2));
-    f.b.CreateStore(f.handle(global), f.function->getArg(3));
-    f.leave();
-    f.b.CreateRet(unit.module.text(""));
+    if (global.is_array) next_element(f, global, none, unavailable);
+    else next_scalar(f, global, none, unavailable);
   });
+  f.b.SetInsertPoint(unavailable);
+  f.b.CreateStore(f.b.getInt32(kNoLock), cursor);
+  f.b.CreateBr(none);
   f.b.SetInsertPoint(none);
   f.leave();
   f.b.CreateRet(llvm::ConstantPointerNull::get(unit.module.ptr()));
@@ -336,7 +391,7 @@ void lower_controller(Unit& unit) {
   unit.module.export_function(confine);
   lower_init(unit);
   lower_merge(unit);
-  bool reached_from_outside = false;  // globals: by the kernel's side, or $value of procfs probes
+  bool reached_from_outside = sema::is_recorded(unit.program);  // globals: by the kernel's side, or $value of procfs probes
   for (const sema::Probe& probe : unit.program.probes) {
     if (probe.domain == sema::Domain::kController) lower_controller_probe(unit, probe);
     if (probe.switched) lower_controller_condition(unit, probe);

@@ -95,6 +95,7 @@ class ByteWriter {
   void number(uint64_t value);
   void signed_number(int64_t value) { number(static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63)); }
   void text(std::string_view text);
+  size_t size() const { return bytes_.size(); }
   // Returns the bytes, and empties the writer.
   std::string take() { return std::move(bytes_); }
 

@@ -1,6 +1,6 @@
 // Finds which values a script extracts from each aggregate: the runtime keeps only those up to date.
 
-#include "sema/program.h"
+#include "sema/recorded.h"
 #include "syntax/visitor.h"
 
 namespace spile::sema {
@@ -63,6 +63,15 @@ class Collector {
   AggregateUse& use_;
 };
 
+// A sketch takes 58 KiB, so elements of arrays have one only where the script asks for percentiles; else they have the buckets of @hist_log.
+void add_recorded(const Global& global, AggregateUse& use) {
+  using Operator = Statistic::Operator;
+  for (const Operator op : {Operator::kCount, Operator::kSum, Operator::kMin, Operator::kMax}) use.statistics |= bit(op);
+  if (!global.is_array) use.statistics |= bit(Operator::kPercentile);
+  const bool has_sketch = use.statistics & bit(Operator::kPercentile);
+  if (!has_sketch && !use.linear) use.log = true;
+}
+
 }  // namespace
 
 AggregateUse aggregate_use(const Program& program, const Global& global) {
@@ -76,6 +85,7 @@ AggregateUse aggregate_use(const Program& program, const Global& global) {
   for (const Function* function : program.functions) {
     if (function->body) collector.look(static_cast<const Statement&>(*function->body));
   }
+  if (is_recorded(program)) add_recorded(global, use);
   return use;
 }
 

@@ -4,6 +4,7 @@
 #include "abi/thread_cells.h"
 #include "sema/elaboration.h"
 #include "sema/global_uses.h"
+#include "sema/recorded.h"
 #include "sema/single_steps.h"
 #include "sema/thread_keys.h"
 
@@ -108,6 +109,9 @@ void classify_globals(Elaboration& e) {
   e.program.sides.assign(e.program.globals.size(), {});
   const std::set<const syntax::Global*> keyed = arrays_keyed_by_thread(e.program);
   const std::set<const syntax::Global*> numbers = numbers_of_one_step(e.program);
+  if (is_recorded(e.program)) {
+    for (auto& [global, uses] : all) uses.controlled = uses.controller.read = true;
+  }
   for (const auto& [global, uses] : all) {
     e.program.sharing[global->index] = choose(*global, uses, e.program.limits, keyed.contains(global), numbers.contains(global));
     e.program.sides[global->index] = uses.sides;

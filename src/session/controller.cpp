@@ -8,6 +8,7 @@
 
 #include "abi/stack_tables.h"
 #include "base/check.h"
+#include "codegen/global_cursor.h"
 
 namespace spile::session {
 
@@ -90,7 +91,7 @@ void Controller::add_element(int global, std::span<const char> key, std::span<co
   if (!fits) ++lost_elements_;
 }
 
-void Controller::for_each_element(int global,
+bool Controller::for_each_element(int global,
                                   const std::function<void(std::span<const char>, const void*)>& visit) {
   struct Cursor {
     uint32_t position, length;
@@ -103,6 +104,7 @@ void Controller::for_each_element(int global,
   while (const char* key = call<Next>(code_.global_next, static_cast<uint32_t>(global), &cursor->position, &cursor->length, &cursor->value)) {
     visit({key, cursor->length}, cursor->value);
   }
+  return cursor->position != codegen::kNoLock;
 }
 
 }  // namespace spile::session

@@ -44,8 +44,9 @@ class Controller {
   bool put_element(int global, std::span<const char> key, std::span<const uint8_t> value);
   // Adds a shard's long or aggregate to an element. Elements that find no room are counted by lost_elements().
   void add_element(int global, std::span<const char> key, std::span<const uint8_t> value);
-  // Calls `visit` for each element; key and value are valid during the call. REQUIRES: visit calls no function of this.
-  void for_each_element(int global, const std::function<void(std::span<const char> key, const void* value)>& visit);
+  // Calls `visit` for each element; key and value are valid during the call. Returns false if the global's lock could not be had, and some elements may be missing.
+  // REQUIRES: visit calls no function of this.
+  bool for_each_element(int global, const std::function<void(std::span<const char> key, const void* value)>& visit);
 
   // Returns the number of elements that found no room in merge() and add_element().
   uint64_t lost_elements() const { return lost_elements_; }

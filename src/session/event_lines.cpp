@@ -14,14 +14,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string utc(int64_t ns) {
+}  // namespace
+
+std::string utc_text(int64_t ns) {
   constexpr int64_t kSecond = 1'000'000'000;
   const time_t seconds = ns / kSecond;
   tm parts{};
   return ns >= 0 && gmtime_r(&seconds, &parts) ? fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", parts, ns % kSecond) : std::string();
 }
-
-}  // namespace
 
 EventLines::EventLines(const sema::Program& program) {
   for (const sema::Probe& probe : program.probes) points_.push_back(point_text(probe));
@@ -29,7 +29,7 @@ EventLines::EventLines(const sema::Program& program) {
 
 void EventLines::append(std::string& out, const abi::RecordHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments) const {
   Json object;
-  object["time"] = utc(time_ns);
+  object["time"] = utc_text(time_ns);
   object["cpu"] = header.cpu;
   if (header.probe < points_.size()) object["probe"] = points_[header.probe];
   object["text"] = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;

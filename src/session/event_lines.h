@@ -14,6 +14,9 @@
 
 namespace spile::session {
 
+// The time in UTC, "2026-11-25T15:02:11.123456789Z", of ns since 1970; "": no calendar has it.
+std::string utc_text(int64_t ns);
+
 class EventLines {
  public:
   explicit EventLines(const sema::Program& program);

@@ -29,6 +29,8 @@ constexpr int64_t kRequestMs = 5'000;        // from the connection's begin to t
 constexpr int64_t kStandstillMs = 5'000;     // of a reader of a reply
 constexpr int64_t kReplyMs = 60'000;
 constexpr int kAcceptedAtOnce = 128;
+constexpr const char* kMetricsPath = "metrics";
+constexpr const char* kPrometheusType = "text/plain; version=0.0.4; charset=utf-8";
 
 struct Connection {
   UniqueFd socket;
@@ -99,6 +101,7 @@ struct HttpFiles::State {
   sockaddr_in place{};
   std::map<std::string, int> probes;  // by path without the first '/'
   Read read;
+  Metrics metrics;
   std::map<int, Connection> connections;
   SocketOwners owners;
   uint64_t next_number = 0;
@@ -203,11 +206,16 @@ struct HttpFiles::State {
     if (path.empty()) {
       std::string names;
       for (const auto& [name, probe] : probes) names += name + "\n";
+      if (metrics && !probes.contains(kMetricsPath)) names += std::string(kMetricsPath) + "\n";
       return reply_of("200 OK", "text/plain; charset=utf-8", names, !head);
     }
     auto found = probes.find(path);
+    if (found == probes.end() && metrics && path == kMetricsPath) {
+      const bool is_open = header(request, "Accept:").find("application/openmetrics-text") != std::string::npos;
+      return reply_of("200 OK", is_open ? "application/openmetrics-text; version=1.0.0; charset=utf-8" : kPrometheusType, metrics(is_open), !head);
+    }
     if (found == probes.end()) return reply_of("404 Not Found", "text/plain", "no such file\n", !head);
-    const char* type = path.ends_with(".json") ? "application/json" : "text/plain; version=0.0.4; charset=utf-8";
+    const char* type = path.ends_with(".json") ? "application/json" : kPrometheusType;
     return reply_of("200 OK", type, read(found->second), !head);
   }
 };
@@ -215,7 +223,7 @@ struct HttpFiles::State {
 HttpFiles::HttpFiles(std::unique_ptr<State> state) : state_(std::move(state)) {}
 HttpFiles::~HttpFiles() = default;
 
-Result<std::unique_ptr<HttpFiles>> HttpFiles::listen(const std::string& where, const sema::Program& program, Read read) {
+Result<std::unique_ptr<HttpFiles>> HttpFiles::listen(const std::string& where, const sema::Program& program, Read read, Metrics metrics) {
   auto state = std::make_unique<State>();
   TRY(state->place, parse_place(where));
   for (const sema::Probe& probe : program.probes) {
@@ -224,10 +232,11 @@ Result<std::unique_ptr<HttpFiles>> HttpFiles::listen(const std::string& where, c
       if ((point.procfs_umask & 0004) == 0) state->probes[point.procfs_name] = probe.index;
     }
   }
-  if (state->probes.empty()) {
-    return Error{"--http: the script has nothing to serve", "it serves procfs read probes, prometheus and json_data"};
+  if (state->probes.empty() && !metrics) {
+    return Error{"--http: the script has nothing to serve", "it serves procfs read probes, prometheus and json_data; and /metrics where it is not a bundle"};
   }
   state->read = std::move(read);
+  state->metrics = std::move(metrics);
   state->listener = UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   state->events = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
   int one = 1;

@@ -1,6 +1,6 @@
 #pragma once
 // --http: serves the files of procfs read probes (prometheus and json_data, too) over HTTP on the loopback interface, for programs that
-// scrape metrics, and for machines where no FUSE may be mounted. GET /NAME runs the probe; GET / lists the names. HTTP/1.0, one request
+// scrape metrics, and for machines where no FUSE may be mounted; and as /metrics the globals of a script without such probes. GET /NAME runs the probe; GET / lists the names. HTTP/1.0, one request
 // for each connection (RFC 1945).
 //
 // Thread rule: one thread; everything happens in serve(), and nothing in it waits. Its work is bounded: 64 connections of one user and
@@ -23,9 +23,11 @@ namespace spile::session {
 class HttpFiles {
  public:
   using Read = std::function<std::string(int probe)>;  // runs the probe, and returns $value; probe: index into sema::Program::probes
+  using Metrics = std::function<std::string(bool is_open_metrics)>;  // session/run_metrics.h
   // Opens the port. where: [ADDRESS:]PORT; the address is within 127.0.0.0/8, port 0 is any free one.
-  // Errors: `where` is malformed, the port is in use, the script has no probe that may be served. program is not kept.
-  static Result<std::unique_ptr<HttpFiles>> listen(const std::string& where, const sema::Program& program, Read read);
+  // metrics: of /metrics, where no probe has that name; may be empty.
+  // Errors: `where` is malformed, the port is in use, there is nothing to serve. program is not kept.
+  static Result<std::unique_ptr<HttpFiles>> listen(const std::string& where, const sema::Program& program, Read read, Metrics metrics);
   ~HttpFiles();
 
   // Returns "http://127.0.0.1:9090/", with the port that was opened.

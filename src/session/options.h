@@ -41,6 +41,7 @@ struct ProgramOptions {
   bool skip_bad_variables = false;                 // --skip-badvars
   bool display_globals = true;                     // --no-global-var-display unsets it
   bool time_probes = false;                        // -t
+  bool is_recorded = false;                        // spile record, --http, --otlp: spile reads globals meanwhile
   bool suppress_time_limits = false;               // --suppress-time-limits
   std::vector<std::string> symbol_modules = {};    // -d
 };
@@ -58,6 +59,13 @@ struct TargetOptions {
   pid_t first_process() const { return processes.empty() ? 0 : processes.front(); }
 };
 
+// spile record: the run is stored as a document (run/run_writer.h).
+struct RecordOptions {
+  std::string file = {};                           // -o; empty: no
+  int64_t every_ns = 1'000'000'000;                // --every: between ticks
+  std::vector<std::string> arguments = {};         // of the script
+};
+
 // Where the script's output goes, and through which buffers: pass 5.
 struct OutputOptions {
   std::string file = {};                           // -o; empty: standard output
@@ -68,6 +76,8 @@ struct OutputOptions {
   uint32_t rotate_files = 0;                       // 0: keep all
   bool events = false;                             // --json of a script: what it prints, as JSON Lines
   std::string http = {};                           // --http [ADDRESS:]PORT; empty: no
+  RecordOptions record = {};                       // spile record
+  std::string otlp = {};                           // --otlp: URL of a collector; empty: no
   std::shared_ptr<Presenter> presenter = {};       // of a verb whose script prints records that it shows; null: what the script prints is the output
 
   // Returns whether the output is kept in memory, for --flight-dump: -F without -o.
@@ -115,6 +125,8 @@ struct VerbOptions {
   std::string source_folder = {};                  // --source: where source files are that are not where the compiler found them
   bool ranges = false;                             // --range
   bool globals = false;                            // --globals
+  bool csv = false, folded = false;                // --csv, --folded
+  std::string html = {}, perfetto = {};            // --html, --perfetto: files to write; empty: no
 };
 
 struct Options {

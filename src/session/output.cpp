@@ -225,6 +225,7 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
   PayloadReader arguments(payload, size);
   const TextRules rules{origin != Origin::kController, file_->is_terminal() ? &terminal_ : nullptr, &script_.literals};
   text_.clear();
+  if (recorder_ && record(header, payload, size, origin)) return;
   if (events_ && write_event(header, payload, size, origin)) return;
   switch (header.kind) {
     case abi::kPrintf:
@@ -276,6 +277,34 @@ void Output::write_events(const sema::Program& program, const ArenaView& arena) 
   dated_by_ = &arena;
 }
 
+void Output::record_by(RunRecorder* recorder, const ArenaView& arena) {
+  recorder_ = recorder;
+  dated_by_ = &arena;
+}
+
+// Records of a ring buffer of the kernel have its monotonic time (abi/record.h).
+int64_t Output::time_of(const abi::RecordHeader& header, Origin origin) const {
+  return origin == Origin::kKernelRing ? static_cast<int64_t>(header.time) + realtime_offset_ns() : dated_by_->time_of(header.time);
+}
+
+bool Output::record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
+  if (header.kind == abi::kPrintf) {
+    if (header.id < script_.formats.size() && script_.formats[header.id].kind == codegen::OutputFormat::Kind::kPrintf) {
+      recorder_->add_printf(header, time_of(header, origin), PayloadReader(payload, size));
+    } else {
+      ++disbelieved_;
+    }
+    return true;
+  }
+  const bool has_text = header.kind == abi::kHistogram || header.kind == abi::kText;
+  if (!has_text && !has_addresses(header)) return false;
+  event_text_.clear();
+  if (has_text) append_record_text(event_text_, script_.formats, header, payload, size);
+  else event_text_ = name_addresses(header, payload, size);
+  recorder_->add_text(header, time_of(header, origin), event_text_);
+  return true;
+}
+
 bool Output::write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
   const bool has_text = header.kind == abi::kPrintf || header.kind == abi::kHistogram || header.kind == abi::kText;
   if (!has_text && !has_addresses(header)) return false;
@@ -283,9 +312,7 @@ bool Output::write_event(const abi::RecordHeader& header, const char* payload, s
   if (has_text) append_record_text(event_text_, script_.formats, header, payload, size);
   else event_text_ = name_addresses(header, payload, size);
   const codegen::OutputFormat* format = header.kind == abi::kPrintf && header.id < script_.formats.size() ? &script_.formats[header.id] : nullptr;
-  // Records of a ring buffer of the kernel have its monotonic time (abi/record.h).
-  const int64_t time = origin == Origin::kKernelRing ? static_cast<int64_t>(header.time) + realtime_offset_ns() : dated_by_->time_of(header.time);
-  events_->append(text_, header, time, event_text_, format, PayloadReader(payload, size));
+  events_->append(text_, header, time_of(header, origin), event_text_, format, PayloadReader(payload, size));
   file_->write(text_);
   return true;
 }

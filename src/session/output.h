@@ -27,6 +27,7 @@
 #include "session/printf_text.h"
 #include "session/process_stacks.h"
 #include "session/ring_reader.h"
+#include "session/run_recorder.h"
 #include "session/shell_commands.h"
 #include "session/stream_file.h"
 #include "session/user_stacks.h"
@@ -67,6 +68,8 @@ class Output {
   void hold_rings_until(std::function<bool()> are_whole) { rings_are_whole_ = std::move(are_whole); }
   // From here on writes JSON Lines rather than text. The arena's clock dates them; it must outlive this.
   void write_events(const sema::Program& program, const ArenaView& arena);
+  // From here on what is printed is added to a recorder, which must outlive this, rather than written. The arena's clock dates it.
+  void record_by(RunRecorder* recorder, const ArenaView& arena);
   // Writes what a presenter has kept until now. REQUIRES: everything is written by write_pending().
   void finish_presentation();
 
@@ -122,6 +125,9 @@ class Output {
   void write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
   // Returns whether the record was written as an event.
   bool write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
+  // Returns whether the record was added to recorder_.
+  bool record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
+  int64_t time_of(const abi::RecordHeader& header, Origin origin) const;
   void present(const abi::RecordHeader& header, PayloadReader& arguments, const TextRules& rules);
   bool may_switch_file();
   void run_command(const abi::RecordHeader& header, PayloadReader& arguments, Origin origin);
@@ -165,6 +171,7 @@ class Output {
   uint64_t next_horizon_ = 0;
   std::string text_, presented_, event_text_;   // reused
   std::unique_ptr<EventLines> events_;  // null: text is written
+  RunRecorder* recorder_ = nullptr;     // null: absent
   const ArenaView* dated_by_ = nullptr;
   TerminalText terminal_;          // where file_ is a terminal
 };

@@ -37,7 +37,7 @@ class TimelineWriter {
         const int32_t unit = counter.unit == "ns" ? kTimeNs : counter.unit == "bytes" ? kSizeBytes : 0;
         track.add_string(TrackDescriptor::kName, valid_utf8(unit != 0 || counter.unit.empty() ? counter.name : counter.name + " (" + counter.unit + ")"));
         Builder<CounterDescriptor> descriptor(track, TrackDescriptor::kCounter);
-        if (unit != 0) descriptor.add_enum(CounterDescriptor::kUnit, unit);
+        descriptor.add_enum(CounterDescriptor::kUnit, unit);  // 0 as well: protozero leaves out a message without fields
       }));
     }
   }

@@ -63,7 +63,7 @@ class ProcfsValue {
 }  // namespace
 
 Result<void> ProcfsServer::open(const sema::Program& program, Controller& controller, const std::string& name, const std::string& http,
-                                const MessageOptions& messages, RunProbe run) {
+                                const MessageOptions& messages, RunProbe run, HttpFiles::Metrics metrics) {
   if (!ProcfsFiles::wanted(program) && http.empty()) return {};
   auto value = std::make_shared<ProcfsValue>(program, controller);
   ProcfsFiles::Handlers handlers;
@@ -78,7 +78,7 @@ Result<void> ProcfsServer::open(const sema::Program& program, Controller& contro
   };
   handlers.string_most = static_cast<size_t>(program.limits.max_string_length) - 1;
   if (!http.empty()) {
-    TRY(http_, HttpFiles::listen(http, program, handlers.read));
+    TRY(http_, HttpFiles::listen(http, program, handlers.read, std::move(metrics)));
     if (messages.verbosity() > 0) print_to(stderr, "procfs files are at {}\n", http_->url());
   }
   if (!ProcfsFiles::wanted(program)) return {};

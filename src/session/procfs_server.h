@@ -20,9 +20,9 @@ class ProcfsServer {
   using RunProbe = std::function<void(int probe)>;  // runs the handler of a probe; index into Program::probes
 
   // Begins to serve; does nothing for a script without procfs probes if `http` is empty. controller must outlive this. name: of -m. http:
-  // of --http; "": no HTTP. Errors: HTTP was asked for and can't be served; without HTTP, files can't be (with HTTP, that is a warning).
+  // of --http; "": no HTTP. metrics: what HttpFiles serves, too. Errors: HTTP was asked for and can't be served; without HTTP, files can't be (with HTTP, that is a warning).
   Result<void> open(const sema::Program& program, Controller& controller, const std::string& name, const std::string& http,
-                    const MessageOptions& messages, RunProbe run);
+                    const MessageOptions& messages, RunProbe run, HttpFiles::Metrics metrics);
   // Removes the files and closes the port.
   void close();
 

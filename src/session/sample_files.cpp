@@ -32,13 +32,6 @@ std::vector<uint32_t> frames_of(const Samples& samples, uint32_t stack) {
   return {frames.rbegin(), frames.rend()};
 }
 
-// Within a script element, "</script>" in a name must not end it.
-std::string in_script_element(std::string json) {
-  std::string text;
-  for (const char c : json) text += c == '<' ? std::string("\\u003c") : std::string(1, c);
-  return text;
-}
-
 // Returns the text for XML 1.0: escaped, and without what may not be in it.
 std::string xml_text(const std::string& text) {
   const std::string valid = valid_utf8(text);
@@ -160,10 +153,27 @@ std::string svg_picture(const Samples& samples, const SampleFacts& facts) {
                      kWidth, height, xml_text(facts.title), tree.totals[0], xml_text(facts.host), boxes);
 }
 
-std::string html_page(const Samples& samples, const SampleFacts& facts) {
-  Json frames = Json::array(), stacks = Json::array(), threads = Json::array();
+nlohmann::ordered_json stacks_json(const Samples& samples) {
+  Json frames = Json::array(), stacks = Json::array();
   for (const Samples::Frame& frame : samples.frames()) frames.push_back(Json::array({text_of(frame), frame.module}));
   for (const Samples::Stack& stack : samples.stacks()) stacks.push_back(Json::array({stack.caller, stack.frame, stack.samples}));
+  return {{"frames", std::move(frames)}, {"stacks", std::move(stacks)}};
+}
+
+// Within a script element, "</script>" in a name must not end it.
+std::string page_json(const nlohmann::ordered_json& data) {
+  const std::string json = dump(data);
+  std::string text;
+  text.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<') text += "\\u003c";
+    else text += c;
+  }
+  return text;
+}
+
+std::string html_page(const Samples& samples, const SampleFacts& facts) {
+  Json threads = Json::array();
   std::vector<uint64_t> counts(samples.threads().size());
   for (const Samples::Sample& sample : samples.samples()) ++counts[sample.thread];
   for (size_t i = 0; i < counts.size(); ++i) {
@@ -172,9 +182,10 @@ std::string html_page(const Samples& samples, const SampleFacts& facts) {
   }
   const int64_t first = samples.samples().empty() ? 0 : samples.samples().front().time_ns;
   const int64_t last = samples.samples().empty() ? 0 : samples.samples().back().time_ns;
-  const Json data{{"title", facts.title}, {"host", facts.host}, {"script", facts.script}, {"begin_ms", first / 1'000'000}, {"end_ms", last / 1'000'000},
-                  {"lost", samples.lost()}, {"cut", samples.cut()}, {"frames", std::move(frames)}, {"stacks", std::move(stacks)}, {"threads", std::move(threads)}};
-  return std::string(kSamplePageBegin) + in_script_element(dump(data)) + kSamplePageEnd;
+  Json data{{"title", facts.title}, {"host", facts.host}, {"script", facts.script}, {"begin_ms", first / 1'000'000}, {"end_ms", last / 1'000'000},
+                  {"lost", samples.lost()}, {"cut", samples.cut()}, {"threads", std::move(threads)}};
+  data.update(stacks_json(samples));
+  return std::string(kPageHead) + kSamplePageBody + kFlameParts + kSamplePageData + page_json(data) + kSamplePageScript + kFlameScript + kSamplePageEnd;
 }
 
 }  // namespace spile::session

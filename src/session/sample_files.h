@@ -1,6 +1,7 @@
 #pragma once
 // Files of samples, for people and for other programs. Each is a text, made of the model alone. Names from traced processes are escaped as the file's form asks.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "session/samples.h"
@@ -23,5 +24,10 @@ std::string speedscope_file(const Samples& samples, const SampleFacts& facts);
 std::string svg_picture(const Samples& samples, const SampleFacts& facts);
 // Returns a page that works offline and asks for nothing else: a flame graph with search and zoom, a table of functions, the script.
 std::string html_page(const Samples& samples, const SampleFacts& facts);
+
+// What pages of samples have in common: the members "frames", [function, module] each, and "stacks", [caller, frame, samples] each.
+nlohmann::ordered_json stacks_json(const Samples& samples);
+// Returns data as text that may stand in a script element of a page.
+std::string page_json(const nlohmann::ordered_json& data);
 
 }  // namespace spile::session

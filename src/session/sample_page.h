@@ -1,12 +1,13 @@
 #pragma once
-// The page of html_page(), around its data. The page asks for nothing from elsewhere, and shows names as text only, never as markup.
-// A part behind '#' sets the page's state: #search=TEXT, #zoom=INDEX of a stack.
+// The page of html_page(), around its data, and what it shares with the page of a run (run_page_text.h). A page asks for nothing from elsewhere, and shows names as text only,
+// never as markup. A part behind '#' sets the page's state: #search=TEXT, #zoom=INDEX of a stack.
 
 namespace spile::session {
 
-inline constexpr const char* kSamplePageBegin = R"html(<!DOCTYPE html>
+// The head of a page, up to its title.
+inline constexpr const char* kPageHead = R"html(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>spile flame</title><style>
+<style>
 body { font: 14px system-ui, sans-serif; margin: 16px; color: #222; background: #fff }
 h1 { font-size: 18px; margin: 0 0 4px } h2 { font-size: 15px; margin: 20px 0 6px }
 #facts, #found { color: #555 } #bar { margin: 10px 0; display: flex; gap: 8px; align-items: center }
@@ -15,29 +16,33 @@ h1 { font-size: 18px; margin: 0 0 4px } h2 { font-size: 15px; margin: 20px 0 6px
 #graph div.hit { background: #c3f !important; color: #fff } #graph div.outer { opacity: .55 }
 table { border-collapse: collapse } th { cursor: pointer; text-align: left; border-bottom: 1px solid #888 } td, th { padding: 2px 12px 2px 0 }
 td.n { text-align: right; font-variant-numeric: tabular-nums } pre { background: #f4f4f4; padding: 8px; overflow: auto }
-</style></head><body>
-<h1 id="title"></h1><div id="facts"></div>
-<div id="bar"><input id="search" placeholder="search functions" size="30"><button id="reset">whole graph</button><span id="found"></span></div>
+</style>
+)html";
+
+// The parts of a page that the script below fills in.
+inline constexpr const char* kFlameParts = R"html(<div id="bar"><input id="search" placeholder="search functions" size="30"><button id="reset">whole graph</button><span id="found"></span></div>
 <div id="graph"></div>
 <h2>Functions</h2><table id="functions"><thead><tr><th data-by="0">function</th><th data-by="1">module</th><th data-by="2">self</th><th data-by="3">with callees</th></tr></thead><tbody></tbody></table>
-<h2>Threads</h2><table id="threads"><thead><tr><th data-by="0">name</th><th data-by="1">process</th><th data-by="2">thread</th><th data-by="3">samples</th></tr></thead><tbody></tbody></table>
+)html";
+
+inline constexpr const char* kSamplePageBody = R"html(<title>spile flame</title></head><body>
+<h1 id="title"></h1><div id="facts"></div>
+)html";
+inline constexpr const char* kSamplePageData = R"html(<h2>Threads</h2><table id="threads"><thead><tr><th data-by="0">name</th><th data-by="1">process</th><th data-by="2">thread</th><th data-by="3">samples</th></tr></thead><tbody></tbody></table>
 <h2>Script</h2><pre id="script"></pre>
 <script type="application/json" id="data">)html";
-
-inline constexpr const char* kSamplePageEnd = R"html(</script><script>
+inline constexpr const char* kSamplePageScript = R"html(</script><script>
 'use strict';
-const data = JSON.parse(document.getElementById('data').textContent), stacks = data.stacks, frames = data.frames;
-const at = id => document.getElementById(id), total = stacks.map(s => s[2]), children = stacks.map(() => []);
+const data = JSON.parse(document.getElementById('data').textContent), stacks = data.stacks, frames = data.frames, at = id => document.getElementById(id);
+)html";
+
+// Draws the flame graph of `stacks` and `frames`, and has table(ID, ROWS, COLUMN): a table that a click on a head sorts.
+inline constexpr const char* kFlameScript = R"html(const total = stacks.map(s => s[2]), children = stacks.map(() => []);
 for (let i = stacks.length - 1; i > 0; i--) { total[stacks[i][0]] += total[i]; children[stacks[i][0]].push(i); }
 children.forEach(c => c.sort((a, b) => frames[stacks[a][1]][0] < frames[stacks[b][1]][0] ? -1 : 1));
 const depth = stacks.map(() => 0); for (let i = 1; i < stacks.length; i++) depth[i] = depth[stacks[i][0]] + 1;
 const name = i => i ? frames[stacks[i][1]][0] : 'all', all = total[0], percent = n => all ? (100 * n / all).toFixed(2) + ' %' : '0 %';
 let zoomed = 0, wanted = '';
-at('title').textContent = data.title;
-at('facts').textContent = `${all} samples of ${data.threads.length} thread${data.threads.length == 1 ? '' : 's'} on ${data.host}` +
-  (all ? `, ${new Date(data.begin_ms).toISOString()} to ${new Date(data.end_ms).toISOString()}` : '') +
-  (data.lost ? `; ${data.lost} samples are not shown` : '') + (data.cut ? `; the outer callers of ${data.cut} are not known` : '');
-at('script').textContent = data.script;
 function draw() {
   const graph = at('graph'), width = graph.clientWidth || 1200, path = [];
   for (let i = zoomed; ; i = stacks[i][0]) { path.unshift(i); if (!i) break; }
@@ -85,7 +90,6 @@ while (work.length) {  // a function that calls itself counts once
   for (const c of children[i]) work.push([c, false]);
 }
 table('functions', frames.map((f, i) => [f[0], f[1], self[i], whole[i]]), 2);
-table('threads', data.threads, 3);
 const zoom = i => { zoomed = i; draw(); }, search = text => { wanted = text.toLowerCase(); draw(); };
 at('graph').onclick = e => { if (e.target.dataset.stack) zoom(+e.target.dataset.stack); };
 at('search').oninput = e => search(e.target.value);
@@ -97,6 +101,14 @@ for (const part of location.hash.slice(1).split('&')) {
   if (key == 'zoom' && stacks[+value]) zoomed = +value;
 }
 draw();
+)html";
+
+inline constexpr const char* kSamplePageEnd = R"html(at('title').textContent = data.title;
+at('facts').textContent = `${all} samples of ${data.threads.length} thread${data.threads.length == 1 ? '' : 's'} on ${data.host}` +
+  (all ? `, ${new Date(data.begin_ms).toISOString()} to ${new Date(data.end_ms).toISOString()}` : '') +
+  (data.lost ? `; ${data.lost} samples are not shown` : '') + (data.cut ? `; the outer callers of ${data.cut} are not known` : '');
+at('script').textContent = data.script;
+table('threads', data.threads, 3);
 </script></body></html>
 )html";
 

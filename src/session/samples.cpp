@@ -43,7 +43,7 @@ uint32_t Samples::thread_of(int64_t process, int64_t thread, std::string_view na
   return place->second;
 }
 
-void Samples::add(int64_t time_ns, int64_t process, int64_t thread, std::string_view name, std::string_view text, bool is_whole) {
+std::optional<uint32_t> Samples::add(int64_t time_ns, int64_t process, int64_t thread, std::string_view name, std::string_view text, bool is_whole) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
     const size_t end = text.find('\n');
@@ -55,14 +55,21 @@ void Samples::add(int64_t time_ns, int64_t process, int64_t thread, std::string_
   if (samples_.size() >= kMostSamples || stacks_.size() + lines.size() + 2 > kMostStacks || frames_.size() + lines.size() + 2 > kMostFrames ||
       threads_.size() >= kMostThreads) {
     ++lost_;
-    return;
+    return std::nullopt;
   }
-  if (!is_whole) ++cut_;
   uint32_t stack = 0;
   if (!is_whole) stack = stack_of(stack, frame_index({"[cut]", {}}));
   if (lines.empty() && is_whole) stack = stack_of(stack, frame_index({}));
   std::ranges::reverse(lines);
   for (const std::string_view line : lines) stack = stack_of(stack, frame_of(line));
+  if (!is_whole) cut_stacks_.insert(stack);
+  add_known(time_ns, process, thread, name, stack);
+  return stack;
+}
+
+void Samples::add_known(int64_t time_ns, int64_t process, int64_t thread, std::string_view name, uint32_t stack) {
+  if (samples_.size() >= kMostSamples || threads_.size() >= kMostThreads) return void(++lost_);
+  if (cut_stacks_.contains(stack)) ++cut_;
   ++stacks_[stack].samples;
   samples_.push_back({time_ns, thread_of(process, thread, name), stack});
 }

@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace spile::session {
@@ -38,7 +40,11 @@ class Samples {
 
   // Adds a sample. text: the stack as sprint_ubacktrace() has it, innermost frame first, a line for each. is_whole: false where more frames may follow, and the
   // last line may be cut: it is left out, and "[cut]" stands for the callers.
-  void add(int64_t time_ns, int64_t process, int64_t thread, std::string_view name, std::string_view text, bool is_whole);
+  // Returns the index of the stack; null: the sample is lost.
+  std::optional<uint32_t> add(int64_t time_ns, int64_t process, int64_t thread, std::string_view name, std::string_view text, bool is_whole);
+
+  // Adds a sample of a stack that add() has returned, and which was whole or cut as that one was.
+  void add_known(int64_t time_ns, int64_t process, int64_t thread, std::string_view name, uint32_t stack);
 
   const std::vector<Frame>& frames() const { return frames_; }
   // Stack 0 is empty. Callers come before callees.
@@ -61,6 +67,7 @@ class Samples {
   std::vector<Stack> stacks_;
   std::vector<Sample> samples_;
   std::vector<Thread> threads_;
+  std::unordered_set<uint32_t> cut_stacks_;  // those whose outer callers are not known
   std::unordered_map<std::string, uint32_t> frames_by_text_;
   std::unordered_map<uint64_t, uint32_t> stacks_by_place_;  // by caller << 32 | frame
   std::unordered_map<std::string, uint32_t> threads_by_key_;

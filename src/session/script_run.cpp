@@ -17,6 +17,7 @@
 #include "base/print.h"
 #include "base/terminal_text.h"
 #include "engine/process/process_status.h"
+#include "sema/recorded.h"
 #include "session/arena_memory.h"
 #include "session/arena_view.h"
 #include "session/controller.h"
@@ -24,11 +25,15 @@
 #include "session/kernel_side.h"
 #include "session/kernel_stacks.h"
 #include "session/kernel_targets.h"
+#include "session/otlp_message.h"
+#include "session/otlp_sender.h"
 #include "session/output.h"
 #include "session/process_stacks.h"
 #include "session/process_watch.h"
 #include "session/procfs_server.h"
 #include "session/progress.h"
+#include "session/run_metrics.h"
+#include "session/run_recorder.h"
 #include "session/session_status.h"
 #include "session/signals.h"
 #include "session/skips.h"
@@ -48,6 +53,7 @@ constexpr int64_t kIdlePollNs = 10'000'000;
 constexpr int64_t kHousekeepingNs = 100'000'000;
 constexpr int64_t kAnnouncePatienceNs = 300'000'000;
 constexpr int64_t kUsersNs = 1'000'000'000;
+constexpr int64_t kSendPatienceMs = 5'000;
 constexpr int64_t kThawPatienceNs = 10'000'000'000;
 
 class ScriptRun {
@@ -101,9 +107,14 @@ class ScriptRun {
   void warn_of_users(int64_t now);
   void stand_still();
   void await_thaw();
+  Result<void> record_tick();
+  Result<void> send_tick();
   bool has_probes(sema::ProbeKind kind) const;
   bool ends_after_errors() const;
-  void warn_of_losses();
+  Result<void> fetch_globals();
+  HttpFiles::Metrics metrics_face();
+  std::string losses_text();
+  bool finish_record(const std::string& losses);
   bool warn_of_command() const;
 
   const sema::Program& program_;
@@ -129,6 +140,9 @@ class ScriptRun {
   KernelStacks kernel_stacks_;
   std::unique_ptr<UserStacks> user_stacks_;  // without a target_, which has its own
   std::unique_ptr<ProcessStacks> process_stacks_;
+  std::unique_ptr<LiveRun> live_;  // null: nobody reads globals meanwhile
+  std::unique_ptr<RunRecorder> recorder_;  // null: absent
+  std::unique_ptr<OtlpSender> otlp_;  // null: absent
   std::unique_ptr<Output> output_;
   std::unique_ptr<Controller> controller_;
   Timers timers_;
@@ -142,6 +156,8 @@ class ScriptRun {
   int64_t armed_at_ = 0;  // the same moment, seconds since the epoch
   int64_t next_collection_ = 0;
   int64_t next_housekeeping_ = 0;
+  int64_t next_tick_ = INT64_MAX;  // of recorder_
+  int64_t next_send_ = INT64_MAX;  // of otlp_
   bool stop_signal_ = false;
   std::string why_untrusted_;  // the reason of the first traced process that was not to be trusted; it stays
   bool warned_of_users_ = false;
@@ -176,6 +192,15 @@ Result<void> ScriptRun::prepare() {
   TRY(arena_, ArenaView::create(script_.layout, shared, has_target_probes(), has_two ? script_.kernel.arena : codegen::ArenaLayout()));
   TRY(output_, Output::open(output_options_, messages_, script_));
   if (output_options_.events) output_->write_events(program_, *arena_);
+  if (sema::is_recorded(program_)) live_ = std::make_unique<LiveRun>(program_, script_, *arena_, traced_, output_options_.record);
+  if (!output_options_.otlp.empty()) {
+    if (!live_) return Error{"--otlp can't be used with a bundle that was made without it", "give it when the bundle is made, too"};
+    TRY(otlp_, OtlpSender::create(output_options_.otlp));
+  }
+  if (!output_options_.record.file.empty()) {
+    TRY(recorder_, RunRecorder::create(*live_, script_, output_options_.record.file));
+    output_->record_by(recorder_.get(), *arena_);
+  }
   if (!program_.guru) output_->trust_processes_by([this] { return why_processes_untrusted(); });
   if (output_options_.in_memory()) {
     TRY(flight_, FlightSocket::listen());
@@ -268,9 +293,14 @@ Result<void> ScriptRun::start() {
   TRY_DO(procfs_.open(program_, *controller_, module_name_, output_options_.http, messages_, [this](int probe) {
     Result<void> ran = run_controller_probe(probe);
     if (!ran.ok()) print_to(stderr, "ERROR: {}\n", ran.error().message);
-  }));
+  }, metrics_face()));
   armed_ns_ = monotonic_ns();
   armed_at_ = time(nullptr);
+  if (otlp_) next_send_ = armed_ns_ + otlp_->every_ns();
+  if (recorder_) {
+    if (target_) recorder_->note_modules(target_->processes());
+    next_tick_ = armed_ns_ + output_options_.record.every_ns;
+  }
   status_ = StatusSocket::listen();
   timers_.start(armed_ns_);
   return {};
@@ -289,6 +319,9 @@ Result<void> ScriptRun::run() {
       if (exit_requested() || failed()) break;
     }
     if (now >= next_housekeeping_) housekeeping(now);
+    if (now >= next_tick_) TRY_DO(record_tick());
+    if (now >= next_send_) TRY_DO(send_tick());
+    if (recorder_ && recorder_->writer().failure()) break;
     if (traced_.time_limit_ns > 0 && now - armed_ns_ >= traced_.time_limit_ns) break;
   }
   return {};
@@ -309,6 +342,7 @@ Result<void> ScriptRun::wait_and_collect() {
   if (process_stacks_) until = std::min(until, std::max(process_stacks_->next_serve_ns(), now));
   if (auto due = timers_.next_due()) until = std::min(until, *due);
   if (traced_.time_limit_ns > 0) until = std::min(until, armed_ns_ + traced_.time_limit_ns);
+  until = std::min({until, next_tick_, next_send_});
   int64_t wait = std::max<int64_t>(until - now, 0);
 
   // Served in this order; -1: this run has no such source. The kernel's ring is read in any case.
@@ -494,12 +528,44 @@ Result<void> ScriptRun::run_probes(sema::ProbeKind kind) {
   return {};
 }
 
-Result<void> ScriptRun::run_controller_probe(int probe) {
+// Makes the controller's copies of globals those of now.
+Result<void> ScriptRun::fetch_globals() {
   if (shares_arena()) {
     output_->collect(*arena_);  // merging waits for handlers, and these may wait for room in their rings
     controller_->merge();
   }
   if (kernel_) TRY_DO(kernel_->import_globals(*controller_));
+  return {};
+}
+
+// Null: globals can't be read meanwhile, or the script has probes that say what others may read.
+HttpFiles::Metrics ScriptRun::metrics_face() {
+  if (!live_ || has_probes(sema::ProbeKind::kProcfsRead)) return nullptr;
+  return [this](bool is_open_metrics) {
+    if (Result<void> fetched = fetch_globals(); !fetched.ok()) print_to(stderr, "ERROR: {}\n", fetched.error().message);
+    return metrics_text(live_->facts(), live_->probes(), live_->globals(), live_->tick(*controller_, runs_), is_open_metrics);
+  };
+}
+
+Result<void> ScriptRun::send_tick() {
+  next_send_ = monotonic_ns() + otlp_->every_ns();
+  TRY_DO(fetch_globals());
+  if (shares_arena()) output_->write_pending(false);
+  otlp_->send(otlp_metrics(live_->facts(), live_->probes(), live_->globals(), live_->tick(*controller_, runs_)));
+  return {};
+}
+
+Result<void> ScriptRun::record_tick() {
+  next_tick_ = monotonic_ns() + output_options_.record.every_ns;
+  TRY_DO(fetch_globals());
+  if (shares_arena()) output_->write_pending(false);
+  if (target_) recorder_->note_modules(target_->processes());
+  recorder_->add_tick(*controller_, runs_);
+  return {};
+}
+
+Result<void> ScriptRun::run_controller_probe(int probe) {
+  TRY_DO(fetch_globals());
   ++runs_[static_cast<size_t>(probe)];
   controller_->run_probe(probe);
   switch_conditions();
@@ -568,9 +634,13 @@ Result<void> ScriptRun::stop() {
   }
   Result<void> detached;
   if (target_) await_thaw();
+  if (target_ && recorder_) recorder_->note_modules(target_->processes());  // loaded since the last tick
   if (target_) detached = target_->detach();
   output_->collect(*arena_);
   output_->write_pending(true);
+  // End probes may clear what was counted.
+  if (otlp_) TRY_DO(send_tick());
+  if (recorder_) TRY_DO(record_tick());
   // Counts are reported even where not all probes could be removed.
   TRY_DO(run_probes(failed() && !ends_after_errors() ? sema::ProbeKind::kError : sema::ProbeKind::kEnd));
   output_->finish_presentation();
@@ -593,29 +663,45 @@ bool ScriptRun::ends_after_errors() const {
   return false;
 }
 
-// Warns of what was not counted or not printed.
-void ScriptRun::warn_of_losses() {
-  print_to(stderr, "{}", count_skips(*arena_).text());
-  print_to(stderr, "{}", output_->refusals_text());
-  if (kernel_) print_to(stderr, "{}", kernel_->skips_text());
+// Returns "WARNING: ..." lines about what was not counted or not printed.
+std::string ScriptRun::losses_text() {
+  std::string text = count_skips(*arena_).text() + output_->refusals_text();
+  if (kernel_) text += kernel_->skips_text();
   if (process_stacks_ && process_stacks_->cut_stacks() > 0) {
-    print_to(stderr,
+    text += fmt::format(
              "WARNING: {} user stacks in values were cut off: spile had not read yet what the process had mapped, or it ran code "
              "that is in no file\n",
              process_stacks_->cut_stacks());
   }
-  if (sampler_.lost() > 0) print_to(stderr, "WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
+  if (sampler_.lost() > 0) text += fmt::format("WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
   if (const auto& profile = sampler_.profile(); profile.threads > 0 && profile.samples == 0) {
-    print_to(stderr, "WARNING: timer.profile took no sample: {} thread{} used {:.1f} ms of processor time in all, and samples are {:g} ms apart\n",
+    text += fmt::format("WARNING: timer.profile took no sample: {} thread{} used {:.1f} ms of processor time in all, and samples are {:g} ms apart\n",
              profile.threads, profile.threads == 1 ? "" : "s", static_cast<double>(profile.unseen_ns) / 1e6, static_cast<double>(profile.period_ns) / 1e6);
   }
   if (target_ && target_->handed_over() > 0) {
-    print_to(stderr, "WARNING: {} process{} released before another tracer attached to {} (see -v): later hits there were not counted\n",
+    text += fmt::format("WARNING: {} process{} released before another tracer attached to {} (see -v): later hits there were not counted\n",
              target_->handed_over(), target_->handed_over() == 1 ? " was" : "es were", target_->handed_over() == 1 ? "it" : "them");
   }
   if (controller_->lost_elements() > 0) {
-    print_to(stderr, "WARNING: {} array elements lost, array full (raise -DMAXMAPENTRIES)\n", controller_->lost_elements());
+    text += fmt::format("WARNING: {} array elements lost, array full (raise -DMAXMAPENTRIES)\n", controller_->lost_elements());
   }
+  return text;
+}
+
+// Ends the document. Returns whether it is whole.
+bool ScriptRun::finish_record(const std::string& losses) {
+  recorder_->finish(realtime_offset_ns() + monotonic_ns(), losses);
+  const RunWriter& writer = recorder_->writer();
+  if (const Error* failure = writer.failure()) {
+    print_to(stderr, "ERROR: {}\n", failure->message);
+    if (!failure->hint.empty()) print_to(stderr, "  hint: {}\n", failure->hint);
+    return false;
+  }
+  if (shows_progress(messages_)) {
+    print_to(stderr, "spile: recorded {} event{} in {} ({} bytes); spile report {} shows them\n", with_commas(writer.events()), writer.events() == 1 ? "" : "s", writer.path(),
+             with_commas(writer.bytes()), writer.path());
+  }
+  return true;
 }
 
 // Warns of a command (-c) that did not succeed. Returns whether it did not.
@@ -636,7 +722,10 @@ int ScriptRun::finish() {
   output_->commands().wait_all(signals_.fd());
   if (target_) target_->warn_never_loaded();
   bool all_well = !failed() && !output_->write_failed();
-  if (!messages_.suppress_warnings) warn_of_losses();
+  if (otlp_) otlp_->finish(kSendPatienceMs);
+  const std::string losses = losses_text() + (otlp_ ? otlp_->losses() : "");
+  if (!messages_.suppress_warnings) print_to(stderr, "{}", losses);
+  if (recorder_ && !finish_record(losses)) all_well = false;
   uint64_t skipped = count_skips(*arena_).skipped_probes(), errors = output_->errors() + output_->suppressed_errors();
   output_->print_repeated_errors();
   if (errors > 0 || skipped > 0) {

@@ -8,7 +8,7 @@ namespace spile::session {
 
 namespace {
 
-const char* place_of(sema::Domain domain) {
+const char* name_of(sema::Domain domain) {
   switch (domain) {
     case sema::Domain::kTarget: return "process";
     case sema::Domain::kKernel: return "kernel";
@@ -40,6 +40,15 @@ std::string point_text(const sema::Probe& probe) {
   return probe.points.size() == 1 || first.name.empty() ? first.text : first.name;
 }
 
+const char* place_of(const sema::Probe& probe) { return name_of(probe.domain); }
+
+std::optional<uint64_t> hits_of(const sema::Probe& probe, const codegen::CompiledScript& script, ArenaView& arena, std::span<const uint64_t> runs) {
+  const auto index = static_cast<size_t>(probe.index);
+  if (probe.domain == sema::Domain::kController) return index < runs.size() ? runs[index] : 0;
+  const bool is_counted = probe.domain == sema::Domain::kTarget && index < script.hit_counters.size() && script.hit_counters[index] != 0;
+  return is_counted ? std::optional(hits_in_processes(arena, script.hit_counters[index])) : std::nullopt;
+}
+
 SessionStatus describe_session(const sema::Program& program, const codegen::CompiledScript& script, ArenaView& arena, std::span<const uint64_t> runs,
                                std::vector<pid_t> processes, int64_t since) {
   SessionStatus status;
@@ -50,12 +59,7 @@ SessionStatus describe_session(const sema::Program& program, const codegen::Comp
   status.skipped = count_skips(arena).skipped_probes();
   std::optional<uint64_t> of_twin;  // of the same system calls, where their handlers run in the process
   for (const sema::Probe& probe : program.probes) {
-    const auto index = static_cast<size_t>(probe.index);
-    std::optional<uint64_t> hits;
-    if (probe.domain == sema::Domain::kController) hits = index < runs.size() ? runs[index] : 0;
-    if (probe.domain == sema::Domain::kTarget && index < script.hit_counters.size() && script.hit_counters[index] != 0) {
-      hits = hits_in_processes(arena, script.hit_counters[index]);
-    }
+    std::optional<uint64_t> hits = hits_of(probe, script, arena, runs);
     if (sema::is_call_in_target(probe)) {
       of_twin = hits;
       continue;
@@ -68,7 +72,7 @@ SessionStatus describe_session(const sema::Program& program, const codegen::Comp
       ++status.probes_left_out;
       continue;
     }
-    status.probes.push_back({point_text(probe), probe.points.size(), probe.range.file ? probe.range.to_string() : "", place_of(probe.domain), hits});
+    status.probes.push_back({point_text(probe), probe.points.size(), probe.range.file ? probe.range.to_string() : "", place_of(probe), hits});
   }
   return status;
 }

@@ -19,7 +19,7 @@ struct Verb {
   const char* name;
   const char* words;  // what follows, for --help
   const char* help;
-  // Of make and answer one is set.
+  // Of make and answer one is set; of record neither, which stands before what it records (verbs/report.h).
   // Returns the script that the line asks for. Errors: a word has no meaning; what it names is not there.
   Result<VerbScript> (*make)(const VerbLine& line, const session::Options& options);
   // Prints the answer on standard output. `words` begin behind the verb. Returns the exit status: 0, or 1 if nothing was found, which has been reported.

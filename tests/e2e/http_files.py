@@ -30,6 +30,7 @@ expect(get("/folder/x.json")[1:], ("{}", "application/json"))
 expect(get("/prometheus?x=1")[0], 200)
 expect(get("/secret")[0], 404, "what others may not read")
 expect(get("/none")[0], 404)
+expect(get("/metrics")[0], 404, "a script whose probes say what it serves serves nothing else")
 expect(get("/prometheus", "POST")[0], 405)
 expect(get("/prometheus", "HEAD")[1], "")
 expect(get("/prometheus", host="attacker.example")[0], 403)
@@ -53,4 +54,3 @@ for place, message in [("8.8.8.8:80", "only the loopback"), ("0.0.0.0:0", "only 
                        ("70000", "expected .ADDRESS:.PORT"), ("", "value of option .--http. is empty")]:
     spile(f"--http={place}", "-e", SCRIPT).expect(status=1, out="", err_match=message)
 spile("--http=0", "-e", "probe begin { exit() }").expect(status=0)
-spile("--http=0", "-e", "probe timer.s(100) { exit() }").expect(status=1, err_match="nothing to serve")

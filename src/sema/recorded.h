@@ -1,0 +1,13 @@
+#pragma once
+// Programs that are recorded (session/run_recorder.h): spile reads all globals while handlers run, and the statistics have what a later reader may ask for.
+
+#include "sema/program.h"
+
+namespace spile::sema {
+
+// A bit of Program::needs, beside those of IntrinsicNeeds. Set before elaboration.
+inline constexpr uint32_t kNeedsRecording = 1u << 31;
+
+inline bool is_recorded(const Program& program) { return (program.needs & kNeedsRecording) != 0; }
+
+}  // namespace spile::sema

@@ -1,0 +1,55 @@
+#pragma once
+// Sends messages to a collector of OpenTelemetry by OTLP/HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp): a POST for each, over plain HTTP. A thread of its own sends them, so nobody waits for a
+// slow or absent collector: what it has not taken is kept up to a bound, tried again with growing pauses, and counted where it is given up. All functions: one thread.
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/result.h"
+
+namespace spile::session {
+
+class OtlpSender {
+ public:
+  // where: "http://HOST[:PORT][/PATH][,SECONDS]", of the collector; port 4318, the path /v1/metrics and 10 s if nothing is said. Errors: it is malformed, or another kind of URL; the host has no
+  // address.
+  static Result<std::unique_ptr<OtlpSender>> create(const std::string& where);
+  ~OtlpSender();
+  OtlpSender(const OtlpSender&) = delete;
+  OtlpSender& operator=(const OtlpSender&) = delete;
+
+  // The time between messages, as the user has asked for it.
+  int64_t every_ns() const { return every_ns_; }
+  // Has a message sent. Where more wait than kMostWaiting, or kMostBytes, the oldest is given up.
+  void send(std::string message);
+  // Waits up to `patience_ms` until all is sent, and ends the thread.
+  void finish(int64_t patience_ms);
+  // Returns "WARNING: ..." lines about messages that were not delivered, or "". REQUIRES: after finish().
+  std::string losses() const;
+
+  static constexpr size_t kMostWaiting = 600, kMostBytes = 64 << 20;
+
+ private:
+  struct Place;
+  explicit OtlpSender(std::unique_ptr<Place> place);
+  void run(std::stop_token stop);
+  bool pause(std::stop_token stop, int64_t ms);
+
+  std::unique_ptr<Place> place_;
+  int64_t every_ns_ = 10'000'000'000;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::string> waiting_;
+  size_t waiting_bytes_ = 0;
+  bool is_sending_ = false;
+  uint64_t sent_ = 0, given_up_ = 0, rejected_ = 0;
+  std::string last_failure_;
+  std::jthread thread_;  // last: it uses the others
+};
+
+}  // namespace spile::session

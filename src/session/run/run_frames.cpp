@@ -1,0 +1,180 @@
+#include "session/run/run_frames.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "base/check.h"
+#include "debuginfo/stable_file.h"
+
+namespace spile::session {
+
+namespace {
+
+// All numbers of the file are little-endian, as this processor's are.
+struct FileHead {
+  char magic[8];
+  uint32_t version, zero;
+};
+static_assert(sizeof(FileHead) == 16);
+struct FrameHead {
+  char magic[4];
+  uint32_t kind, stored, plain;
+  uint64_t number;
+  uint32_t payload_crc, head_crc;
+};
+static_assert(sizeof(FrameHead) == 32 && offsetof(FrameHead, head_crc) == 28);
+
+constexpr char kFileMagic[8] = {'S', 'P', 'I', 'L', 'E', 'R', 'U', 'N'};
+constexpr char kFrameMagic[4] = {'F', 'R', 'A', 'M'};
+constexpr int kLevel = 3;  // of zstd: some 300 MB/s
+
+uint32_t crc_of(const void* bytes, size_t size) { return static_cast<uint32_t>(::crc32_z(0, static_cast<const Bytef*>(bytes), size)); }
+
+Result<void> write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return Error::from_errno("write " + path, errno, "the run is readable up to here");
+    if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<FrameWriter> FrameWriter::create(const std::string& path) {
+  FrameWriter writer;
+  writer.path_ = path;
+  writer.fd_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
+  if (!writer.fd_) return Error::from_errno("open output file " + path, errno);
+  FileHead head{};
+  std::memcpy(head.magic, kFileMagic, sizeof head.magic);
+  head.version = kRunVersion;
+  TRY_DO(write_all(writer.fd_.get(), {reinterpret_cast<const char*>(&head), sizeof head}, path));
+  writer.bytes_ = sizeof head;
+  return writer;
+}
+
+// Head and payload are one write(2), so that a kill leaves no head alone where the file system does not split it.
+Result<void> FrameWriter::append(FrameKind kind, std::string_view payload) {
+  CHECK(payload.size() <= kMostPlain);
+  packed_.resize(sizeof(FrameHead) + ZSTD_compressBound(payload.size()));
+  const size_t stored = ZSTD_compress(packed_.data() + sizeof(FrameHead), packed_.size() - sizeof(FrameHead), payload.data(), payload.size(), kLevel);
+  if (ZSTD_isError(stored)) return Error{fmt::format("compress a frame of {}: {}", path_, ZSTD_getErrorName(stored)), {}};
+  FrameHead head{};
+  std::memcpy(head.magic, kFrameMagic, sizeof head.magic);
+  head.kind = static_cast<uint32_t>(kind);
+  head.stored = static_cast<uint32_t>(stored);
+  head.plain = static_cast<uint32_t>(payload.size());
+  head.number = number_++;
+  head.payload_crc = crc_of(packed_.data() + sizeof head, stored);
+  head.head_crc = crc_of(&head, offsetof(FrameHead, head_crc));
+  std::memcpy(packed_.data(), &head, sizeof head);
+  bytes_ += sizeof head + stored;
+  return write_all(fd_.get(), std::string_view(packed_).substr(0, sizeof head + stored), path_);
+}
+
+Result<void> FrameWriter::sync() {
+  // Pipes and devices have nothing to be synchronized.
+  if (::fdatasync(fd_.get()) != 0 && errno != EINVAL && errno != EROFS) return Error::from_errno("write " + path_, errno);
+  return {};
+}
+
+Result<FrameReader> FrameReader::open(const std::string& path) {
+  FrameReader reader;
+  reader.path_ = path;
+  TRY(debuginfo::StableFile file, debuginfo::open_stable(path, path));
+  reader.fd_ = std::move(file.fd);
+  reader.size_ = file.size;
+  FileHead head{};
+  TRY(const size_t got, reader.read(&head, sizeof head));
+  if (got < sizeof head || std::memcmp(head.magic, kFileMagic, sizeof head.magic) != 0) {
+    return Error{fmt::format("{}: not a run of spile record", path), "spile record SCRIPT -x PID -o FILE makes one"};
+  }
+  if (head.version != kRunVersion) {
+    return Error{fmt::format("{}: a run of version {}, but this spile reads version {}", path, head.version, kRunVersion), "use the spile that has recorded it"};
+  }
+  return reader;
+}
+
+Result<size_t> FrameReader::read(void* into, size_t size) {
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t got = ::pread(fd_.get(), static_cast<char*>(into) + done, size - done, static_cast<off_t>(at_));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error::from_errno("read " + path_, errno);
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+    at_ += static_cast<uint64_t>(got);
+  }
+  return done;
+}
+
+Error FrameReader::damaged(const std::string& what) const {
+  return {fmt::format("{}: damaged: {} (frame {}, before byte {})", path_, what, number_, at_), "the file is not as spile record has written it; copy it again"};
+}
+
+// What a file system leaves of a file that was being written when the machine died: its size, and zeros from the beginning of a block on. Returns whether such zeros begin
+// from `begin` on and before `end`.
+Result<bool> FrameReader::ends_in_zeros(uint64_t begin, uint64_t end) {
+  constexpr uint64_t kBlock = 512;  // the least of all
+  std::string bytes(1 << 16, '\0');
+  uint64_t zeros = begin;  // from here on all is zero
+  at_ = begin;
+  while (true) {
+    const uint64_t at = at_;
+    TRY(const size_t got, read(bytes.data(), bytes.size()));
+    const size_t last = std::string_view(bytes).substr(0, got).find_last_not_of('\0');
+    if (last != std::string_view::npos) zeros = (at + last + 1 + kBlock - 1) / kBlock * kBlock;
+    if (got < bytes.size()) return zeros < at_ && zeros < end;
+  }
+}
+
+Result<std::optional<FrameReader::Frame>> FrameReader::next() {
+  const uint64_t begin = at_;
+  FrameHead head{};
+  TRY(const size_t got, read(&head, sizeof head));
+  if (got < sizeof head) {
+    is_cut_ = got > 0;
+    return std::optional<Frame>();
+  }
+  if (std::memcmp(head.magic, kFrameMagic, sizeof head.magic) != 0 || head.head_crc != crc_of(&head, offsetof(FrameHead, head_crc))) {
+    TRY(is_cut_, ends_in_zeros(begin, begin + sizeof head));
+    if (is_cut_) return std::optional<Frame>();
+    return damaged("the head of a frame is wrong");
+  }
+  if (head.number != number_) return damaged(fmt::format("frame {} stands here", head.number));
+  if (head.plain > kMostPlain || head.stored > ZSTD_compressBound(kMostPlain)) return damaged("a frame is too large");
+  // Of what the head announces, only what is there gets memory.
+  if (head.stored > size_ && at_ + head.stored > size_) {
+    is_cut_ = true;
+    return std::optional<Frame>();
+  }
+  std::string stored(head.stored, '\0');
+  const uint64_t payload = at_;
+  TRY(const size_t there, read(stored.data(), stored.size()));
+  if (there < stored.size()) {
+    is_cut_ = true;
+    return std::optional<Frame>();
+  }
+  if (crc_of(stored.data(), stored.size()) != head.payload_crc) {
+    TRY(is_cut_, ends_in_zeros(payload, payload + stored.size()));
+    if (is_cut_) return std::optional<Frame>();
+    return damaged("the checksum of a frame is wrong");
+  }
+  Frame frame{head.kind, std::string(head.plain, '\0')};
+  const size_t plain = ZSTD_decompress(frame.payload.data(), frame.payload.size(), stored.data(), stored.size());
+  if (ZSTD_isError(plain) || plain != head.plain) return damaged("a frame can't be unpacked");
+  ++number_;
+  return std::optional(std::move(frame));
+}
+
+}  // namespace spile::session

@@ -1,0 +1,69 @@
+#pragma once
+// The frames of a run's file, docs/run-format.md: a head of 16 bytes, then frames that are compressed and checked one by one. A file is readable up to its last whole frame.
+//
+//   "SPILERUN"  u32 version  u32 0   then, each:   "FRAM"  u32 kind  u32 stored  u32 plain  u64 number  u32 crc of the payload  u32 crc of the 28 bytes before
+//                                                  `stored` bytes: the payload, compressed by zstd (RFC 8878)
+//
+// Thread rule: one thread for each object.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace spile::session {
+
+inline constexpr uint32_t kRunVersion = 1;
+inline constexpr size_t kMostPlain = 64 << 20;                       // bytes of a frame's payload
+
+// ORDER: numbers of docs/run-format.md. Readers leave out frames of kinds that they do not know.
+enum class FrameKind : uint32_t { kFacts = 1, kTexts = 2, kEvents = 3, kGlobal = 4, kTick = 5, kModules = 6, kEnd = 7 };
+
+class FrameWriter {
+ public:
+  // Makes the file, or empties it, and writes its head. Errors: it can't be written.
+  static Result<FrameWriter> create(const std::string& path);
+  // Compresses and appends a frame. REQUIRES: at most kMostPlain bytes. Errors: it can't be written; the file then ends within a frame.
+  Result<void> append(FrameKind kind, std::string_view payload);
+  // Has the file written to the disk. Errors: the disk failed.
+  Result<void> sync();
+  const std::string& path() const { return path_; }
+  uint64_t bytes() const { return bytes_; }  // written so far
+
+ private:
+  std::string path_, packed_;
+  UniqueFd fd_;
+  uint64_t number_ = 0, bytes_ = 0;
+};
+
+// Reads a file that may come from anywhere.
+class FrameReader {
+ public:
+  // Errors: the file can't be read; it is not a run, or one of another version.
+  static Result<FrameReader> open(const std::string& path);
+
+  struct Frame {
+    uint32_t kind;
+    std::string payload;
+  };
+  // Returns the next frame; null at the end. Errors: the file is damaged, or can't be read.
+  Result<std::optional<Frame>> next();
+  // An error that names the file and the place, for a frame whose payload has no meaning.
+  Error damaged(const std::string& what) const;
+  // Whether the file ends within a frame, as that of a run whose spile or machine died: either the rest is missing, or it is zeros. REQUIRES: next() has returned null.
+  bool is_cut() const { return is_cut_; }
+
+ private:
+  Result<size_t> read(void* into, size_t size);
+  Result<bool> ends_in_zeros(uint64_t begin, uint64_t end);
+
+  std::string path_;
+  UniqueFd fd_;
+  uint64_t size_ = 0, at_ = 0, number_ = 0;
+  bool is_cut_ = false;
+};
+
+}  // namespace spile::session

@@ -1,0 +1,125 @@
+#include "verbs/report.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "base/print.h"
+#include "session/perfetto_file.h"
+#include "session/run/run_reader.h"
+#include "session/run_events.h"
+#include "session/run_page.h"
+#include "session/run_text.h"
+#include "session/run_timeline.h"
+#include "session/sample_files.h"
+#include "verbs/option_values.h"
+
+namespace spile::verbs {
+
+namespace {
+
+constexpr int64_t kShortestTick = 10'000'000, kLongestTick = int64_t{86'400} * 1'000'000'000;
+
+// Writes texts to a file as they come.
+class TextFile {
+ public:
+  // path: "": standard output.
+  static Result<TextFile> open(const std::string& path) {
+    TextFile made;
+    if (path.empty()) return made;
+    made.path_ = path;
+    made.file_.reset(::fopen(path.c_str(), "we"));
+    if (!made.file_) return Error::from_errno("open output file " + path, errno);
+    return made;
+  }
+  session::TakeText taker() {
+    return [this](std::string_view text) {
+      if (file_) ::fwrite(text.data(), 1, text.size(), file_.get());
+      else print_text(stdout, text);
+    };
+  }
+  // Standard output is flushed, and its failure printed, at the end of the program (base/print.h).
+  Result<void> close() {
+    if (file_ && (::fflush(file_.get()) != 0 || ::ferror(file_.get()))) return Error::from_errno("write " + path_, errno);
+    return {};
+  }
+
+ private:
+  struct Close {
+    void operator()(FILE* file) const { ::fclose(file); }
+  };
+  std::string path_;
+  std::unique_ptr<FILE, Close> file_;
+};
+
+Result<void> write(const std::string& path, const std::string& text) {
+  TRY(TextFile file, TextFile::open(path));
+  file.taker()(text);
+  return file.close();
+}
+
+// Of runs with samples these, as `spile flame` writes them.
+std::string perfetto_of(const std::vector<session::RunDocument>& runs) {
+  const session::Samples samples = session::samples_of(runs);
+  if (!samples.samples().empty()) return session::perfetto_samples(samples, {});
+  const session::RunFacts& facts = runs.front().facts;
+  return session::perfetto_trace(session::timeline_of(runs), {"spile record " + facts.script_name, facts.script, facts.host}, {});
+}
+
+}  // namespace
+
+Result<void> take_record(session::Options& options, std::vector<std::pair<std::string, std::string>>& of_verbs) {
+  session::RecordOptions& record = options.output.record;
+  for (auto option = of_verbs.begin(); option != of_verbs.end(); ++option) {
+    if (option->first != "every") continue;
+    TRY(record.every_ns, parse_time("--every", option->second));
+    if (record.every_ns < kShortestTick || record.every_ns > kLongestTick) return Error{fmt::format("--every {}: out of range", option->second), "from 10ms to 86400s"};
+    of_verbs.erase(option);
+    break;
+  }
+  if (options.output.file.empty()) return Error{"record needs the name of the file to write", "spile record SCRIPT -x PID -o FILE.spile-run"};
+  const char* other = options.output.bulk ? "-b" : options.output.flight_recorder ? "-F" : options.output.rotate_bytes > 0 ? "-S" : options.verb.json ? "--json" : nullptr;
+  if (other) return Error{fmt::format("record can't be used with {}: its output is one document", other), options.verb.json ? "spile report FILE --json shows it as JSON" : ""};
+  record.file = std::move(options.output.file);
+  options.output.file.clear();
+  options.program.is_recorded = true;
+  options.program.display_globals = false;  // the document has them
+  return {};
+}
+
+const VerbOption kRecordOptions[1] = {
+    {"every", "TIME", "record: what globals and probes have is recorded so often (1s)"},
+};
+
+Result<int> answer_report(const std::vector<std::string>& words, const session::Options& options) {
+  if (words.empty()) return Error{"report needs files that spile record has written", "spile report a.spile-run"};
+  const session::VerbOptions& verb = options.verb;
+  if (verb.json + verb.csv + verb.folded > 1) return Error{"report prints one form: --json, --csv or --folded", {}};
+  std::vector<session::RunDocument> runs;
+  for (const std::string& word : words) {
+    TRY(session::RunDocument run, session::read_run(word));
+    runs.push_back(std::move(run));
+  }
+  if (!verb.html.empty()) TRY_DO(write(verb.html, session::run_page(runs)));
+  if (!verb.perfetto.empty()) TRY_DO(write(verb.perfetto, perfetto_of(runs)));
+  const bool prints = verb.json || verb.csv || verb.folded;
+  if (!prints && !(verb.html.empty() && verb.perfetto.empty())) return 0;
+  TRY(TextFile out, TextFile::open(options.output.file));
+  if (verb.json) {
+    session::write_run_json(runs, out.taker());
+  } else if (verb.csv) {
+    session::write_run_csv(runs, out.taker());
+  } else if (verb.folded) {
+    const session::Samples samples = session::samples_of(runs);
+    if (samples.samples().empty()) return Error{fmt::format("{} has no samples", words.front()), "spile record flame -x PID -T 10 -o FILE records them"};
+    out.taker()(session::folded_stacks(samples));
+  } else {
+    session::write_run_text(runs, out.taker());
+  }
+  TRY_DO(out.close());
+  return 0;
+}
+
+}  // namespace spile::verbs

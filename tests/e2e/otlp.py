@@ -1,0 +1,134 @@
+# --otlp sends globals, hits and losses to a collector, whose messages are decoded here by the field numbers of opentelemetry-proto 1.x: gauges, exponential histograms with the quantiles of the values,
+# attributes of keys. A collector that is away, or asks for a pause, gets them later; one that never comes costs nothing but a warning with a count, and keeps no handler waiting.
+import http.server, math, struct, threading
+from spiletest import *
+
+
+def fields(data):
+    """The fields of a protobuf message: number -> list of values (int for varints, bytes for all others)."""
+    found, at = {}, 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            value = varint()
+        else:
+            size = 8 if key & 7 == 1 else varint() if key & 7 == 2 else fail(f"wire type {key & 7}")
+            value = data[at:at + size]
+            if len(value) != size:
+                fail("a field ends too early")
+            at += size
+        found.setdefault(key >> 3, []).append(value)
+    return found
+
+
+def packed(data):
+    values, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            values.append(value)
+            value = shift = 0
+    return values
+
+
+zigzag = lambda n: n >> 1 ^ -(n & 1)
+real = lambda data: struct.unpack("<d", data)[0]
+signed = lambda data: struct.unpack("<q", data)[0]
+
+
+def attributes(many):
+    made = {}
+    for pair in map(fields, many):
+        value = fields(pair[2][0])
+        made[pair[1][0].decode()] = value[1][0].decode() if 1 in value else value[3][0]
+    return made
+
+
+def metrics(message):
+    [resource_metrics] = map(fields, fields(message)[1])
+    [scope_metrics] = map(fields, resource_metrics[2])
+    resource = attributes(fields(resource_metrics[1][0])[1])
+    return resource, {m[1][0].decode(): m for m in map(fields, scope_metrics[2])}
+
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    taken, refusals, seen = [], [], []
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        Collector.seen.append((self.path, self.headers["Content-Type"]))
+        status = Collector.refusals.pop(0) if Collector.refusals else 200
+        if status == 200:
+            Collector.taken.append(body)
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+values = [i * i for i in range(1, 2001)]
+SCRIPT = r"""global n, t, by, note, small probe begin { for (i = 1; i <= 2000; i++) t <<< i * i; t <<< 0; t <<< -5; by["k", 3] = -7; note = "x"; small[1] <<< 6; small[1] <<< 7 }
+probe timer.ms(20) { n++; if (n == COUNT) exit() }"""
+port = free_port()
+running = Session(f"--otlp=http://127.0.0.1:{port},0.05", "-e", SCRIPT.replace("COUNT", "150"))
+wait_until(lambda: running.process.poll() is None, 60, "spile to start")
+Collector.refusals += [503, 429]
+server_of_test = http.server.ThreadingHTTPServer(("127.0.0.1", port), Collector)
+threading.Thread(target=server_of_test.serve_forever, daemon=True).start()
+running.wait().expect(status=0, err="")
+expect(set(Collector.seen), {("/v1/metrics", "application/x-protobuf")})
+expect_true(len(Collector.taken) >= 3 and not Collector.refusals, f"{len(Collector.taken)} messages")
+resource, last = metrics(Collector.taken[-1])
+expect((resource["service.name"], resource["host.name"]), ("spile", socket.gethostname()))
+point = fields(fields(last["spile.global.n"][5][0])[1][0])
+expect(signed(point[6][0]), 150, "the last message has what there was at the end")
+point = fields(fields(last["spile.global.by"][5][0])[1][0])
+expect((signed(point[6][0]), attributes(point[7])), (-7, {"key1": "k", "key2": 3}))
+expect(attributes(fields(fields(last["spile.global.note"][5][0])[1][0])[7]), {"value": "x"})
+histogram = fields(last["spile.global.t"][10][0])
+expect(histogram[2], [2], "cumulative")
+point = fields(histogram[1][0])
+scale = zigzag(point[6][0])
+expect((signed(point[4][0]), real(point[5][0]), signed(point[7][0]), real(point[12][0]), real(point[13][0])), (2002, sum(values) - 5, 1, -5.0, 4e6))
+expect_true(0 < signed(point[2][0]) <= signed(point[3][0]) <= time.time_ns(), "times")
+positive, negative = fields(point[8][0]), fields(point[9][0])
+counts, offset, base = packed(positive[2][0]), zigzag(positive[1][0]), 2 ** 2 ** -scale
+expect((sum(counts), sum(packed(negative[2][0]))), (2000, 1))
+for share in (0.1, 0.5, 0.9, 0.99):
+    rank, seen = math.ceil(share * 2000), 0
+    for i, count in enumerate(counts):
+        seen += count
+        if seen >= rank:
+            break
+    exact = values[rank - 1]
+    expect_true(base ** (offset + i) * (1 - 1 / 64) <= exact <= base ** (offset + i + 1) * (1 + 1 / 64), f"{share}: {exact} is in ({base ** (offset + i)}, {base ** (offset + i + 1)}]")
+point = fields(fields(last["spile.global.small"][10][0])[1][0])
+expect((zigzag(point[6][0]), zigzag(fields(point[8][0])[1][0]), packed(fields(point[8][0])[2][0]), attributes(point[1])), (0, 2, [2], {"key1": 1}), "[4, 8) of @hist_log is (4, 8]")
+hits = {attributes(fields(p)[7])["probe"]: signed(fields(p)[6][0]) for p in fields(last["spile.probe.hits"][7][0])[1]}
+expect(hits["timer.ms(20)"], 150)
+
+# A collector that rejects messages, and one that never comes.
+Collector.refusals += [400] * 1000
+spile(f"--otlp=http://127.0.0.1:{port},0.1", "-e", SCRIPT.replace("COUNT", "20")).expect(status=0, err_match=r"^WARNING: messages of metrics rejected by http://127\.0\.0\.1:\d+/v1/metrics: [1-9]\d* \(it answered with status 400\)$")
+server_of_test.shutdown()
+server_of_test.server_close()
+spile(f"--otlp=http://127.0.0.1:{port},0.1", "-e", SCRIPT.replace("COUNT", "20")).expect(status=0, err_match=r"^WARNING: messages of metrics not delivered to http://127\.0\.0\.1:\d+/v1/metrics: [1-9]\d* \(Connection refused\)$")
+for wrong in ["https://127.0.0.1", "http://", "127.0.0.1:4318", "http://127.0.0.1:0", "http://127.0.0.1:x", "http://a@127.0.0.1"]:
+    spile(f"--otlp={wrong}", "-e", "probe begin { exit() }").expect(status=1, err_match="not a URL of a collector\n.*for https, let a collector")
+spile("--otlp=http://127.0.0.1,0", "-e", "probe begin { exit() }").expect(status=1, err_match="'0' is not a number of seconds")
