@@ -1,6 +1,7 @@
 #pragma once
-// What ControllerCode::global_next leaves in its cursor at the end, beside a position. Elements of a global that handlers elsewhere change meanwhile are copied under its lock to
-// the exchange (ArenaLayout), so each is whole; the next call may find what was added since.
+// What ControllerCode::global_next leaves in its cursor at the end, beside a position. Elements of a global that handlers elsewhere can change are copied, under its lock if it has one, to
+// the exchange (ArenaLayout), so each is whole, and in memory that no process can write to; the next call may find what was added since. The length of a key may be too large
+// where a process has overwritten it.
 
 #include <cstdint>
 

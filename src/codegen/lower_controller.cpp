@@ -305,7 +305,13 @@ llvm::BasicBlock* lock_global(ControllerFunction& f, const syntax::Global& globa
   return release;
 }
 
-// Copies a key and a value to the exchange, from where they are read without the lock. Stores where the value is, and returns the key.
+// Whether others can write to the global's memory. Its elements are handed out as copies in private memory: whoever reads them reads nowhere else, whatever lies in the map.
+bool is_shared(ControllerFunction& f, const syntax::Global& global) {
+  const sema::Sharing sharing = f.unit.sharing_of(global);
+  return sharing != sema::Sharing::kController && sharing != sema::Sharing::kSharded && sharing != sema::Sharing::kUnused;
+}
+
+// Copies a key and a value to the exchange. Stores where the value is, and returns the key.
 llvm::Value* copy_out(ControllerFunction& f, const syntax::Global& global, llvm::Value* key, llvm::Value* value, llvm::Value* value_at) {
   const GlobalLayout& layout = f.unit.layout_of(global);
   const uint64_t value_size = layout.map.capacity ? layout.map.value_size : layout.size;
@@ -327,15 +333,11 @@ void next_element(ControllerFunction& f, const syntax::Global& global, llvm::Bas
   f.b.CreateCondBr(f.b.CreateIsNull(element), end, found);
   f.b.SetInsertPoint(found);
   llvm::Value* key = f.call("spile_rt_element_key", f.unit.module.ptr(), {element, shape});
-  llvm::Value* bytes = key_length(f, global, key);
-  f.b.CreateStore(bytes, length);
   llvm::Value* place = f.call("spile_rt_element_value", f.unit.module.ptr(), {element, shape});
-  if (llvm::Value* lock = lock_of(f, global)) {
-    key = copy_out(f, global, key, place, value);
-    f.call("spile_rt_unlock", f.unit.module.none(), {f.context, lock});
-  } else {
-    f.b.CreateStore(place, value);
-  }
+  if (is_shared(f, global)) key = copy_out(f, global, key, place, value);
+  else f.b.CreateStore(place, value);
+  if (llvm::Value* lock = lock_of(f, global)) f.call("spile_rt_unlock", f.unit.module.none(), {f.context, lock});
+  f.b.CreateStore(key_length(f, global, key), length);
   f.leave();
   f.b.CreateRet(key);
 }
@@ -348,12 +350,9 @@ void next_scalar(ControllerFunction& f, const syntax::Global& global, llvm::Basi
   lock_global(f, global, none, unavailable);
   f.b.CreateStore(f.b.getInt32(1), cursor);
   f.b.CreateStore(f.b.getInt32(0), length);
-  if (llvm::Value* lock = lock_of(f, global)) {
-    copy_out(f, global, nullptr, f.handle(global), value);
-    f.call("spile_rt_unlock", f.unit.module.none(), {f.context, lock});
-  } else {
-    f.b.CreateStore(f.handle(global), value);
-  }
+  if (is_shared(f, global)) copy_out(f, global, nullptr, f.handle(global), value);
+  else f.b.CreateStore(f.handle(global), value);
+  if (llvm::Value* lock = lock_of(f, global)) f.call("spile_rt_unlock", f.unit.module.none(), {f.context, lock});
   f.leave();
   f.b.CreateRet(f.unit.module.text(""));
 }

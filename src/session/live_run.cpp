@@ -56,9 +56,12 @@ RunStatistics statistics_at(const char* bytes, const RunGlobal& global, uint32_t
 
 std::string string_at(const char* bytes, size_t most) { return {bytes, ::strnlen(bytes, most)}; }
 
-std::vector<RunKey> keys_of(const RunGlobal& global, std::span<const char> packed) {
+// string_size: bytes of a string at most, with its NUL.
+std::vector<RunKey> keys_of(const RunGlobal& global, std::span<const char> packed, size_t string_size) {
   std::vector<RunKey> keys;
-  size_t at = 0;
+  size_t at = 0, most = 0;
+  for (const ValueType type : global.keys) most += type == ValueType::kString ? (string_size + 7) / 8 * 8 : 8;
+  packed = packed.first(std::min(packed.size(), most));  // a process may have overwritten the end of a string
   for (const ValueType type : global.keys) {
     const size_t left = packed.size() - std::min(at, packed.size());
     if (type == ValueType::kString) {
@@ -122,7 +125,7 @@ RunGlobalState LiveRun::state_of(size_t index, Controller& controller) const {
   state.is_known = controller.for_each_element(static_cast<int>(indexes_[index]), [&](std::span<const char> key, const void* value) {
     if (state.elements.size() >= RunDocument::kMostElements) return void(++state.left_out);
     const char* bytes = static_cast<const char*>(value);
-    RunElement element{keys_of(global, key), static_cast<int64_t>(0)};
+    RunElement element{keys_of(global, key, script_.string_limit), static_cast<int64_t>(0)};
     if (global.type == ValueType::kStats) element.value = statistics_at(bytes, global, sizes_[index]);
     else if (global.type == ValueType::kString) element.value = string_at(bytes, script_.string_limit);
     else element.value = static_cast<int64_t>(word_at(bytes));

@@ -45,7 +45,8 @@ if (!data.globals.length) at('globals-part').hidden = true;
 if (data.samples.threads) at('threads-line').textContent = `${show(all)} samples of ${data.samples.threads} threads` + (data.samples.lost ? `; ${data.samples.lost} are not shown` : '') + (data.samples.cut ? `; the outer callers of ${data.samples.cut} are not known` : '');
 
 // ---- globals: values, histograms, heat maps, lines
-const log_low = b => b == 64 ? 0 : b > 64 ? 2 ** (b - 65) : -(2 ** (64 - b)), log_range = b => b == 64 ? '0' : b > 64 ? `[${short(log_low(b))}, ${short(2 * log_low(b))})` : `(${short(2 * log_low(b))}, ${short(log_low(b))}]`;
+const bound = n => { let i = 0; const sign = n < 0 ? '-' : ''; n = Math.abs(n); while (n >= 1024 && i < 6) { n /= 1024; i++; } return sign + n + ' KMGTPE'[i].trim(); };
+const log_low = b => b == 64 ? 0 : b > 64 ? 2 ** (b - 65) : -(2 ** (64 - b)), log_range = b => b == 64 ? '0' : b > 64 ? `[${bound(log_low(b))}, ${bound(2 * log_low(b))})` : `(${bound(2 * log_low(b))}, ${bound(log_low(b))}]`;
 const linear_range = (g, b) => b == 0 ? `below ${g.low}` : b == g.last ? `from ${g.low + (b - 1) * g.width} on` : `[${g.low + (b - 1) * g.width}, ${g.low + b * g.width})`;
 function histogram(into, rows) {
   const box = make('div', undefined, into), most = Math.max(...rows.map(r => r[1]), 1), sum = rows.reduce((s, r) => s + r[1], 0), wide = Math.max(...rows.map(r => r[0].length), 1); box.className = 'bars';

@@ -35,3 +35,43 @@ expect(completed("-o", "to"), ["top.stp"])
 expect(completed("-e", "x", "to"), ["top", "top.stp"])
 expect(completed("-D", "MAXSTR"), ["MAXSTRINGLEN="])
 expect(completed("--runtime=in"), ["--runtime=inproc"])
+
+# The same in fish and zsh, where they are installed.
+path = {**os.environ, "PATH": f"{pathlib.Path(SPILE).parent}:{os.environ['PATH']}", "HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder)}
+
+
+def in_fish(line):
+    run = subprocess.run(["fish", "--no-config", "-c", f"source {ROOT}/tools/completion/spile.fish; complete -C {line!r}"], capture_output=True, text=True, timeout=60, cwd=folder, env=path)
+    expect(run.stderr, "", "fish's messages")
+    return {word.partition("\t")[0]: word.partition("\t")[2] for word in run.stdout.splitlines()}
+
+
+def in_zsh(*words):
+    """With zsh's own functions replaced by ones that print."""
+    script = f"""
+      compadd() {{ while [[ $1 == -* && $1 != -- ]]; do [[ $1 == -S ]] && shift; shift; done; shift; local w; for w; do [[ $w == $words[CURRENT]* ]] && print -r -- $w; done }}
+      _files() {{ print -rl -- $words[CURRENT]*(N) }}
+      source {ROOT}/tools/completion/_spile
+      words=("$@"); CURRENT=$#words; _spile"""
+    run = subprocess.run(["zsh", "-fc", script, "zsh", "spile", *map(str, words)], capture_output=True, text=True, timeout=60, cwd=folder, env=path)
+    expect(run.stderr, "", "zsh's messages")
+    return run.stdout.split()
+
+
+if shutil.which("fish"):
+    expect_true(set(verbs) <= set(in_fish("spile ")), in_fish("spile "))
+    expect(sorted(in_fish("spile to")), ["top", "top.stp"])
+    expect_match("are called how often", in_fish("spile to")["top"])
+    expect(sorted(set(options) - set(in_fish("spile -")) - set(in_fish("spile --"))), [], "options in fish")
+    expect_true(str(target.pid) in in_fish(f"spile -x {str(target.pid)[:-1]}"), "the process's number")
+    expect_true("work" in in_fish(f"spile top -x {target.pid} wor"), in_fish(f"spile top -x {target.pid} wor"))
+    expect_true("--runtime=inproc" in in_fish("spile --runtime=in"), in_fish("spile --runtime=in"))
+if shutil.which("zsh"):
+    expect_true(set(verbs) <= set(in_zsh("")), in_zsh(""))
+    expect(sorted(in_zsh("to")), ["top", "top.stp"])
+    expect(sorted(set(in_zsh("-"))), sorted(set(options)), "options in zsh")
+    expect_true(str(target.pid) in in_zsh("-x", str(target.pid)[:-1]), "the process's number")
+    expect(in_zsh("top", "-x", target.pid, "wor"), ["work"])
+    expect(in_zsh("-T", 5, "-x", target.pid, "lat", "wor"), ["work"])
+    expect(in_zsh("-o", "to"), ["top.stp"])
+    expect(in_zsh("--runtime=in"), ["--runtime=inproc"])

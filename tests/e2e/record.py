@@ -80,6 +80,19 @@ text = spile("report", *runs).expect(status=0, err="").out
 expect_match(r"^calls = 3000$", text)
 expect_match(rf"^times = n=3,000 .* p50=", text)
 
+# Globals that only handlers use, which would be divided among threads otherwise; and those of handlers in the kernel.
+spile("record", "-e", 'global begun, sum probe process.function("take") { begun[tid()] = $value } probe process.function("take").return { sum += begun[tid()] }',
+      "-o", folder / "own", "-c", folder / "half0").expect(status=0, err="")
+own = {(e["global"], len(e.get("keys", []))): e for e in report(folder / "own")("element")}
+expect(own["sum", 0]["value"], sum(halves[0]))
+expect(len([e for e in report(folder / "own")("element") if e["global"] == "begun"]), 3, "an element for each thread")
+if os.geteuid() == 0:
+    spile("record", "-e", 'global ended, names probe kernel.trace("sched:sched_process_exit") { if (pid() == target()) { ended++; names[execname()]++; printf("%s\\n", execname()) } }',
+          "-o", folder / "kernel", "-c", "exec true").expect(status=0, err="")
+    kernel = report(folder / "kernel")
+    expect([(e["global"], e.get("keys"), e["value"]) for e in kernel("element")], [("ended", None, 1), ("names", ["true"], 1)])
+    expect([e["values"] for e in kernel("event")], [["true"]])
+
 # Killed in the midst: what it has left can be read, and says so.
 target = start(program("lively"), "60")
 left = folder / "killed.spile-run"
