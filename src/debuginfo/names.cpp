@@ -71,7 +71,8 @@ size_t skip_pair(std::string_view text, size_t at) {
   for (size_t i = at; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '(' || c == '<' || c == '{' || c == '[') ++depth;
-    // "->" and "operator>" inside template arguments are rare enough to be cut wrongly: the name only fails to match.
+    // "operator>" inside template arguments is rare enough to be cut wrongly: the name only fails to match.
+    if (c == '>' && text[i - 1] == '-') continue;
     if (c == ')' || c == '>' || c == '}' || c == ']')
       if (--depth <= 0) return i + 1;
   }
@@ -118,6 +119,16 @@ std::vector<std::string> split_demangled(std::string_view text) {
     }
     if (c == '(' && text.substr(i, 21) != "(anonymous namespace)") {
       const size_t behind = skip_pair(text, i);
+      // A function that returns one by its address: "void (*f(int))(double)".
+      if (scopes.empty() && i == start && (text.substr(i, 2) == "(*" || text.substr(i, 2) == "(&")) {
+        start = i = i + 2;
+        continue;
+      }
+      // Of the return type: "decltype(auto) f(int)", "decltype (a+b) f(int)".
+      if (scopes.empty() && (i == start || text.substr(start, i - start) == "decltype")) {
+        i = behind;
+        continue;
+      }
       size_t next = behind;
       if (text.substr(next, 6) == " const") next += 6;
       if (text.substr(next, 2) != "::") {  // the parameters of the function itself
@@ -317,7 +328,8 @@ static bool scopes_match(const std::vector<std::string>& pattern, size_t p, cons
         if (scopes_match(pattern, p + 1, scopes, next)) return true;
       return false;
     }
-    if (!glob_matches(pattern[p], scopes[i]) && !glob_matches(pattern[p], without_arguments(scopes[i]))) return false;
+    // As it stands, too: "f[abi:cxx11]" and "f<char [2]>" are names, though they have brackets.
+    if (pattern[p] != scopes[i] && !glob_matches(pattern[p], scopes[i]) && !glob_matches(pattern[p], without_arguments(scopes[i]))) return false;
   }
   return p == pattern.size() && i == scopes.size();
 }

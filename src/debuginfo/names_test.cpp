@@ -1,6 +1,12 @@
 #include "debuginfo/names.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include <exception>
+
+#include "debuginfo/debuginfo.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -79,6 +85,10 @@ TEST(Scopes, AreCutOutOfDemangledNames) {
               ElementsAre("<shapes::Square as shapes::Shape>", "area"));
   EXPECT_THAT(scopes_of("_ZN6shapes4main28_$u7b$$u7b$closure$u7d$$u7d$17hcfcb332b04ffcd07E"),
               ElementsAre("shapes", "main", "{{closure}}"));
+  // Return types with parentheses: decltype(auto), decltype ((((declval<T>)())->g)()).
+  EXPECT_THAT(scopes_of("_ZSt10__do_visitIvZ1fvEUlOT_E_JRiEEDcOT0_DpOT1_"), ElementsAre("std", "__do_visit<void, f()::{lambda(auto:1&&)#1}, int&>"));
+  EXPECT_THAT(scopes_of("_Z1gI1AEDTclptcl7declvalIT_EE1hEES1_"), ElementsAre("g<A>"));
+  EXPECT_THAT(scopes_of("_Z2fpIiEPFvdET_"), ElementsAre("fp<int>"));  // void (*fp<int>(int))(double)
   EXPECT_THAT(scopes_of("foo"), IsEmpty());
   EXPECT_THAT(scopes_of("_ZThn16_N3Foo3barEv"), IsEmpty());  // a thunk is not the function
   EXPECT_THAT(scopes_of("_Zgarbage"), IsEmpty());
@@ -159,6 +169,29 @@ TEST(NamePattern, KnowsTemplatesAndTheStandardLibrary) {
   EXPECT_TRUE(matches("operator<<", "_ZlsIiEb1BIT_Ei"));
   EXPECT_TRUE(matches("Foo::operator*", "_ZN3FoolsEi"));
   EXPECT_TRUE(matches("Foo::~Foo", "_ZN3FooD1Ev"));
+}
+
+TEST(NamePattern, TakesBracketsOfNamesAsTheyStand) {
+  EXPECT_TRUE(matches("a::text[abi:cxx11]", "_ZN1a4textB5cxx11Ev"));
+  EXPECT_TRUE(matches("a::text", "_ZN1a4textB5cxx11Ev"));
+  EXPECT_TRUE(matches("ns::operator+<char [14]>", "_ZN2nsplIA14_cEEvNS_1AERKT_"));
+  EXPECT_TRUE(matches("Foo::operator[]", "_ZN3FooixEi"));
+  EXPECT_TRUE(matches("a::tex[rst]", "_ZN1a4textB5cxx11Ev")) << "a character class, too";
+}
+
+// What a listing shows can be probed: each name of a library finds the function.
+TEST(NamePattern, OfEveryNameOfALibraryMatchesIt) {
+  Dl_info library{};
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(static_cast<void (*)()>(std::terminate)), &library), 0);
+  char* path = realpath(library.dli_fname, nullptr);
+  OpenOptions options;
+  options.use_cache = false;
+  auto module = Module::open(path, options);
+  free(path);
+  ASSERT_TRUE(module.ok());
+  const std::vector<Function> functions = (*module)->all_functions();
+  EXPECT_GT(functions.size(), 1000u);
+  for (const Function& function : functions) EXPECT_TRUE(NamePattern(function.name()).matches(clone_name(function.linkage_name).base)) << function.name();
 }
 
 }  // namespace
