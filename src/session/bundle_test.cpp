@@ -46,7 +46,7 @@ struct Made {
     modules["/bin/shop"] = {{}, "abcd"};
   }
   std::string write(const std::string& path) const {
-    auto outcome = write_bundle(path, {program, script, modules, {}, name}, source, {}, {});
+    auto outcome = write_bundle(path, {program, script, modules, {}, name, false}, source, {}, {});
     EXPECT_TRUE(outcome.ok());
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -139,7 +139,7 @@ TEST_F(BundleTest, IsRejectedIfOthersMayWriteIt) {
 TEST_F(BundleTest, ReplacesAFileAsAWhole) {
   Made().write(path());
   Made made;
-  EXPECT_FALSE(write_bundle(folder_ + "/missing/a.spile", {made.program, made.script, made.modules, {}, made.name}, made.source, {}, {}).ok());
+  EXPECT_FALSE(write_bundle(folder_ + "/missing/a.spile", {made.program, made.script, made.modules, {}, made.name, false}, made.source, {}, {}).ok());
   EXPECT_TRUE(is_bundle(path()));
   EXPECT_FALSE(is_bundle(folder_));
 }
