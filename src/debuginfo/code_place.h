@@ -1,5 +1,5 @@
 #pragma once
-// Places inside functions, as debug information knows them: lines of the source, inlined calls, labels, calls.
+// Places inside functions, as debug information knows them: lines of the source, inlined calls, labels, calls, stretches of code.
 
 #include <cstdint>
 #include <string>
@@ -29,5 +29,10 @@ struct CodePlace {
   bool operator==(const CodePlace& other) const { return address == other.address && scope == other.scope; }
 };
 using CodePlaces = std::vector<CodePlace>;
+
+// Code from `begin` up to, but not with, `end`.
+struct CodeRange {
+  FileAddress begin, end;
+};
 
 }  // namespace spile::debuginfo

@@ -135,6 +135,10 @@ Result<CodePlaces> DebugInfo::statements(const std::string& file_pattern) {
       "statements " + file_pattern, places_from_bytes,
       [&](DwarfReader& dwarf) { return dwarf.statements(file_pattern); });
 }
+CodePlaces DebugInfo::statements_in(FileAddress function) {
+  auto dwarf = reader();
+  return dwarf.ok() ? (*dwarf)->statements_in(function) : CodePlaces();
+}
 Result<CodePlaces> DebugInfo::place_at(FileAddress pc) {
   return remembered<CodePlaces>(fmt::format("place {:x}", pc.value), places_from_bytes,
                                 [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.place_at(pc); });
@@ -294,6 +298,11 @@ Result<Variable> DebugInfo::variable_of_unit(FileAddress function, const std::st
 std::vector<std::string> DebugInfo::global_names(FileAddress function) {
   auto dwarf = reader();
   return dwarf.ok() ? (*dwarf)->unit_variable_names(function) : std::vector<std::string>();
+}
+
+std::vector<CodeRange> DebugInfo::value_ranges(FileAddress function, const std::string& name, uint64_t scope) {
+  auto dwarf = reader();
+  return dwarf.ok() ? (*dwarf)->value_ranges(function, name, scope) : std::vector<CodeRange>();
 }
 
 Error DebugInfo::no_such_variable(FileAddress function, const std::vector<Variable>& visible, const std::string& name) {

@@ -48,6 +48,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Result<Variable> global_variable(const std::string& name, const std::string& file, const SymbolFacts& symbols);
   Result<Variable> variable_of_unit(FileAddress function, const std::string& name, const SymbolFacts& symbols);
   std::vector<std::string> global_names(FileAddress function);  // not cached
+  std::vector<CodeRange> value_ranges(FileAddress function, const std::string& name, uint64_t scope);  // not cached
   Type type_with_id(uint64_t id) { return Type(shared_from_this(), id); }
   Result<Type> type_named(const std::string& name);
   Result<Place> return_value(FileAddress function, const SymbolFacts& symbols, size_t index);
@@ -63,6 +64,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Result<CodePlaces> inlined_calls_in(FileAddress function);
   Result<CodePlaces> labels();
   Result<CodePlaces> statements(const std::string& file_pattern);
+  CodePlaces statements_in(FileAddress function);  // not cached
   Result<CodePlaces> place_at(FileAddress pc);
   Result<CodePlaces> calls(FileAddress function);
 

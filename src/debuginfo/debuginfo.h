@@ -203,6 +203,9 @@ class Module {
   // Returns the beginnings of statements in source files that match the pattern; of each line in each function (or inlined call)
   // only the lowest address. Error: no debug information.
   virtual Result<CodePlaces> statements(const std::string& file) = 0;
+  // Returns those of the function's source file in the code of the function that starts there, inlined calls included. Not remembered. Empty: no debug
+  // information about the function.
+  virtual CodePlaces statements_in(FileAddress function) = 0;
   // Returns the function, or the innermost inlined call, whose code contains the address; without debug information, the function
   // that function_at() finds. CodePlace::source is not the line of pc; source_line() is. nullopt: no known function is there.
   virtual std::optional<CodePlace> place_at(FileAddress pc) = 0;
@@ -220,6 +223,9 @@ class Module {
   // Error: no such variable (the hint has did-you-mean). A variable that exists and can't be read here is a Place of kUnavailable.
   virtual Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name,
                                     uint64_t scope = 0) = 0;
+  // Returns the code of the function (scope 0), or of an inlined call, where a parameter or local of the name has a value; ascending. Of a variable with
+  // one place for all of the function it is all of that, also where the place is not filled yet. Empty: nowhere; or no debug information.
+  virtual std::vector<CodeRange> value_ranges(FileAddress function, const std::string& name, uint64_t scope) = 0;
   // Returns a file-scope variable ("x", "ns::A::x"), a definition rather than a declaration. file: a pattern for the main source file
   // of a unit ("parse.c", not a header); "": any. Error: no such variable.
   virtual Result<Variable> global_variable(const std::string& name, const std::string& file = {}) = 0;

@@ -393,38 +393,6 @@ bool is_below_cfa_at_entry(const location::Operations& operations, size_t count)
   return (offset ? offset->value : 0) < kConvention.entry_cfa;
 }
 
-// Where a variable that has no value at the pc has one: "; it has one at price_of+[38-43,60-71], the nearest in line 12". Empty: nowhere, or that
-// is not known. Offsets from the function's entry are in bytes.
-std::string where_known(Dwarf_Attribute& attribute, const FrameContext& context) {
-  constexpr size_t kMostShown = 4, kMostRead = 256;
-  std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  Dwarf_Addr base = 0, begin = 0, end = 0;
-  Dwarf_Op* operations = nullptr;
-  size_t count = 0;
-  for (ptrdiff_t at = 0; ranges.size() < kMostRead && (at = dwarf_getlocations(&attribute, at, &base, &begin, &end, &operations, &count)) > 0;) {
-    if (count == 0 || begin >= end) continue;
-    if (!ranges.empty() && ranges.back().second == begin) ranges.back().second = end;
-    else ranges.emplace_back(begin, end);
-  }
-  if (ranges.empty()) return {};
-  const uint64_t pc = context.pc.value, entry = context.function_entry.value;
-  auto distance = [&](const auto& range) { return range.first > pc ? range.first - pc : pc - std::min(pc, range.second - 1); };
-  const auto nearest = *std::ranges::min_element(ranges, {}, distance);
-  std::string places;
-  for (size_t i = 0; i < std::min(ranges.size(), kMostShown); ++i) {
-    auto offset = [&](uint64_t address) { return static_cast<int64_t>(address - entry); };
-    places += fmt::format("{}{}-{}", i ? "," : "", offset(ranges[i].first), offset(ranges[i].second));
-  }
-  if (ranges.size() > kMostShown) places += ",...";
-  const char* name = dwarf_diename(context.function);
-  std::string text = fmt::format("; it has a value at {}+[{}]", name ? name : "the function", places);
-  Dwarf_Die unit;
-  Dwarf_Line* line = dwarf_diecu(context.function, &unit, nullptr, nullptr) ? dwarf_getsrc_die(&unit, nearest.first) : nullptr;
-  int number = 0;
-  if (line && dwarf_lineno(line, &number) == 0 && number > 0) text += fmt::format(", the nearest in line {}", number);
-  return text;
-}
-
 }  // namespace
 
 Place unavailable(std::string reason) {
@@ -445,7 +413,7 @@ LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& co
     found = dwarf_getlocation(&attribute, &operations, &count) == 0 ? 1 : -1;
   LocatedValue value;
   if (found <= 0) {
-    value.place = unavailable(found < 0 ? "has a damaged description" : "is optimized out here" + where_known(attribute, context));
+    value.place = unavailable(found < 0 ? "has a damaged description" : "is optimized out here");
     return value;
   }
   Compiler compiler(&attribute, context, 0);

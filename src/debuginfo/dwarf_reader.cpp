@@ -15,6 +15,7 @@
 #include "debuginfo/dwarf_types.h"
 #include "debuginfo/name_search.h"
 #include "debuginfo/names.h"
+#include "debuginfo/value_ranges.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -272,6 +273,12 @@ Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress p
   return record;
 }
 
+std::vector<CodeRange> DwarfReader::value_ranges(FileAddress function, const std::string& name, uint64_t scope) {
+  DwarfFile::Unit unit{};
+  auto die = scope != 0 ? file_->die_of(scope) : file_->function_die(function, &unit);
+  return die ? debuginfo::value_ranges(*die, name) : std::vector<CodeRange>();
+}
+
 std::optional<VariableRecord> DwarfReader::unit_variable(FileAddress function, const std::string& name) {
   auto unit = file_->unit_of(function);
   return unit ? search_unit(*file_, *unit, name) : std::nullopt;
@@ -364,6 +371,18 @@ Result<CodePlaces> DwarfReader::statements(const std::string& file_pattern) {
       return Error{fmt::format("{}: the functions of '{}' are described in {}", path_, file_pattern, missing),
                    "-gsplit-dwarf leaves .dwo files beside the object files: copy them there, or put all into one .dwp file beside the program"};
   }
+  return places;
+}
+
+CodePlaces DwarfReader::statements_in(FileAddress function) {
+  CodePlaces places;
+  auto unit = file_->unit_of(function);
+  auto declared = declaration(function);
+  if (!unit || !declared.ok()) return places;
+  // The path itself: brackets in it are not a pattern here.
+  std::string pattern;
+  for (char c : declared->file) pattern += is_glob({&c, 1}) ? '?' : c;
+  add_statements(*file_, *unit, pattern, places);
   return places;
 }
 

@@ -57,6 +57,8 @@ class DwarfReader {
   // Returns the variables visible at pc in the function that starts at `function`. scope: CodePlace::scope, 0: the function itself.
   // Errors: not described here, or in a .dwo file that can't be found.
   Result<FunctionRecord> function(FileAddress function, FileAddress pc, uint64_t scope);
+  // Returns the code of the function, or of the inlined call, where a parameter or local of the name has a value; see value_ranges().
+  std::vector<CodeRange> value_ranges(FileAddress function, const std::string& name, uint64_t scope);
   // Returns a file-scope variable of the unit that the function is in; nullopt: the unit has none of that name.
   std::optional<VariableRecord> unit_variable(FileAddress function, const std::string& name);
   // Returns a file-scope variable of any unit whose main source file matches ("": any), a definition rather than a declaration.
@@ -75,6 +77,8 @@ class DwarfReader {
   CodePlaces labels();
   // Error: nothing was found, and a unit of such a file is in a .dwo file that can't be found.
   Result<CodePlaces> statements(const std::string& file_pattern);
+  // Returns those of the function's source file in its unit.
+  CodePlaces statements_in(FileAddress function);
   CodePlaces place_at(FileAddress pc);     // one or none: the innermost function or inlined call there
   // Returns the calls that the function makes; see add_calls(). CodePlace::address is behind the call instruction where
   // CodePlace::length is 0, else that of the instruction.

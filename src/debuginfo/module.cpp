@@ -85,6 +85,7 @@ class ElfModule final : public Module {
   }
   Result<CodePlaces> labels(const FunctionPattern& pattern, const std::string& label) override;
   Result<CodePlaces> statements(const std::string& file) override;
+  CodePlaces statements_in(FileAddress function) override;
   std::optional<CodePlace> place_at(FileAddress pc) override;
   Result<CodePlaces> calls(FileAddress function) override;
   Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, uint64_t scope) override {
@@ -101,6 +102,9 @@ class ElfModule final : public Module {
   }
   std::vector<std::string> global_names(FileAddress function) override {
     return has_debug_info() ? info().global_names(function) : std::vector<std::string>();
+  }
+  std::vector<CodeRange> value_ranges(FileAddress function, const std::string& name, uint64_t scope) override {
+    return has_debug_info() ? info().value_ranges(function, name, scope) : std::vector<CodeRange>();
   }
   Type type_with_id(uint64_t id) override { return info().type_with_id(id); }
   Result<Type> type_named(const std::string& name) override { return info().type_named(name); }
@@ -135,6 +139,22 @@ class ElfModule final : public Module {
   std::optional<std::vector<Mark>> marks_;
   std::optional<std::vector<PltEntry>> plt_;
 };
+
+// A line has many rows where its parts were moved about; the one of lowest address is where it begins.
+CodePlaces first_of_lines(CodePlaces all) {
+  using Key = std::tuple<std::string, int, uint64_t, uint64_t>;
+  std::map<Key, size_t> first;
+  CodePlaces places;
+  for (CodePlace& place : all) {
+    auto [entry, is_new] =
+        first.try_emplace({place.source.file, place.source.line, place.function.value, place.scope}, places.size());
+    if (is_new)
+      places.push_back(std::move(place));
+    else if (place.address < places[entry->second].address)
+      places[entry->second] = std::move(place);
+  }
+  return places;
+}
 
 // Whether a pattern is a whole name as C has them.
 bool is_identifier(const std::string& pattern) {
@@ -275,18 +295,13 @@ Result<CodePlaces> ElfModule::statements(const std::string& file) {
   if (!has_debug_info())
     return needs_debug_info(fmt::format("{}: has no debug information, so its source lines are not known", path_), "");
   TRY(CodePlaces all, info().statements(file));
-  // A line has many rows where its parts were moved about; the one of lowest address is where it begins.
-  using Key = std::tuple<std::string, int, uint64_t, uint64_t>;
-  std::map<Key, size_t> first;
-  CodePlaces places;
-  for (CodePlace& place : all) {
-    auto [entry, is_new] =
-        first.try_emplace({place.source.file, place.source.line, place.function.value, place.scope}, places.size());
-    if (is_new)
-      places.push_back(std::move(place));
-    else if (place.address < places[entry->second].address)
-      places[entry->second] = std::move(place);
-  }
+  return first_of_lines(std::move(all));
+}
+
+CodePlaces ElfModule::statements_in(FileAddress function) {
+  if (!has_debug_info()) return {};
+  CodePlaces places = first_of_lines(info().statements_in(function));
+  std::erase_if(places, [&](const CodePlace& place) { return place.function != function; });
   return places;
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "abi/machine.h"
+#include "debuginfo/readable_places.h"
 #include "probes/header_types.h"
 #include "probes/kernel_image.h"
 #include "probes/kernel_trace.h"
@@ -308,6 +309,19 @@ Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint& point, bool
   TRY(debuginfo::Variable found, module->variable(frame.function, frame.pc, variable.name.substr(1), frame.scope));
   start.place = found.place;
   return if_reachable(world, *module, std::move(start));
+}
+
+std::string where_readable(TracedWorld& world, const ResolvedPoint& point, const syntax::TargetVariable& variable) {
+  if (point.site.by_arguments || variable.name.size() < 2 || variable.name.starts_with("$return")) return {};
+  const std::string name = variable.name.substr(1);
+  if (point.site.kernel) {
+    const auto where = frame_in_image(world, point);
+    return where ? debuginfo::where_readable(*where->image->module, where->function, where->pc, name, where->scope) : "";
+  }
+  Result<std::shared_ptr<debuginfo::Module>> module = world.module(point.site.module);
+  if (!module.ok()) return {};
+  const Frame frame = frame_of(point);
+  return debuginfo::where_readable(**module, frame.function, frame.pc, name, frame.scope);
 }
 
 Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& operation) {

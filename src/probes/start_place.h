@@ -33,6 +33,9 @@ Result<StartPlace> start_of(TracedWorld& world, const sema::ResolvedPoint& point
 Result<StartPlace> start_of(TracedWorld& world, const sema::ResolvedPoint* point, const syntax::AtOperation& operation);
 Result<StartPlace> start_of(TracedWorld& world, const sema::TargetType& type);
 
+// Answers TargetInfo::where_readable().
+std::string where_readable(TracedWorld& world, const sema::ResolvedPoint& point, const syntax::TargetVariable& variable);
+
 // Returns the bytes of a type that @sizeof names; 0: not known. Errors as for @cast.
 Result<uint64_t> size_of_type(TracedWorld& world, const sema::ResolvedPoint* point, const syntax::AtOperation& operation);
 

@@ -157,6 +157,10 @@ class RealWorld : public World {
     return module.ok() ? (*module)->needs_debug_info(what, instead) : sema::TargetInfo::needs_debug_info(point, what, instead);
   }
 
+  std::string where_readable(const ResolvedPoint& point, const syntax::TargetVariable& variable) override {
+    return probes::where_readable(world_, point, variable);
+  }
+
   void describe(ResolvedPoint& point) override {
     bool in_function = point.kind == ProbeKind::kFunctionEntry || point.kind == ProbeKind::kFunctionReturn;
     if (in_function && !point.site.mark) describe_function(world_, point);

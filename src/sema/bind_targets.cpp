@@ -575,7 +575,9 @@ class Binder {
     if (known != problems_.end()) {
       ++known->points;
     } else {
-      problems_.push_back({where.range, std::move(message), std::move(hint), 1});
+      auto* variable = as<TargetVariable>(where);
+      std::string elsewhere = variable && info(point_.kind).has_variables() ? e_.target.where_readable(point_, *variable) : std::string();
+      problems_.push_back({where.range, std::move(message), elsewhere.empty() ? std::move(hint) : std::move(elsewhere), 1});
     }
   }
 

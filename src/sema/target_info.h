@@ -262,6 +262,9 @@ class TargetInfo {
     return Error{what, "install its debug symbols, or " + instead};
   }
 
+  // Returns, for a hint, where else in the function a variable can be read that can't be read at the point; "": nowhere, or that is not known.
+  virtual std::string where_readable(const ResolvedPoint& point, const syntax::TargetVariable& variable) { return {}; }
+
   // Fills in facts that are only printed and cost time to find: the source line of a function, in site and text.
   virtual void describe(ResolvedPoint& point) {}
 

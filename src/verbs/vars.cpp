@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/print.h"
+#include "debuginfo/readable_places.h"
 #include "verbs/asked_places.h"
 #include "verbs/asking_verbs.h"
 #include "verbs/json_lines.h"
@@ -131,7 +132,7 @@ class Printer {
              point.place.function != source.function.address || point.place.scope != 0 ? " (an inlined copy)" : "");
     first_ = false;
     if (variables.empty()) print_to(stdout, "  no variables\n");
-    print_rows(variables);
+    print_rows(source, point, variables);
   }
 
  private:
@@ -145,7 +146,7 @@ class Printer {
     return object;
   }
 
-  void print_rows(const std::vector<Variable>& variables) const {
+  void print_rows(const FunctionSource& source, const Point& point, const std::vector<Variable>& variables) const {
     constexpr size_t kWidest = 32;
     size_t name_width = 0, type_width = 0;
     for (const Variable& variable : variables) {
@@ -155,6 +156,10 @@ class Printer {
     for (const Variable& variable : variables) {
       std::string line = fmt::format("  {:<9}  {:<{}}  {:<{}}  {}{}", text_of(variable.kind), "$" + variable.name, name_width, variable.place.type.name(), type_width,
                                      variable.place.available() ? "" : "not readable: ", text_of(variable.place));
+      if (!options_.ranges && !variable.place.available()) {
+        const std::string elsewhere = debuginfo::where_readable(*source.module, point.place.function, point.place.address, variable.name, point.place.scope);
+        if (!elsewhere.empty()) line += "; " + elsewhere;
+      }
       if (options_.ranges && variable.kind != Variable::Kind::kGlobal) {
         auto found = ranges_.find(variable.name);
         line += found == ranges_.end() ? "; on no line" : (found->second.size() == 1 && found->second[0].first == found->second[0].second ? "; on line " : "; on lines ") + text_of(found->second);
