@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/replace_file.h"
 #include "debuginfo/answer_cache.h"
 #include "debuginfo/records.h"
 #include "debuginfo/stable_file.h"
@@ -90,26 +91,6 @@ Result<std::vector<ModuleAnswers>> parse(const std::string& path, std::string_vi
   return modules;
 }
 
-Result<void> write_file(const std::string& path, const std::string& bytes) {
-  std::string temporary = path + ".XXXXXX";
-  UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (!fd) return Error::from_errno(fmt::format("write {}", path), errno);
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t written = ::write(fd.get(), bytes.data() + done, bytes.size() - done);
-    if (written <= 0) {
-      const int failure = errno;
-      ::unlink(temporary.c_str());
-      return Error::from_errno(fmt::format("write {}", path), failure);
-    }
-    done += static_cast<size_t>(written);
-  }
-  constexpr mode_t kReadable = 0644;
-  if (::fchmod(fd.get(), kReadable) == 0 && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
-  const int failure = errno;
-  ::unlink(temporary.c_str());
-  return Error::from_errno(fmt::format("write {}", path), failure);
-}
-
 }  // namespace
 
 bool is_answer(const std::string& key, const std::string& answer) {
@@ -165,7 +146,7 @@ Result<ArchiveCounts> export_answers(const std::string& directory, const std::ve
   bytes.append(reinterpret_cast<const char*>(&sum), sizeof sum);
   bytes += body;
   if (bytes.size() > kLargestArchive) return Error{fmt::format("{}: would be larger than {} MiB", file, kLargestArchive >> 20), "name the files whose answers are wanted"};
-  TRY_DO(write_file(file, bytes));
+  TRY_DO(replace_file(file, bytes));
   return counts;
 }
 

@@ -197,7 +197,10 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
     if (request.address && function.address != *request.address) continue;
     if (!filter.matches(function.address, 0, function.declared.line)) continue;
     if (function.is_ifunc) {
-      found.reason = "only selects an implementation at load time (IFUNC), and which one is not known before a process runs: attach with -x";
+      found.reason = world.processes().empty()
+                         ? "only selects an implementation at load time (IFUNC), and which one is not known before a process runs: attach with -x"
+                         : "only selects an implementation at load time (IFUNC), and the traced processes have none of this file: nothing in them calls it, or "
+                           "they call the kernel's own (vDSO)";
       // A pattern finds the implementations by their own names.
       if (is_pattern(request.spec.name)) continue;
       Points chosen = chosen_points(world, request, module, function);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/replace_file.h"
 #include "base/unique_fd.h"
 #include "bpf/bpf.h"
 #include "session/bundle_check.h"
@@ -165,27 +166,6 @@ Fields fields_of(const RunInput& input, const ScriptOptions& source, const Progr
   return made;
 }
 
-Result<void> write_file(const std::string& path, std::string_view bytes) {
-  // Beside it first, so that a full disk leaves no half of a bundle, and one that was there stays.
-  const std::string beside = fmt::format("{}.{}", path, getpid());
-  UniqueFd file(open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file) return Error::from_errno("write " + path, errno);
-  for (std::string_view left = bytes; !left.empty();) {
-    const ssize_t written = write(file.get(), left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      const int failure = errno;
-      unlink(beside.c_str());
-      return Error::from_errno("write " + path, failure);
-    }
-    left.remove_prefix(static_cast<size_t>(written));
-  }
-  if (rename(beside.c_str(), path.c_str()) == 0) return {};
-  const int failure = errno;
-  unlink(beside.c_str());
-  return Error::from_errno("write " + path, failure);
-}
-
 // ---- reading
 
 sema::Probe probe_of(const ProbeFields& from, const std::vector<const SourceFile*>& files) {
@@ -326,7 +306,7 @@ Result<void> write_bundle(const std::string& path, const RunInput& input, const 
   BundleWriter writer;
   writer(fields_of(input, source, settings, target));
   TRY(const std::string bytes, pack_bundle(writer.take()));
-  return write_file(path, bytes);
+  return replace_file(path, bytes);
 }
 
 Result<std::unique_ptr<Bundle>> parse_bundle(const std::string& name, std::string_view bytes) {
