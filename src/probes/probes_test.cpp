@@ -334,7 +334,7 @@ TEST_F(ProbesTest, RefusesUnknownAndLaterPoints) {
   expect_error("probe process.provider(\"x\") { next }", "'mark' is missing");
   expect_error("probe process.library(\"x\").plt { next }", "no library 'x'");
   expect_error("probe process.plt(\"from_librayr\") { next }", "did you mean 'from_library'?");
-  expect_error("probe dw_syscall.open { next }", "'dw_syscall' are not available in this version");
+  expect_error("probe nfs.proc.read { next }", "'nfs' are not available in this version");
   expect_error("probe kernel.mark(\"x\") { next }", "'kernel.mark' are not available in this version");
 }
 

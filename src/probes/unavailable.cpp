@@ -19,8 +19,7 @@ constexpr Later kLater[] = {
     // Of the kernel's code and data.
     {"kernel", "mark"}, {"kernel", "syscall"},
     // The library's aliases over them.
-    {"dw_syscall", nullptr}, {"tp_syscall", nullptr}, {"generic", nullptr}, {"input", nullptr}, {"sctp", nullptr},
-    {"ip", nullptr}, {"linuxmib", nullptr}, {"ipmib", nullptr}, {"sunrpc", nullptr}, {"nfs", nullptr}, {"nfsd", nullptr},
+    {"generic", nullptr}, {"input", nullptr}, {"sctp", nullptr}, {"ip", nullptr}, {"sunrpc", nullptr}, {"nfs", nullptr}, {"nfsd", nullptr},
     // Of interpreters and other programs.
     {"java", nullptr}, {"hotspot", nullptr}, {"python", nullptr}, {"python2", nullptr}, {"python3", nullptr},
     {"debuginfod", nullptr}, {"stap", nullptr},
@@ -39,15 +38,11 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
     if (later.second && (parts.size() <= second || parts[second].name != later.second)) continue;
     std::string family = later.second ? fmt::format("{}.{}", later.first, later.second) : later.first;
     return Error{fmt::format("probe points '{}' are not available in this version", family),
-                 family == "kernel.syscall" ? "there are kernel.syscall(\"read\") and (\"write\"); syscall.NAME is any system call" :
-                 family.ends_with("_syscall") ? "syscall.NAME sees the calls of that name" : ""};
+                 family == "kernel.syscall" ? "there are kernel.syscall(\"read\") and (\"write\"); syscall.NAME is any system call" : ""};
   }
   std::vector<std::string> known;
   for (const Family* family : families()) known.emplace_back(family->name);
-  for (const Later& later : kLater) {
-    // syscall.opn is nearer to a name of the library.
-    if (!std::string_view(later.first).ends_with("_syscall")) known.emplace_back(later.first);
-  }
+  for (const Later& later : kLater) known.emplace_back(later.first);
   for (const Family* family : families()) {
     if (family->name == parts[0].name && parts.size() > 1)
       return unexpected_component(point, second, family->components(point, second));
