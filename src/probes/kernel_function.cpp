@@ -65,6 +65,19 @@ bool needs_debug_info(const syntax::ProbePoint& point) {
   return parts[1].text->find('@') != std::string::npos || in_function;
 }
 
+// The same point without the file of a function, as in "ip_output@net/ipv4/ip_output.c"; no value: it has a line or a pattern, too, which only debug information
+// can find.
+std::optional<syntax::ProbePoint> without_file(const syntax::ProbePoint& point) {
+  const std::string& text = *point.components[1].text;
+  const size_t at = text.find('@');
+  if (point.components[1].name != "function" || at == std::string::npos || text.find(':', at) != std::string::npos || debuginfo::is_glob(text)) return std::nullopt;
+  syntax::ProbePoint alone;
+  alone.components = point.components;
+  alone.components[1].text = text.substr(0, at);
+  if (needs_debug_info(alone)) return std::nullopt;
+  return alone;
+}
+
 // One component behind function("..."). kprobe: of kprobe.function, which knows fewer.
 Result<void> parse_suffix(const syntax::ProbePoint& point, size_t index, bool kprobe, Request& request) {
   const syntax::PointComponent& part = point.components[index];
@@ -413,7 +426,7 @@ Result<Points> resolve_later(TracedWorld& world, const Request& request) {
     return Error{fmt::format("the module '{}' is not loaded{}", request.module, one ? ", and this kernel's modules on disk lack it" : ": which functions a pattern stands for is not known"),
                  fmt::format("load it first: modprobe {}", request.module)};
   }
-  world.wait_for(fmt::format("the module '{}' is not loaded: its function '{}' is probed once it is", request.module, request.pattern));
+  world.remark(fmt::format("the module '{}' is not loaded: its function '{}' is probed once it is", request.module, request.pattern));
   return Points{point_at(request, {.symbol = request.pattern})};
 }
 
@@ -474,7 +487,12 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   }
   if (needs_debug_info(point)) {
     TRY_DO(world.require_kernel(fmt::format("kernel.{}", point.components[1].name).c_str()));
-    Result<Points> points = point.components[1].name == "function" ? resolve_functions(world, point) : resolve_statements(world, point);
+    const auto alone = world.kernel().has_debug_image() ? std::nullopt : without_file(point);
+    if (!alone) return point.components[1].name == "function" ? resolve_functions(world, point) : resolve_statements(world, point);
+    // The name says which function it is, where the kernel has one of that name.
+    TRY(Points points, resolve(world, *alone));
+    if (points.size() > 1) return resolve_functions(world, point);
+    world.remark(fmt::format("{}: in which file the kernel has its only function of that name was not checked, as its debug information is not installed", text_of(point)));
     return points;
   }
   TRY(Request request, parse(point));

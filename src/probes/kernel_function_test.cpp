@@ -201,6 +201,17 @@ TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAPoint) {
   EXPECT_THAT(error("probe kernel.statement(\"show+1\") { next }"), HasSubstr("has code at 2 places"));
 }
 
+TEST_F(KernelFunctionTest, TakesAFileOnTrustWhereTheNameIsEnough) {
+  auto made = elaborate("probe kernel.function(\"vfs_write@fs/read_write.c\").return { next }");
+  ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
+  EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"vfs_write\").return"));
+  EXPECT_THAT(made->world->remarks(), ElementsAre(HasSubstr("in which file the kernel has its only function of that name was not checked")));
+  EXPECT_THAT(error("probe kernel.function(\"show@fs/read_write.c\") { next }"), HasSubstr("its debug information can't be told from that of other builds"));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_write@fs/read_write.c:9\") { next }"), HasSubstr("its debug information can't be told from that of other builds"));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_*@fs/read_write.c\") { next }"), HasSubstr("its debug information can't be told from that of other builds"));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_wirte@fs/read_write.c\") { next }"), HasSubstr("did you mean 'vfs_write'?"));
+}
+
 TEST_F(KernelFunctionTest, WaitsForAModuleThatTheKernelHasOnDisk) {
   utsname machine;
   ASSERT_EQ(uname(&machine), 0);
@@ -208,7 +219,7 @@ TEST_F(KernelFunctionTest, WaitsForAModuleThatTheKernelHasOnDisk) {
   auto made = elaborate("probe module(\"dummy_net\").function(\"dummy_xmit\").return { next }");
   ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
   EXPECT_THAT(made->texts(), ElementsAre("module(\"dummy_net\").function(\"dummy_xmit\").return"));
-  EXPECT_THAT(made->world->waiting(), ElementsAre("the module 'dummy_net' is not loaded: its function 'dummy_xmit' is probed once it is"));
+  EXPECT_THAT(made->world->remarks(), ElementsAre("the module 'dummy_net' is not loaded: its function 'dummy_xmit' is probed once it is"));
   EXPECT_EQ(made->program.probes[0].points[0].site.kernel->address, 0u);
   EXPECT_THAT(error("probe module(\"dummy_net\").function(\"dummy_*\") { next }"), HasSubstr("which functions a pattern stands for is not known"));
   EXPECT_THAT(error("probe module(\"dummy_net\").function(\"dummy_xmit\") { println($skb) }"), HasSubstr("not loaded, so that its types are not known"));

@@ -16,6 +16,7 @@
 #include "base/diagnostics.h"
 #include "base/tracefs.h"
 #include "probes/family.h"
+#include "probes/kernel_types.h"
 #include "probes/tracepoint_format.h"
 #include "syntax/visitor.h"
 
@@ -230,6 +231,15 @@ Result<debuginfo::Place> place_of_argument(TracedWorld& world, const ResolvedPoi
     place.kind = debuginfo::Place::Kind::kValue;
     place.operations = {location::RecordField{static_cast<int64_t>(8 * i), 8, false}};
     place.type = arguments->list[i].type;
+    return place;
+  }
+  // Before Linux 4.17, an argument said whether the task was woken; now there are no other hits.
+  if (name == "$success" && (point.site.tracepoint == "sched:sched_wakeup" || point.site.tracepoint == "sched:sched_wakeup_new")) {
+    TRY(debuginfo::Type type, kernel_type(world, arguments->module, "int"));
+    debuginfo::Place place;
+    place.kind = debuginfo::Place::Kind::kValue;
+    place.operations = {location::Constant{1}};
+    place.type = type;
     return place;
   }
   auto fields = world.tracepoint_fields(point.site.tracepoint);

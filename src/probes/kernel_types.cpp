@@ -71,6 +71,10 @@ Result<debuginfo::Place> place_passed_by_program(Btf& types, const Btf::Function
   return place;
 }
 
+// Parameters that the same functions had by other names in older kernels, which scripts still use.
+constexpr std::pair<std::string_view, std::string_view> kFormerNames[] = {
+    {"$cachep", "$s"}, {"$s", "$cachep"}, {"$q", "$wq_head"}, {"$wait", "$wq_entry"}, {"$gfp_flags", "$gfpflags"}, {"$gfp_mask", "$gfp"}};
+
 // Bytes up to the next symbol, which is all that the kernel knows about a variable's size. "x_64" at the address of "x" says it itself.
 uint64_t size_of(const kernelinfo::Symbols& symbols, const kernelinfo::Symbol& variable) {
   uint64_t next = ~uint64_t{0};
@@ -126,6 +130,11 @@ Result<debuginfo::Place> place_in_kernel(TracedWorld& world, const ResolvedPoint
     if (function.parameters[i].name.empty()) continue;
     names.push_back("$" + function.parameters[i].name);
     if (names.back() == variable.name) return std::move(places[i]);
+  }
+  for (const auto& [former, name] : kFormerNames) {
+    const auto same = [&](const Btf::Parameter& parameter) { return "$" + parameter.name == name; };
+    const auto found = former == variable.name ? std::ranges::find_if(function.parameters, same) : function.parameters.end();
+    if (found != function.parameters.end()) return std::move(places[static_cast<size_t>(found - function.parameters.begin())]);
   }
   std::string near = nearest_name(variable.name, names);
   return Error{fmt::format("the function '{}' has no parameter '{}'", function.name, variable.name.substr(1)),

@@ -58,8 +58,8 @@ class World : public sema::TargetInfo {
   virtual std::vector<std::string> left_out() const = 0;
   // Returns a sentence for each part of a printed structure that is shown as "?", with the reason.
   virtual std::vector<std::string> unprintable() const = 0;
-  // Returns a sentence for each point that is on something which is not there yet.
-  virtual std::vector<std::string> waiting() const = 0;
+  // Returns a sentence for each point that is on something which is not there yet, or of which something could not be checked.
+  virtual std::vector<std::string> remarks() const = 0;
   // Finds the program of -c or the programs of -x. Errors: the program is not found, a process does not exist, has no program (it is a
   // kernel thread or a zombie), or may not be traced.
   static Result<std::unique_ptr<World>> open(const WorldOptions& options);

@@ -175,7 +175,7 @@ Points chosen_points(TracedWorld& world, const Request& request, debuginfo::Modu
     if (!known || known->address != chosen.address) continue;
     const debuginfo::Function& function = *known;
     const std::string who = chosen.process ? fmt::format("process {}", chosen.process) : "this machine";
-    world.wait_for(fmt::format("'{}' of {} is chosen when a program starts: on {} it is '{}' at {:#x}, which other functions may share", ifunc.name(),
+    world.remark(fmt::format("'{}' of {} is chosen when a program starts: on {} it is '{}' at {:#x}, which other functions may share", ifunc.name(),
                                module.path(), who, function.name(), chosen.address.value));
     points.push_back(make_point(world, request, module, function));
   }

@@ -382,9 +382,16 @@ SystemCallParameter parameter(std::string_view text) {
   return {text.substr(0, colon), static_cast<uint8_t>(width == 'h' ? 2 : 4), width == 'i'};
 }
 
+// Functions of the kernel whose names are not those of their calls: these once had other structures.
+constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
+    {"newfstat", "fstat"}, {"newlstat", "lstat"}, {"newstat", "stat"}, {"newuname", "uname"}, {"sendfile64", "sendfile"}, {"umount", "umount2"}};
+
 }  // namespace
 
 std::optional<std::vector<SystemCallParameter>> system_call_parameters(std::string_view call) {
+  for (const auto& [function, name] : kFunctions) {
+    if (call == function) call = name;
+  }
   const auto* found = std::ranges::lower_bound(kCalls, call, {}, &Call::name);
   if (found == std::end(kCalls) || found->name != call) return std::nullopt;
   std::vector<SystemCallParameter> parameters;

@@ -78,9 +78,9 @@ class TracedWorld {
   // Adds a sentence to World::unprintable().
   void note_unprintable(std::string what) { unprintable_.insert(std::move(what)); }
   const std::set<std::string>& unprintable() const { return unprintable_; }
-  // Adds a sentence to World::waiting().
-  void wait_for(std::string what) { waiting_.insert(std::move(what)); }
-  const std::set<std::string>& waiting() const { return waiting_; }
+  // Adds a sentence to World::remarks().
+  void remark(std::string what) { remarks_.insert(std::move(what)); }
+  const std::set<std::string>& remarks() const { return remarks_; }
   // Returns the fields of a tracepoint ("sched:sched_switch"), read once from tracefs. Valid as long as the world. Errors: no such
   // tracepoint, or tracefs can't be read.
   Result<const std::vector<TracepointField>*> tracepoint_fields(const std::string& tracepoint);
@@ -119,7 +119,7 @@ class TracedWorld {
   bool has_kernel_probes_ = false;
   std::map<std::string, std::shared_ptr<debuginfo::Module>> modules_;
   ModuleFiles module_files_;
-  std::set<std::string> left_out_, waiting_, unprintable_;
+  std::set<std::string> left_out_, remarks_, unprintable_;
   std::map<std::string, std::vector<std::string>> libraries_;
   std::map<std::string, std::vector<TracepointField>> tracepoints_;
   kernelinfo::KernelInfo kernel_;

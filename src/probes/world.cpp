@@ -65,7 +65,7 @@ class RealWorld : public World {
     return world_.module(path);
   }
   kernelinfo::Features kernel_features(bool asks_members) override { return asks_kernel_ || asks_members ? world_.kernel().features() : kernelinfo::Features(); }
-  std::vector<std::string> waiting() const override { return {world_.waiting().begin(), world_.waiting().end()}; }
+  std::vector<std::string> remarks() const override { return {world_.remarks().begin(), world_.remarks().end()}; }
   std::vector<std::string> unprintable() const override { return {world_.unprintable().begin(), world_.unprintable().end()}; }
   std::vector<std::string> left_out() const override { return {world_.left_out().begin(), world_.left_out().end()}; }
 

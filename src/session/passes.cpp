@@ -114,7 +114,7 @@ bool elaborate_program(sema::Program& program, probes::World& world, const std::
   std::vector<sema::PassTiming> timings = sema::elaborate(program, world, findings, print_after);
   world.save_answers();  // -T or a signal may end spile while it compiles: the next one begins here
   for (const std::string& why : world.left_out()) findings.warning({}, "left out: " + why);
-  for (const std::string& what : world.waiting()) findings.warning({}, what);
+  for (const std::string& what : world.remarks()) findings.warning({}, what);
   if (report(findings, messages, kElaborate, "analysis")) return false;
   timer.done(summary_of(program));
   if (verbosity > 0) {

@@ -73,6 +73,25 @@ out=$(spile -e 'global names probe kernel.function("submit_bio") { if ($bio->bi_
 check "names of devices" "$out" '^loop0 2[0-9]$'
 losetup -d /dev/loop0
 
+# Arguments that tracepoints and functions had in older kernels, files of functions, and constants of the library.
+ip link set lo up
+out=$(spile -e 'global woken, names, devices, ends
+  probe kernel.trace("sched_wakeup") { if (!$success) next; woken += $p->pid > 0 }
+  probe kernel.function("sys_newuname") { if (pid() == target() && $name) names++ }
+  probe kernel.function("ip_output@net/ipv4/ip_output.c") { if (get_netdev_name(@cast($skb->_skb_refdst & ~1, "dst_entry")->dev) == "lo") devices++ }
+  probe kernel.function("__wake_up") { if ($q != $wq_head) error("another queue") }
+  probe vm.pagefault.return { ends += !vm_fault_contains(fault_type, VM_FAULT_ERROR) && AF_INET() == 2 }
+  probe end { printf("%d %d %d %d\n", woken > 0, names > 0, devices, ends > 0) }' -c 'ping -c 3 -i 0.1 127.0.0.1 >/dev/null; exec uname' 2>&1)
+check "names of older kernels and releases" "$out" '^1 1 6 1$'
+check "a file that is not checked" "$out" 'in which file the kernel has its only function of that name was not checked'
+dd if=/dev/zero of=/tmp/disk bs=1M count=1 2>/dev/null && losetup /dev/loop0 /tmp/disk || fail "no disk"
+out=$(spile -e 'global bytes, writes probe ioblock.end { if (devname == "loop0" && bio_rw_num(rw) == BIO_WRITE) { bytes += bytes_done; writes++ } }
+  probe end { printf("bytes %d %d\n", bytes, writes) }' -c 'exec dd if=/dev/zero of=/dev/loop0 bs=8192 count=20 oflag=direct 2>/dev/null' 2>&1)
+check "bytes of requests" "$out" '^bytes 163840 20$'
+losetup -d /dev/loop0
+out=$(spile -l 'dw_syscall.open' 2>&1; spile -l 'tp_syscall.open' 2>&1)
+check "names of aliases of calls" "$out" '^tp_syscall.open'
+
 # What is not there in this kernel.
 out=$(spile -p2 -e 'probe kernel.function("sys_openat") { next }' 2>&1)
 check "a system call's function" "$out" 'kernel.function."__x64_sys_openat".'
