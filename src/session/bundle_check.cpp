@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "abi/arena.h"
+#include "abi/kernel.h"
 
 namespace spile::session {
 
@@ -93,9 +94,10 @@ Result<void> check_layout(const codegen::ArenaLayout& layout, const char* what) 
   constexpr uint64_t kLargest = uint64_t{1} << 42;
   if (layout.size > kLargest || layout.slot_count > abi::kMostSlots + abi::kFirstSlot || layout.kernel_slots > layout.slot_count) return wrong(what);
   for (uint64_t offset : {layout.globals_offset, layout.private_offset, layout.exchange_offset, layout.slots_offset, layout.frames_offset, layout.entries_offset, layout.tables_offset,
-                          layout.kernel_code_offset, layout.processes_offset, layout.constants_offset, layout.shared_offset}) {
+                          layout.kernel_code_offset, layout.constants_offset, layout.shared_offset}) {
     if (offset > layout.size) return wrong(what);
   }
+  if (layout.processes_offset > layout.size && layout.kernel_offset == 0) return wrong(what);
   for (auto [offset, size] : {std::pair(layout.exchange_offset, layout.exchange_size), std::pair(layout.tables_offset, layout.tables_size),
                               std::pair(layout.kernel_code_offset, layout.kernel_code_size), std::pair(layout.shared_offset, layout.shared_size)}) {
     if (size > layout.size - offset) return wrong(what);
@@ -105,6 +107,20 @@ Result<void> check_layout(const codegen::ArenaLayout& layout, const char* what) 
     if (uint64_t{offset} + size > layout.slot_stride) return wrong(what);
   }
   if ((layout.ring_size & (layout.ring_size - 1)) != 0) return wrong(what);
+  return {};
+}
+
+// Where the arena of handlers in the kernel lies beside that of processes, as make_mixed_layout() puts it (codegen/layout.cpp), and what both share.
+Result<void> check_both(const Bundle& bundle) {
+  constexpr uint64_t kReach = uint64_t{1} << 32;
+  const codegen::ArenaLayout& layout = bundle.script.layout;
+  const codegen::KernelCode& kernel = bundle.script.kernel;
+  const char* what = "memory of processes and the kernel";
+  if (layout.kernel_offset == 0) return layout.shared_size == 0 ? Result<void>() : wrong(what);
+  if (!kernel.over_arena || kernel.object.empty()) return wrong(what);
+  if (layout.kernel_offset != (layout.size + kReach - 1) / kReach * kReach + abi::kKernelArenaBase) return wrong(what);
+  if (layout.shared_size > abi::kLargestKernelShared || layout.shared_size % abi::kPageSize != 0 || layout.shared_offset % abi::kPageSize != 0) return wrong(what);
+  if (kernel.arena.size > abi::kLargestKernelArena || layout.processes_offset > layout.kernel_offset + kernel.arena.size) return wrong(what);
   return {};
 }
 
@@ -147,6 +163,7 @@ Result<void> check_bundle(const Bundle& bundle) {
   TRY_DO(check_sites(bundle));
   TRY_DO(check_code(bundle));
   TRY_DO(check_layout(bundle.script.layout, "memory"));
+  TRY_DO(check_both(bundle));
   TRY_DO(check_counters(bundle));
   return check_kernel(bundle);
 }

@@ -128,6 +128,30 @@ TEST_F(BundleTest, IsRejectedOrConsistentWhateverItsFieldsAre) {
   EXPECT_LT(accepted, 20'000u);
 }
 
+TEST_F(BundleTest, IsRejectedWhenItsMemoryForBothPlacesIsNotAsTheCompilerMakesIt) {
+  auto is_accepted = [&](auto change) {
+    Made made;
+    made.script.kernel.object = {1};
+    made.script.kernel.over_arena = true;
+    made.script.kernel.arena.size = 1 << 20;
+    made.script.layout.size = 1 << 20;
+    made.script.layout.kernel_offset = (uint64_t{1} << 32) + abi::kKernelArenaBase;
+    made.script.layout.shared_size = 2 * abi::kPageSize;
+    made.script.layout.processes_offset = made.script.layout.kernel_offset + 4096;
+    change(made.script);
+    made.write(path());
+    return read_bundle(path()).ok();
+  };
+  EXPECT_TRUE(is_accepted([](codegen::CompiledScript&) {})) << "user stacks in the kernel are beyond the arena of processes";
+  EXPECT_FALSE(is_accepted([](auto& script) { script.layout.kernel_offset = 0; })) << "shares with nobody";
+  EXPECT_FALSE(is_accepted([](auto& script) { script.layout.kernel_offset += 4096; }));
+  EXPECT_FALSE(is_accepted([](auto& script) { script.layout.kernel_offset = ~uint64_t{0}; }));
+  EXPECT_FALSE(is_accepted([](auto& script) { script.kernel.over_arena = false; }));
+  EXPECT_FALSE(is_accepted([](auto& script) { script.layout.shared_size = 100; }));
+  EXPECT_FALSE(is_accepted([](auto& script) { script.layout.processes_offset += 1 << 20; }));
+  EXPECT_FALSE(is_accepted([](auto& script) { script.kernel.arena.size = uint64_t{1} << 41; }));
+}
+
 TEST_F(BundleTest, IsRejectedIfOthersMayWriteIt) {
   Made().write(path());
   ASSERT_EQ(chmod(path().c_str(), 0666), 0);

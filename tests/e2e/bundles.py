@@ -83,3 +83,9 @@ if made.status == 0 and os.geteuid() == 0:
     counted = spile(kernel, "-c", str(calls))
     if "Operation not permitted" not in counted.err:
         counted.expect(status=0, out="700\n", err="")
+    # In processes and in the kernel, which finds stacks of processes in memory beyond that of their handlers.
+    both = str(folder / "both.spile")
+    made = spile("-p4", "-o", both, "-e", f'global n, k, s probe process("{calls}").function("main") {{ n++; k++ }} probe kernel.trace("syscalls:sys_enter_getppid") '
+                 '{ if (pid() == target()) { k++; s = ubacktrace() } } probe end { println(n, " ", k, " ", strlen(s) > 0) }', "-c", str(calls))
+    if made.status == 0 and "Operation not permitted" not in counted.err:
+        spile(both, "-c", str(calls)).expect(status=0, out="1 701 1\n", err="")
