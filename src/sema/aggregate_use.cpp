@@ -64,10 +64,13 @@ class Collector {
 };
 
 // A sketch takes 58 KiB, so elements of arrays have one only where the script asks for percentiles; else they have the buckets of @hist_log.
-void add_recorded(const Global& global, AggregateUse& use) {
+void add_recorded(const Program& program, const Global& global, AggregateUse& use) {
   using Operator = Statistic::Operator;
   for (const Operator op : {Operator::kCount, Operator::kSum, Operator::kMin, Operator::kMax}) use.statistics |= bit(op);
-  if (!global.is_array) use.statistics |= bit(Operator::kPercentile);
+  const auto index = static_cast<size_t>(global.index);
+  const bool in_kernel = index < program.sides.size() && program.sides[index].kernel;
+  const bool can_sketch = !global.is_array && (!in_kernel || (program.needs & kNeedsKernelSketches) != 0);
+  if (can_sketch) use.statistics |= bit(Operator::kPercentile);
   const bool has_sketch = use.statistics & bit(Operator::kPercentile);
   if (!has_sketch && !use.linear) use.log = true;
 }
@@ -85,7 +88,7 @@ AggregateUse aggregate_use(const Program& program, const Global& global) {
   for (const Function* function : program.functions) {
     if (function->body) collector.look(static_cast<const Statement&>(*function->body));
   }
-  if (is_recorded(program)) add_recorded(global, use);
+  if (is_recorded(program)) add_recorded(program, global, use);
   return use;
 }
 

@@ -5,8 +5,9 @@
 
 namespace spile::sema {
 
-// A bit of Program::needs, beside those of IntrinsicNeeds. Set before elaboration.
-inline constexpr uint32_t kNeedsRecording = 1u << 31;
+// Bits of Program::needs, beside those of IntrinsicNeeds. Set before elaboration. kNeedsKernelSketches: sketches of percentiles are kept by handlers in the kernel, too, which
+// only those over an arena can.
+inline constexpr uint32_t kNeedsRecording = 1u << 31, kNeedsKernelSketches = 1u << 30;
 
 inline bool is_recorded(const Program& program) { return (program.needs & kNeedsRecording) != 0; }
 

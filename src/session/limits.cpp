@@ -7,6 +7,7 @@
 
 #include "base/diagnostics.h"
 #include "base/print.h"
+#include "bpf/arena.h"
 #include "sema/recorded.h"
 
 namespace spile::session {
@@ -109,7 +110,7 @@ Result<void> apply_settings(const ScriptOptions& script, const ProgramOptions& o
   program.skip_bad_variables = options.skip_bad_variables;
   program.time_probes = options.time_probes;
   program.hide_globals = !options.display_globals;
-  if (options.is_recorded) program.needs |= sema::kNeedsRecording;
+  if (options.is_recorded) program.needs |= sema::kNeedsRecording | (bpf::Arena::is_supported() ? sema::kNeedsKernelSketches : 0);
   if (options.suppress_time_limits) {
     program.limits.max_action = INT32_MAX;
     program.limits.max_action_interruptible = INT32_MAX;

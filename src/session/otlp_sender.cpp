@@ -229,6 +229,15 @@ Outcome OtlpSender::Place::exchange(int fd, const std::string& message, int64_t 
   return {Outcome::Kind::kAgain, why, std::clamp<int64_t>(seconds, 0, 60) * 1000};
 }
 
+bool OtlpSender::await_fewer(size_t most, int64_t patience_ms) {
+  std::unique_lock lock(mutex_);
+  while (waiting_.size() > most) {
+    const size_t before = waiting_.size();
+    if (!changed_.wait_for(lock, std::chrono::milliseconds(patience_ms), [&] { return waiting_.size() < before; })) return false;
+  }
+  return true;
+}
+
 void OtlpSender::finish(int64_t patience_ms) {
   if (!thread_.joinable()) return;
   {

@@ -27,6 +27,8 @@ class OtlpSender {
   int64_t every_ns() const { return every_ns_; }
   // Has a message sent. Where more wait than kMostWaiting, or kMostBytes, the oldest is given up.
   void send(std::string message);
+  // Waits until no more than so many messages wait. Returns false if none was delivered for `patience_ms`.
+  bool await_fewer(size_t most, int64_t patience_ms);
   // Waits up to `patience_ms` until all is sent, and ends the thread.
   void finish(int64_t patience_ms);
   // Returns "WARNING: ..." lines about messages that were not delivered, or "". REQUIRES: after finish().

@@ -73,6 +73,8 @@ Json json_of(const RunDocument& run) {
   object["arguments"] = facts.arguments;
   if (!facts.command.empty()) object["command"] = facts.command;
   object["processes"] = facts.processes;
+  object["armed"] = run.armed;
+  object["paused_ns"] = run.paused_ns;
   object["lost"] = run.warnings;
   object["events_left_out"] = run.events_left_out;
   object["states_left_out"] = run.states_left_out;

@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "base/elf_identity.h"
 #include "base/proc.h"
@@ -21,6 +24,25 @@ std::string build_id_of(pid_t pid, const Mapping& mapping) {
   if (::stat(path.c_str(), &facts) != 0 || facts.st_ino != mapping.inode || facts.st_dev != mapping.device) return {};
   const std::string identity = elf_identity_of_file(path);
   return identity.find(' ') == std::string::npos ? identity : "";
+}
+
+// Returns the build-id among ELF notes (elf(5)); "": there is none.
+std::string build_id_in(std::string_view notes) {
+  constexpr uint32_t kBuildId = 3;  // NT_GNU_BUILD_ID
+  uint32_t head[3];                 // bytes of the name, bytes of the content, type
+  const auto padded = [](uint32_t size) { return (size_t{size} + 3) / 4 * 4; };
+  while (notes.size() >= sizeof head) {
+    std::memcpy(head, notes.data(), sizeof head);
+    const size_t content = sizeof head + padded(head[0]), end = content + padded(head[1]);
+    if (end > notes.size()) return {};
+    if (head[2] == kBuildId && notes.substr(sizeof head, 4) == std::string_view("GNU\0", 4)) {
+      std::string text;
+      for (const char c : notes.substr(content, head[1])) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+      return text;
+    }
+    notes.remove_prefix(end);
+  }
+  return {};
 }
 
 }  // namespace
@@ -66,6 +88,18 @@ void RunRecorder::note_modules(const std::vector<pid_t>& processes) {
     }
   }
   if (!found.empty()) writer_->add_modules(found);
+}
+
+void RunRecorder::note_armed(const std::map<std::string, uint64_t>& armed, int64_t paused_ns) {
+  if (armed == armed_) return;
+  armed_ = armed;
+  writer_->set_armed(armed, paused_ns);
+}
+
+void RunRecorder::note_kernel() {
+  std::ifstream file("/sys/kernel/notes", std::ios::binary);
+  const std::string notes{std::istreambuf_iterator<char>(file), {}};
+  writer_->add_modules({{"[kernel]", build_id_in(notes)}});
 }
 
 void RunRecorder::finish(int64_t time_ns, const std::string& warnings) {

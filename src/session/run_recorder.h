@@ -1,6 +1,7 @@
 #pragma once
 // Records a running script as a document (run/run_writer.h): what it prints, and at each tick what its probes and globals have. Thread rule: one thread.
 
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -29,6 +30,10 @@ class RunRecorder {
   void add_tick(Controller& controller, std::span<const uint64_t> runs);
   // Notes the files that processes have mapped as code.
   void note_modules(const std::vector<pid_t>& processes);
+  // Notes how places in processes were armed until now; does nothing where that is known already.
+  void note_armed(const std::map<std::string, uint64_t>& armed, int64_t paused_ns);
+  // Notes the running kernel's build-id.
+  void note_kernel();
   // Ends the document. warnings: lines of the end, "WARNING: ...".
   void finish(int64_t time_ns, const std::string& warnings);
 
@@ -41,6 +46,7 @@ class RunRecorder {
   const codegen::CompiledScript& script_;
   std::unique_ptr<RunWriter> writer_;
   std::set<RunModule> modules_;
+  std::map<std::string, uint64_t> armed_;
   std::set<std::string> looked_at_;  // paths of modules, with their devices and inodes
   std::vector<RunWriter::Value> values_;  // reused
 };

@@ -92,6 +92,11 @@ void write_head(const RunDocument& run, const TakeText& take) {
   take(fmt::format("{}: {} on {} ({}), {}, {}\n", run.file, facts.script_name, facts.host, facts.kernel, utc_text(facts.begun_ns).substr(0, 19), time_text(end_of(run) - facts.begun_ns)));
   if (!facts.command.empty()) take(fmt::format("  command: {}\n", facts.command));
   if (!facts.processes.empty()) take(fmt::format("  processes: {}\n", fmt::join(facts.processes, " ")));
+  if (!run.armed.empty()) {
+    std::string armed;
+    for (const auto& [mechanism, places] : run.armed) armed += fmt::format("{}{} by {}", armed.empty() ? "" : ", ", with_commas(places), mechanism);
+    take(fmt::format("  places in processes: {}; paused {}\n", armed, time_text(run.paused_ns)));
+  }
   if (!run.ended_ns) take(run.is_cut ? "  the file ends within a frame: spile or the machine died; later hits are missing\n" : "  the run has no end: spile was killed, or still records; later hits are missing\n");
   for (const std::string& warning : run.warnings) take(fmt::format("  lost: {}\n", warning));
   if (run.events_left_out > 0) take(fmt::format("  {} are not shown: there are too many\n", plural(run.events_left_out, "event")));

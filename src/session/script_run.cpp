@@ -107,6 +107,7 @@ class ScriptRun {
   void warn_of_users(int64_t now);
   void stand_still();
   void await_thaw();
+  void note_places();
   Result<void> record_tick();
   Result<void> send_tick();
   bool has_probes(sema::ProbeKind kind) const;
@@ -298,7 +299,8 @@ Result<void> ScriptRun::start() {
   armed_at_ = time(nullptr);
   if (otlp_) next_send_ = armed_ns_ + otlp_->every_ns();
   if (recorder_) {
-    if (target_) recorder_->note_modules(target_->processes());
+    note_places();
+    if (kernel_) recorder_->note_kernel();
     next_tick_ = armed_ns_ + output_options_.record.every_ns;
   }
   status_ = StatusSocket::listen();
@@ -555,11 +557,17 @@ Result<void> ScriptRun::send_tick() {
   return {};
 }
 
+void ScriptRun::note_places() {
+  if (!target_) return;
+  recorder_->note_modules(target_->processes());
+  recorder_->note_armed(target_->places_by_mechanism(), target_->paused_ns());
+}
+
 Result<void> ScriptRun::record_tick() {
   next_tick_ = monotonic_ns() + output_options_.record.every_ns;
   TRY_DO(fetch_globals());
   if (shares_arena()) output_->write_pending(false);
-  if (target_) recorder_->note_modules(target_->processes());
+  note_places();
   recorder_->add_tick(*controller_, runs_);
   return {};
 }
@@ -634,7 +642,7 @@ Result<void> ScriptRun::stop() {
   }
   Result<void> detached;
   if (target_) await_thaw();
-  if (target_ && recorder_) recorder_->note_modules(target_->processes());  // loaded since the last tick
+  if (recorder_) note_places();  // loaded since the last tick
   if (target_) detached = target_->detach();
   output_->collect(*arena_);
   output_->write_pending(true);

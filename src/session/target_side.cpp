@@ -498,6 +498,7 @@ void TargetSide::print_report(const engine::ArmReport& report, bool initial) {
     if (!armed) continue;  // an unwinder's entry, say
     const sema::Site& site = armed->site;
     ++by_mechanism[engine::mechanism_name(outcome.mechanism)];
+    ++by_mechanism_[engine::mechanism_name(outcome.mechanism)];
     bool is_refusal = outcome.mechanism == engine::Mechanism::kRefused;
     if (is_refusal) ++refused;
     if (outcome.only_returns) continue;

@@ -100,6 +100,8 @@ class TargetSide {
   // Returns why a process that has ended could not be trusted (session/trust.h), or "". It is judged for scripts without -g whose handlers
   // in processes compute shell commands; for others it is "".
   const std::string& why_ended_untrusted() const { return last_looks_.why_untrusted(); }
+  // Returns how many places were armed by each mechanism until now ("jump", "int3", "refused" ...), in all processes.
+  const std::map<std::string, uint64_t>& places_by_mechanism() const { return by_mechanism_; }
   // Returns the number of processes that were released because another tracer was about to attach to them.
   uint64_t handed_over() const { return handed_over_; }
 
@@ -168,6 +170,7 @@ class TargetSide {
   std::vector<SwitchedGroup> switched_;  // groups of sites that are armed with abi::kSwitchable
   std::map<int, bool> conditions_;       // of probes that are `switched`, by index: as last switched
   int64_t paused_ns_ = 0;
+  std::map<std::string, uint64_t> by_mechanism_;
 };
 
 }  // namespace spile::session

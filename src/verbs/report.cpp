@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "base/print.h"
+#include "session/otlp_message.h"
+#include "session/otlp_sender.h"
 #include "session/perfetto_file.h"
 #include "session/run/run_reader.h"
 #include "session/run_events.h"
@@ -68,6 +70,24 @@ std::string perfetto_of(const std::vector<session::RunDocument>& runs) {
   return session::perfetto_trace(session::timeline_of(runs), {"spile record " + facts.script_name, facts.script, facts.host}, {});
 }
 
+// Sends each tick of each run, in order. Returns the exit status.
+Result<int> send(const std::vector<session::RunDocument>& runs, const std::string& where) {
+  constexpr size_t kMostAhead = 100;
+  int64_t patience_ms = 30'000;
+  TRY(const std::unique_ptr<session::OtlpSender> sender, session::OtlpSender::create(where));
+  for (const session::RunDocument& run : runs) {
+    for (const session::RunTick& tick : run.ticks) {
+      sender->send(session::otlp_metrics(run.facts, run.probes, run.globals, tick));
+      if (!sender->await_fewer(kMostAhead, patience_ms)) patience_ms = 0;  // the rest is given up, and counted
+    }
+  }
+  sender->await_fewer(0, patience_ms);
+  sender->finish(0);
+  const std::string losses = sender->losses();
+  print_to(stderr, "{}", losses);
+  return losses.empty() ? 0 : 1;
+}
+
 }  // namespace
 
 Result<void> take_record(session::Options& options, std::vector<std::pair<std::string, std::string>>& of_verbs) {
@@ -104,8 +124,13 @@ Result<int> answer_report(const std::vector<std::string>& words, const session::
   }
   if (!verb.html.empty()) TRY_DO(write(verb.html, session::run_page(runs)));
   if (!verb.perfetto.empty()) TRY_DO(write(verb.perfetto, perfetto_of(runs)));
+  const std::string& collector = options.output.otlp;
+  int status = 0;
+  if (!collector.empty()) {
+    TRY(status, send(runs, collector));
+  }
   const bool prints = verb.json || verb.csv || verb.folded;
-  if (!prints && !(verb.html.empty() && verb.perfetto.empty())) return 0;
+  if (!prints && !(verb.html.empty() && verb.perfetto.empty() && collector.empty())) return status;
   TRY(TextFile out, TextFile::open(options.output.file));
   if (verb.json) {
     session::write_run_json(runs, out.taker());
@@ -119,7 +144,7 @@ Result<int> answer_report(const std::vector<std::string>& words, const session::
     session::write_run_text(runs, out.taker());
   }
   TRY_DO(out.close());
-  return 0;
+  return status;
 }
 
 }  // namespace spile::verbs

@@ -27,7 +27,7 @@ const Verb kVerbs[] = {
     {"top", "FUNCTION... ['!FUNCTION'] [--every TIME] [--sort COLUMN] [--limit N]", "show which functions are called how often, and how long they take; live on a terminal", make_top, nullptr, kTopOptions, true},
     {"lat", "FUNCTION... [--every TIME] [--by EXPRESSION]", "show how long calls take: a histogram with percentiles, a heat map (--every), or a table by a value (--by)", make_lat, nullptr, kLatOptions, true},
     {"record", "SCRIPT|-e SCRIPT|VERB ... -o FILE [--every TIME]", "run a script, or a verb's, and store what it finds as a document", nullptr, nullptr, kRecordOptions},
-    {"report", "FILE... [--json|--csv|--folded] [--html FILE] [--perfetto FILE]", "show documents of record; several are added up", nullptr, answer_report},
+    {"report", "FILE... [--json|--csv|--folded] [--html FILE] [--perfetto FILE] [--otlp URL]", "show documents of record; several are added up", nullptr, answer_report},
     {"syscalls", "[--every TIME] [--sort COLUMN] [--limit N]", "show system calls with their times and errors", make_syscalls, nullptr, kTopOptions, true},
     {"errno", "[--every TIME] [--limit N]", "show which system calls fail, why, and who makes them", make_errno, nullptr, kTopOptions, true},
     {"files", "[--every TIME] [--sort COLUMN] [--limit N]", "show files and sockets with what is read and written", make_files, nullptr, kTopOptions, true},

@@ -123,6 +123,14 @@ expect((zigzag(point[6][0]), zigzag(fields(point[8][0])[1][0]), packed(fields(po
 hits = {attributes(fields(p)[7])["probe"]: signed(fields(p)[6][0]) for p in fields(last["spile.probe.hits"][7][0])[1]}
 expect(hits["timer.ms(20)"], 150)
 
+# What was recorded can be sent later: each tick, with its time.
+run = temporary_directory() / "x.spile-run"
+spile("record", "-e", SCRIPT.replace("COUNT", "20"), "--every", "50ms", "-o", run).expect(status=0)
+Collector.taken.clear()
+spile("report", run, f"--otlp=http://127.0.0.1:{port}").expect(status=0, out="", err="")
+numbers = [signed(fields(fields(metrics(m)[1]["spile.global.n"][5][0])[1][0])[6][0]) for m in Collector.taken]
+expect((numbers == sorted(numbers), numbers[-1], len(numbers) >= 3), (True, 20, True), numbers)
+
 # A collector that rejects messages, and one that never comes.
 Collector.refusals += [400] * 1000
 spile(f"--otlp=http://127.0.0.1:{port},0.1", "-e", SCRIPT.replace("COUNT", "20")).expect(status=0, err_match=r"^WARNING: messages of metrics rejected by http://127\.0\.0\.1:\d+/v1/metrics: [1-9]\d* \(it answered with status 400\)$")

@@ -53,6 +53,7 @@ probe = next(p for p in found("probe") if "take" in p["point"])
 expect((probe["hits"], probe["runs_in"]), (len(halves[0]), "process"))
 run = found("run")[0]
 expect((run["script"], run["lost"], run["cut"], run["host"]), (script, [], False, socket.gethostname()))
+expect((list(run["armed"].values()), "refused" in run["armed"], 0 < run["paused_ns"] < 10**10), ([1], False, True), f"how the place was armed: {run['armed']}")
 identity = re.search(r"Build ID: (\w+)", subprocess.run(["readelf", "-n", folder / "half0"], capture_output=True, text=True).stdout)[1]
 expect({m["path"]: m["build_id"] for m in found("module")}[str(folder / "half0")], identity)
 expect_true(len(found("tick")) >= 1 and found("tick")[-1]["globals"]["calls"] == len(halves[0]), found("tick"))
@@ -92,6 +93,7 @@ if os.geteuid() == 0:
     kernel = report(folder / "kernel")
     expect([(e["global"], e.get("keys"), e["value"]) for e in kernel("element")], [("ended", None, 1), ("names", ["true"], 1)])
     expect([e["values"] for e in kernel("event")], [["true"]])
+    expect_match(r"^[0-9a-f]{40}$", next(m["build_id"] for m in kernel("module") if m["path"] == "[kernel]"))
 
 # Killed in the midst: what it has left can be read, and says so.
 target = start(program("lively"), "60")

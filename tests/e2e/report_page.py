@@ -55,6 +55,14 @@ expect(len(re.findall(r"<td>[^<]*\|[^<]*</td>", only)), 1, "events that were sea
 zoomed = next(i for i, stack in enumerate(data["samples"]["stacks"]) if i and data["samples"]["frames"][stack[1]][0] == "seventy")
 expect_match(rf'class="outer" data-stack="{data["samples"]["stacks"][zoomed][0]}"', shown(f"zoom={zoomed}"))
 
+# Clicked and typed by a person.
+clicked = shown("", "[...document.querySelectorAll('#graph div')].find(e => e.textContent == 'seventy').click()")
+expect_match(rf'class="outer" data-stack="{data["samples"]["stacks"][zoomed][0]}"', clicked)
+expect_true('class="outer"' not in shown("", "[...document.querySelectorAll('#graph div')].find(e => e.textContent == 'seventy').click(); document.getElementById('reset').click()"), "the whole graph again")
+expect_match(r"found in \d+ samples, \d", shown("", "const s = document.getElementById('search'); s.value = 'seventy'; s.dispatchEvent(new Event('input'))"))
+typed = shown("", "const f = document.getElementById('filter'); f.value = '-17|'; f.dispatchEvent(new Event('change'))")
+expect(len(re.findall(r"<td>[^<]*\|[^<]*</td>", typed)), 1)
+
 # One run has heat maps and lines over time.
 spile("report", run, "--html", page_file).expect(status=0)
 page = page_file.read_text()

@@ -90,6 +90,7 @@ void write_run(const std::string& path, int64_t value, const std::string& host =
   tick.hits = {1, 9};
   (*writer)->add_tick(tick);
   (*writer)->add_modules({{"/bin/x", "abcd"}});
+  (*writer)->set_armed({{"int3", 1}, {"jump", 7}}, 1500);
   if (ends) (*writer)->finish(4'000'000'000, {"3 records lost"});
   EXPECT_EQ((*writer)->failure(), nullptr);
 }
@@ -115,6 +116,8 @@ TEST(RunFile, KeepsWhatWasAdded) {
   EXPECT_EQ(run->ticks[1].globals[1]->left_out, 2u);
   EXPECT_EQ(std::get<RunStatistics>(run->ticks[1].globals[2]->elements[0].value).sum, 600);
   EXPECT_EQ(run->modules[0].build_id, "abcd");
+  EXPECT_EQ(run->armed, (std::map<std::string, uint64_t>{{"int3", 1}, {"jump", 7}}));
+  EXPECT_EQ(run->paused_ns, 1500);
   EXPECT_EQ(run->ended_ns, 4'000'000'000);
   EXPECT_EQ(run->warnings, std::vector<std::string>{"3 records lost"});
 }

@@ -20,7 +20,7 @@ inline constexpr uint32_t kRunVersion = 1;
 inline constexpr size_t kMostPlain = 64 << 20;                       // bytes of a frame's payload
 
 // ORDER: numbers of docs/run-format.md. Readers leave out frames of kinds that they do not know.
-enum class FrameKind : uint32_t { kFacts = 1, kTexts = 2, kEvents = 3, kGlobal = 4, kTick = 5, kModules = 6, kEnd = 7 };
+enum class FrameKind : uint32_t { kFacts = 1, kTexts = 2, kEvents = 3, kGlobal = 4, kTick = 5, kModules = 6, kEnd = 7, kArmed = 8 };
 
 class FrameWriter {
  public:

@@ -5,6 +5,7 @@
 // What comes from traced processes may be forged: texts have any bytes, numbers any value. Indices are valid in every document that run_reader.h returns.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -95,6 +96,8 @@ struct RunDocument {
   std::vector<RunGlobal> globals;
   std::vector<codegen::OutputFormat> formats;  // events have those of kind kPrintf
   std::vector<RunModule> modules;              // each once, ascending
+  std::map<std::string, uint64_t> armed;       // places in processes, by how they were armed ("jump", "int3", "refused" ...)
+  int64_t paused_ns = 0;                       // how long arming has stopped threads
   std::vector<RunTick> ticks;                  // ascending in time; the last has what there was at the end
   std::vector<RunEvent> events;
   std::vector<int64_t> values;                 // numbers, and for texts indices into `texts`

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;  // of all texts
 constexpr size_t kMostKeys = 64;                         // of an array
 constexpr size_t kMostTickParts = 50'000'000;            // counts of probes and states of globals, in all ticks
-constexpr size_t kMostModules = 1'000'000, kMostWarnings = 10'000;
+constexpr size_t kMostModules = 1'000'000, kMostWarnings = 10'000, kMostMechanisms = 100;
 
 ValueType type_of(const std::string& name) {
   if (name == "long") return ValueType::kLong;
@@ -44,6 +44,7 @@ class Reader {
   std::string take_global(ByteReader in);
   std::string take_tick(ByteReader in);
   std::string take_modules(ByteReader in);
+  std::string take_armed(ByteReader in);
   std::string take_end(ByteReader in);
   RunElement element(ByteReader& in, const RunGlobal& global);
   static RunStatistics::Buckets buckets(ByteReader& in, uint32_t most);
@@ -229,6 +230,16 @@ std::string Reader::take_modules(ByteReader in) {
   return in.ok() ? "" : "modules end too early";
 }
 
+std::string Reader::take_armed(ByteReader in) {
+  document_.armed.clear();
+  document_.paused_ns = in.signed_number();
+  for (uint64_t n = in.number_up_to(kMostMechanisms); n > 0 && in.ok(); --n) {
+    const std::string mechanism = in.text();
+    document_.armed[mechanism] = in.number();
+  }
+  return in.ok() ? "" : "how places were armed can't be read";
+}
+
 std::string Reader::take_end(ByteReader in) {
   document_.ended_ns = in.signed_number();
   for (uint64_t n = in.number_up_to(kMostWarnings); n > 0 && in.ok(); --n) document_.warnings.push_back(in.text());
@@ -245,6 +256,7 @@ std::string Reader::take(uint32_t kind, const std::string& payload) {
     case FrameKind::kGlobal: return take_global(ByteReader(payload));
     case FrameKind::kTick: return take_tick(ByteReader(payload));
     case FrameKind::kModules: return take_modules(ByteReader(payload));
+    case FrameKind::kArmed: return take_armed(ByteReader(payload));
     case FrameKind::kEnd: return take_end(ByteReader(payload));
   }
   return {};  // of a later minor version

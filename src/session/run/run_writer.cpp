@@ -159,6 +159,17 @@ void RunWriter::add_modules(const std::vector<RunModule>& modules) {
   append(FrameKind::kModules, out.take());
 }
 
+void RunWriter::set_armed(const std::map<std::string, uint64_t>& armed, int64_t paused_ns) {
+  ByteWriter out;
+  out.signed_number(paused_ns);
+  out.number(armed.size());
+  for (const auto& [mechanism, places] : armed) {
+    out.text(mechanism);
+    out.number(places);
+  }
+  append(FrameKind::kArmed, out.take());
+}
+
 void RunWriter::finish(int64_t ended_ns, const std::vector<std::string>& warnings) {
   flush();
   ByteWriter out;

@@ -30,6 +30,8 @@ class RunWriter {
   // Adds a tick, whose globals are those that were set. Writes all that was added until now. `globals` of tick is not used.
   void add_tick(const RunTick& tick);
   void add_modules(const std::vector<RunModule>& modules);
+  // Notes how places were armed until now: RunDocument::armed and paused_ns.
+  void set_armed(const std::map<std::string, uint64_t>& armed, int64_t paused_ns);
   // Ends the document. REQUIRES: nothing is added later.
   void finish(int64_t ended_ns, const std::vector<std::string>& warnings);
 
