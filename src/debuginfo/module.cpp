@@ -131,6 +131,7 @@ class ElfModule final : public Module {
   std::shared_ptr<ElfImage> image_;
   std::optional<std::shared_ptr<ElfImage>> separate_debug_;  // null inside: looked for and not found
   std::string why_not_separate_, missing_separate_;          // as in SeparateDebug
+  std::optional<std::vector<std::string>> package_ways_;     // debug_package_ways()
   std::unique_ptr<ElfImage> mini_debug_;                     // symbols_ has views of its names
   std::vector<DwarfFunction> dwarf_functions_;               // symbols_ has views of their names
   std::optional<SymbolTable> symbols_;
@@ -183,7 +184,9 @@ const ElfImage* ElfModule::separate_debug() {
 Error ElfModule::needs_debug_info(const std::string& what, const std::string& instead) {
   if (!truncation().empty()) return {what, truncation()};
   separate_debug();
-  std::vector<std::string> ways = debug_package_ways(path_, options_.root, options_.servers && options_.servers->enabled());
+  // Asked once: a warning may be worked out for each of thousands of functions.
+  if (!package_ways_) package_ways_ = debug_package_ways(path_, options_.root, options_.servers && options_.servers->enabled());
+  std::vector<std::string> ways = *package_ways_;
   std::string why = why_not_separate_;
   // A package puts the file there that .gnu_debuglink names.
   if (ways.empty() && why.empty()) why = missing_separate_;

@@ -134,6 +134,18 @@ Result<void> check_counters(const Bundle& bundle) {
   return {};
 }
 
+// What printf_text.cpp relies on: linear_buckets() divides by the width.
+Result<void> check_formats(const Bundle& bundle) {
+  constexpr int kWidest = 1 << 24;
+  for (const codegen::OutputFormat& format : bundle.script.formats) {
+    if (format.kind == codegen::OutputFormat::Kind::kHistogram && !format.is_log && (format.width <= 0 || format.low > format.high)) return wrong("histograms");
+    for (const syntax::FormatPart& part : format.parts) {
+      if (part.width > kWidest || part.precision > kWidest) return wrong("formats");
+    }
+  }
+  return {};
+}
+
 Result<void> check_kernel(const Bundle& bundle) {
   const sema::Program& program = bundle.program;
   const codegen::KernelCode& kernel = bundle.script.kernel;
@@ -165,6 +177,7 @@ Result<void> check_bundle(const Bundle& bundle) {
   TRY_DO(check_layout(bundle.script.layout, "memory"));
   TRY_DO(check_both(bundle));
   TRY_DO(check_counters(bundle));
+  TRY_DO(check_formats(bundle));
   return check_kernel(bundle);
 }
 

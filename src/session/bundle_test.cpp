@@ -152,6 +152,19 @@ TEST_F(BundleTest, IsRejectedWhenItsMemoryForBothPlacesIsNotAsTheCompilerMakesIt
   EXPECT_FALSE(is_accepted([](auto& script) { script.kernel.arena.size = uint64_t{1} << 41; }));
 }
 
+TEST_F(BundleTest, IsRejectedWhenAHistogramHasNoWidth) {
+  auto is_accepted = [&](int64_t low, int64_t high, int64_t width) {
+    Made made;
+    made.script.formats.push_back({.kind = codegen::OutputFormat::Kind::kHistogram, .parts = {}, .arguments = {}, .low = low, .high = high, .width = width, .own = {}});
+    made.write(path());
+    return read_bundle(path()).ok();
+  };
+  EXPECT_TRUE(is_accepted(0, 100, 10));
+  EXPECT_FALSE(is_accepted(0, 100, 0));
+  EXPECT_FALSE(is_accepted(0, 100, -1));
+  EXPECT_FALSE(is_accepted(100, 0, 10));
+}
+
 TEST_F(BundleTest, IsRejectedIfOthersMayWriteIt) {
   Made().write(path());
   ASSERT_EQ(chmod(path().c_str(), 0666), 0);

@@ -1,0 +1,12 @@
+# $$parms of thousands of functions without debug information: one warning, which names the package that has it, and no look-up for each function.
+from spiletest import *
+
+postgres = installed("postgres", "/usr/lib/postgresql/15/bin")
+if not postgres:
+    skip("postgres is not installed")
+os.environ.pop("DEBUGINFOD_URLS", None)
+listed = spile("-l", f'process("{postgres}").function("*").call').expect(status=0).out.count("\n")
+expect_true(listed > 5000, f"{listed} functions")
+# Each look-up of the package reads dpkg's lists for 20 ms: for each function it would take minutes, and not end in time.
+result = spile("-p2", "-e", f'probe process("{postgres}").function("*").call {{ println($$parms) }}', "-c", postgres, timeout=60).expect(status=0)
+expect(result.err.count("is empty in functions of"), 1, "warnings")
