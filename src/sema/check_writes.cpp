@@ -42,6 +42,11 @@ class WriteCheck {
   void check_one(const Expression& target, const Binding& binding, const Probe* probe) {
     std::string text = to_source(target);
     const bool is_uprobe = probe && info(probe->kind).in_function && !probe->points.front().site.kernel;
+    if (probe && probe->domain == Domain::kKernel && !is_uprobe && text == "$return") {
+      return error(target, "'$return' can't be written to: what the kernel's functions and system calls return is fixed when the handler runs",
+                   "a kernel with CONFIG_BPF_KPROBE_OVERRIDE, which distributions leave out, could skip some functions instead; with -x or -c, "
+                   "process(\"libc.so.6\").function(\"open\").return can change what the program gets");
+    }
     if (probe && probe->domain == Domain::kKernel && !is_uprobe) {
       return error(target, fmt::format("'{}' can't be written to: the kernel lets handlers write to memory of processes only", text),
                    "set_user_int(address, value) and its kind write there");

@@ -18,6 +18,9 @@ check "a bad address" "$out" 'fault'
 out=$(spile -g -e 'probe kernel.function("vfs_read") { $count = 1 }' -c true 2>&1) && fail "a write to the kernel was accepted"
 check "the kernel's memory" "$out" "'.count' can't be written to: the kernel lets handlers write to memory of processes only"
 
+out=$(spile -g -e 'probe kernel.function("vfs_open").return, syscall.openat.return { $return = -13 }' 2>&1) && fail "a result of the kernel was changed"
+check "what the kernel returns" "$out" "'.return' can't be written to: what the kernel's functions and system calls return is fixed"
+
 # Variables of a process, by uprobes: each call adds 3, 6, 9 to the value that it finds.
 change='{ $n->value = 100; $n->low = -4; set_user_int(&$n->numbers[1], 55); if ($n->value != 100 || $n->numbers[1] != 55) printf("not read back\n") }'
 wanted='visit 3 103 55 -4 text

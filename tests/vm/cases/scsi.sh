@@ -1,5 +1,6 @@
 # Commands to a SCSI disk that the kernel simulates in memory: each read of it is a command.
 # often: 6.12
+# files: examples/kernel
 . /guest.sh
 for name in scsi_common scsi_mod sd_mod; do insmod /modules/$name.ko || fail "no $name.ko"; done
 insmod /modules/scsi_debug.ko dev_size_mb=8 delay=0 || fail "no scsi_debug.ko"
@@ -21,3 +22,18 @@ check "entries" "$out" '^entry [1-9][0-9]+$'
 check "the kernel's own commands" "$out" '^execute [1-9]'
 check "states" "$out" '^RUNNING=>OFFLINE 1$'
 check "states" "$out" '^OFFLINE=>RUNNING 1$'
+
+# The tools for disks, on this one: 16 reads, and those by which the kernel itself looks at the disk's end.
+reads='dd if=/dev/sda of=/dev/null bs=65536 count=16 iflag=direct 2>/dev/null'
+shows biosnoop '^[0-9]+ +dd +8:0 +R[A-Z]* +[0-9]+ +65536 +[0-9]+$' 16 "$reads"
+out=$(spile $tools/biolatency.stp -c "$reads" 2>&1)
+check biolatency "$out" '^device 8:0$'
+[ "$(all_of "$out")" -ge 16 ] && [ "$(all_of "$out")" -le 20 ] || fail "biolatency: $out"
+out=$(spile $tools/slowio.stp 0 -c "$reads" 2>&1)
+[ "$(echo "$out" | grep -Ec '^[0-9]+ +[0-9]+ +dd +sda +read +[0-9]+ +65536 +[0-9]+ +[0-9]+$')" = 16 ] || fail "slowio: $out"
+case $(uname -r) in
+  6.1.*) ;;
+  *) out=$(spile $tools/biostacks.stp -c "$reads" 2>&1)
+    check biostacks "$out" '^1[6-9] requests, [0-9]+ us on average:$'
+    check "its stacks" "$out" ' : vfs_read\+' ;;
+esac
