@@ -41,6 +41,11 @@ grows ipmib.FragFails 6 'exec packets 10.9.0.1 10.8.0.5 253 1000 0x4000 6'
 grows tcpmib.InSegs 8 'exec causes tcp 5'
 grows tcpmib.OutSegs 8 'exec causes tcp 5'
 grows tcpmib.OutRsts 3 'for i in 1 2 3; do nc 127.0.0.1 9 </dev/null; done'
+grows tcpmib.AttemptFails 3 'for i in 1 2 3; do nc 127.0.0.1 9 </dev/null; done'
+grows tcpmib.RetransSegs 1 'timeout 3 nc 10.8.0.9 80 </dev/null'
+# Two sides of a connection are established, and end.
+out=$(spile -e 'global made, ended probe tcpmib.CurrEstab { if (op == 1) made++; else ended++ } probe end { printf("%d %d %d\n", made, ended, CurrEstab[1]) }' -c 'exec causes tcp 5' 2>&1)
+check "tcpmib.CurrEstab" "$out" '^2 2 0$'
 # Of 6 connections two find room.
 grows linuxmib.ListenOverflows 2 'exec packets accept 7000 1 6'
 grows linuxmib.ListenDrops 2 'exec packets accept 7001 1 6'
