@@ -215,6 +215,16 @@ TEST(RunFile, SurvivesHostilePayloads) {
   EXPECT_NE(run.error().message.find("a frame is too large"), std::string::npos) << run.error().message;
 }
 
+TEST(RunFile, RejectsADeepDescription) {
+  TemporaryFile file;
+  write_run(file.path, 100);
+  const std::string head = file.read().substr(0, 16);
+  for (const std::string& json : {std::string(5'000'000, '['), "{\"spile\":" + std::string(5'000'000, '[') + std::string(5'000'000, ']') + "}", std::string("{\"begun_ns\": 1e300}")}) {
+    file.write(head + frame(1, 0, json));
+    EXPECT_FALSE(read_run(file.path).ok());
+  }
+}
+
 TEST(RunFile, RejectsOtherFiles) {
   TemporaryFile file;
   file.write("");

@@ -19,6 +19,7 @@ using debuginfo::ByteReader;
 using Json = nlohmann::json;
 
 constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;  // of all texts
+constexpr int kDeepest = 16;                             // levels of the description
 constexpr size_t kMostKeys = 64;                         // of an array
 constexpr size_t kMostTickParts = 50'000'000;            // counts of probes and states of globals, in all ticks
 constexpr size_t kMostModules = 1'000'000, kMostWarnings = 10'000, kMostMechanisms = 100;
@@ -64,7 +65,13 @@ class Reader {
 std::string Reader::take_facts(const std::string& payload) {
   if (has_facts_) return "there are two descriptions of the script";
   try {
-    const Json object = Json::parse(payload);
+    // Nothing in it is deep, and no number has a fraction: neither a conversion nor a recursion meets what it can't do.
+    bool is_odd = false;
+    const Json object = Json::parse(payload, [&](int depth, Json::parse_event_t event, const Json& parsed) {
+      is_odd |= depth > kDeepest || (event == Json::parse_event_t::value && parsed.is_number_float());
+      return !is_odd;
+    });
+    if (is_odd) return "the description of the script has a value that none has";
     RunFacts& facts = document_.facts;
     facts.spile = object.at("spile");
     facts.host = object.at("host");
