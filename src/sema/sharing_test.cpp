@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sema/fake_target_test.h"
+#include "sema/recorded.h"
 
 namespace spile::sema {
 namespace {
@@ -281,6 +282,37 @@ TEST(Aggregates, OnlyWhatIsExtracted) {
   EXPECT_EQ(use.high, 100);
   use = aggregate_use(made.program, made.global("a"));
   EXPECT_EQ(use.statistics, 1u << static_cast<int>(syntax::Statistic::Operator::kCount));
+}
+
+// spile reads the globals of a recorded program, so they can't have a form that nobody else can read.
+TEST(Sharing, RecordedGlobalsAreReadableFromOutside) {
+  const std::string script = "global g " + entry("g[tid()] = $x; if (g[tid()] > 5) exit()");
+  EXPECT_EQ(elaborate_text(script).sharing("g"), Sharing::kStriped);
+  Program recorded;
+  recorded.needs = kNeedsRecording;
+  EXPECT_EQ(elaborate_text(script, std::move(recorded)).sharing("g"), Sharing::kLocked);
+}
+
+// What session/live_run reads. The bits are set after elaboration here: features depend on nothing else.
+TEST(Aggregates, OfRecordedProgramsHaveWhatReadersAskFor) {
+  auto made = elaborate_text("global s, a, l, p " + entry("s <<< $x; a[1] <<< $x; l <<< $x; p[1] <<< $x") +
+                             "probe end { print(@hist_linear(l, 0, 100, 10)); println(@percentile(p[1], 50)) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  made.program.needs |= kNeedsRecording;
+  const auto has = [&](const char* name, syntax::Statistic::Operator op) { return (aggregate_use(made.program, made.global(name)).statistics >> static_cast<int>(op) & 1) != 0; };
+  for (const char* name : {"s", "a", "l", "p"}) {
+    for (auto op : {syntax::Statistic::Operator::kCount, syntax::Statistic::Operator::kSum, syntax::Statistic::Operator::kMin, syntax::Statistic::Operator::kMax}) EXPECT_TRUE(has(name, op)) << name;
+  }
+  const auto percentile = syntax::Statistic::Operator::kPercentile;
+  EXPECT_TRUE(has("s", percentile) && has("l", percentile) && has("p", percentile));
+  EXPECT_FALSE(has("a", percentile)) << "an element would take 58 KiB";
+  EXPECT_TRUE(aggregate_use(made.program, made.global("a")).log);
+  EXPECT_FALSE(aggregate_use(made.program, made.global("l")).log || aggregate_use(made.program, made.global("p")).log) << "buckets have one form";
+  // Before Linux 6.12, handlers in the kernel keep no sketch.
+  made.program.sides[static_cast<size_t>(made.global("s").index)].kernel = true;
+  EXPECT_TRUE(!has("s", percentile) && aggregate_use(made.program, made.global("s")).log);
+  made.program.needs |= kNeedsKernelSketches;
+  EXPECT_TRUE(has("s", percentile));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ function __spile_verb
             set skip 0
         else if string match -q -- '-*' $word
             __spile_takes_value $word; and set skip 1
-        else
+        else if test $word != record # which stands before a verb, or a script
             echo $word
             return 0
         end
