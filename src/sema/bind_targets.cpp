@@ -15,6 +15,7 @@
 #include "sema/elaboration.h"
 #include "sema/enum_names.h"
 #include "sema/fold.h"
+#include "sema/function_targets.h"
 #include "sema/intrinsics.h"
 #include "sema/point_tables.h"
 #include "sema/target_texts.h"
@@ -233,7 +234,7 @@ class Binder {
       expand_all(slot);
       return;
     }
-    if (fold_probewrite(slot) || fold_size(slot) || expand_pretty(slot) || name_constant(slot)) return;
+    if (fold_probewrite(slot) || fold_size(slot) || fold_constant_of_c(e_, slot) || expand_pretty(slot) || name_constant(slot)) return;
     if (is_target(*slot)) {
       if (is_return_ && !in_save_ && !is_read_at_return(*slot)) {
         save_at_entry(slot, std::move(slot), false);

@@ -1,5 +1,8 @@
 #include "sema/embedded_code.h"
 
+#include <algorithm>
+#include <cctype>
+
 namespace spile::sema {
 
 namespace {
@@ -33,6 +36,13 @@ EmbeddedTraits embedded_traits(std::string_view code) {
     open = close + 2;
   }
   return traits;
+}
+
+std::string name_in_c(std::string_view code) {
+  code = trimmed(code);
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  const bool is_name = !code.empty() && !std::isdigit(static_cast<unsigned char>(code[0])) && std::ranges::all_of(code, is_part);
+  return is_name ? std::string(code) : std::string();
 }
 
 }  // namespace spile::sema

@@ -22,4 +22,7 @@ struct EmbeddedTraits {
 // Reads all comments of the code that consist of one of these words. code: the text between %{ and %}.
 EmbeddedTraits embedded_traits(std::string_view code);
 
+// Returns the name that an expression of C consists of, as AF_INET; empty: it is something else.
+std::string name_in_c(std::string_view code);
+
 }  // namespace spile::sema

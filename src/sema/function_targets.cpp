@@ -1,5 +1,6 @@
 #include "sema/function_targets.h"
 
+#include "sema/embedded_code.h"
 #include "sema/enum_names.h"
 #include "sema/fold.h"
 #include "sema/target_texts.h"
@@ -67,6 +68,7 @@ std::vector<Binding> bind_function(Elaboration& e, Function& function) {
     if (!named.ok()) e.diagnostics.error(slot->range, named.error().message).hint(named.error().hint);
     expand_pretty(e, slot);
     fold_size(e, slot);
+    fold_constant_of_c(e, slot);
   });
   for_each_expression(static_cast<Statement&>(*function.body), [&](Expression& x) {
     auto* operation = as<AtOperation>(x);
@@ -80,6 +82,24 @@ std::vector<Binding> bind_function(Elaboration& e, Function& function) {
     bindings.push_back(std::move(*binding));
   });
   return bindings;
+}
+
+bool fold_constant_of_c(Elaboration& e, ExpressionPtr& slot) {
+  auto* code = as<Embedded>(slot);
+  const std::string name = code ? name_in_c(code->code) : std::string();
+  if (name.empty()) return false;
+  for (const Script& script : e.program.scripts) {
+    for (const TopLevelEmbedded& piece : script.embedded) {
+      if (piece.code.find(name) != std::string::npos) return false;
+    }
+  }
+  AtOperation constant(slot->range);
+  constant.name = "@const";
+  constant.arguments.push_back(std::make_unique<String>(slot->range, name));
+  Result<Binding> value = e.target.bind_without_point(constant);
+  if (!value.ok()) return false;
+  slot = std::make_unique<Number>(slot->range, std::get<location::Constant>(value->ops.front()).value);
+  return true;
 }
 
 }  // namespace spile::sema

@@ -10,6 +10,12 @@ expect(out, f"{socket.AF_UNIX} {socket.AF_INET6} {os.O_WRONLY | os.O_APPEND} {-e
 out = spile("-e", 'probe syscall.socket { if (family == @const("PF_INET") && (type & 15) == @const("SOCK_DGRAM")) println("datagrams") }', "-c",
             f"{os.path.realpath(sys.executable)} -S -E -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM); socket.socket(socket.AF_INET, socket.SOCK_STREAM)'").expect(status=0).out
 expect(out, "datagrams\n")
+# Names alone in C are the same numbers, and no compiler is asked; a name that the script's own C has is that C's.
+os.environ["CLANG"] = "/bin/false"
+out = spile("-g", "-e", 'function family() { return %{ AF_INET6 %} } probe begin { printf("%d %d\\n", family(), %{EAGAIN%}); exit() }').expect(status=0).out
+expect(out, f"{socket.AF_INET6} {errno.EAGAIN}\n")
+spile("-g", "-e", "%{ enum { EAGAIN = 3 }; %} probe begin { println(%{EAGAIN%}); exit() }").expect(status=1)
+del os.environ["CLANG"]
 # The constants of the kernel's enumerations, which no header of programs has.
 if os.access("/sys/kernel/btf/vmlinux", os.R_OK):
     expect(spile("-e", 'probe begin { println(@const("REQ_OP_WRITE")); exit() }').expect(status=0).out, "1\n")

@@ -99,3 +99,7 @@ out=$(spile -p2 -e 'probe kernel.trace("sched_switch") { println($prev->statte) 
 check "a member" "$out" "has no member 'statte'"
 out=$(spile -g -e 'function f:long(x:long) %{ STAP_RETVALUE = STAP_ARG_x; %} probe kernel.function("vfs_read") { println(f(1)) }' 2>&1)
 check "embedded C" "$out" 'the kernel runs eBPF only'
+out=$(spile -g -e 'function family() { return %{ AF_INET6 %} } global n
+  probe syscall.socket { if (pid() == target() && $family == %{ AF_INET %} && family() == 10) n++ } probe kernel.trace("sched:sched_process_exec") {}
+  probe end { printf("sockets %d\n", n) }' -c 'exec causes tcp 3' 2>&1)
+check "constants of C" "$out" '^sockets 2$'
