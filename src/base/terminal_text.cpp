@@ -86,6 +86,41 @@ std::string one_line(std::string_view text, size_t width) {
 
 namespace {
 
+// Whether a character takes two columns (Unicode's East_Asian_Width W and F, in ranges).
+bool is_wide(uint32_t code) {
+  struct Range {
+    uint32_t first, last;
+  };
+  constexpr Range kWide[] = {{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff}, {0xfe30, 0xfe6f},
+                             {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}};
+  for (const Range& range : kWide)
+    if (code >= range.first && code <= range.last) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string first_columns(std::string_view text, size_t columns) {
+  TerminalText terminal;
+  std::string shown;
+  terminal.append(shown, text.substr(0, 4 * columns + 4));
+  terminal.finish(shown);
+  size_t taken = 0;
+  for (size_t at = 0; at < shown.size();) {
+    // All that is not ASCII is UTF-8 by now.
+    const auto first = static_cast<unsigned char>(shown[at]);
+    const size_t length = first < 0x80 ? 1 : length_of(first);
+    uint32_t code = length == 1 ? first : first & (0x7fu >> length);
+    for (size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<unsigned char>(shown[at + i]) & 0x3f);
+    taken += is_wide(code) ? 2 : 1;
+    if (taken > columns) return shown.substr(0, at);
+    at += length;
+  }
+  return shown;
+}
+
+namespace {
+
 void append_message(std::string& out, std::string_view text) {
   TerminalText terminal;
   while (!text.empty()) {

@@ -28,6 +28,10 @@ class TerminalText {
 // Returns `text` as one line of at most `width` bytes (at least 4) for a terminal: newlines and tabs become blanks; what is too long ends with "...".
 std::string one_line(std::string_view text, size_t width);
 
+// Returns the beginning of `text`, one line, that takes at most so many columns of a terminal. Characters of East Asian scripts and emoji take two, control
+// characters the four of their octal form.
+std::string first_columns(std::string_view text, size_t columns);
+
 // While it lives, what the program writes to `stdout` and `stderr` passes through a TerminalText if they are terminals; but
 // the escapes by which diagnostics set colors pass unchanged. Replaces the two streams, so one lives at a time, from before other
 // threads write to after they have ended. A character that a flush cuts in two is shown in octal.

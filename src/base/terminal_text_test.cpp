@@ -39,6 +39,17 @@ TEST(TerminalText, ShowsWhatIsNotUtf8) {
   EXPECT_EQ(shown({"\xf0\x9f\x8e"}), "\\360\\237\\216");  // cut off
 }
 
+TEST(FirstColumns, CountsWhatATerminalShows) {
+  EXPECT_EQ(first_columns("plain", 5), "plain");
+  EXPECT_EQ(first_columns("plain", 4), "plai");
+  EXPECT_EQ(first_columns("gr\xc3\xbc\xc3\x9f", 4), "gr\xc3\xbc\xc3\x9f") << "a column each";
+  EXPECT_EQ(first_columns("a\xe6\x97\xa5\xe6\x9c\xac", 4), "a\xe6\x97\xa5") << "two columns each";
+  EXPECT_EQ(first_columns("a\033b", 5), "a\\033");
+  EXPECT_EQ(first_columns("a\033b", 4), "a\\03");
+  EXPECT_EQ(first_columns("\xff\xe6", 100), "\\377\\346");
+  EXPECT_EQ(first_columns("abc", 0), "");
+}
+
 TEST(TerminalText, JoinsCharactersThatComeInPieces) {
   EXPECT_EQ(shown({"\xe4", "\xb8", "\x96"}), "世");
   EXPECT_EQ(shown({"\xc2", "\x9b"}), "\\302\\233");

@@ -10,6 +10,7 @@
 
 #include "base/diagnostic_colors.h"
 #include "base/print.h"
+#include "base/terminal_text.h"
 #include "verbs/asked_places.h"
 #include "verbs/asking_verbs.h"
 #include "verbs/json_lines.h"
@@ -82,12 +83,8 @@ size_t columns() {
   return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-std::string cut(std::string text, size_t width) {
-  if (width == 0 || text.size() <= width) return text;
-  while (width > 0 && (static_cast<unsigned char>(text[width]) & 0xc0) == 0x80) --width;  // not within a character of UTF-8
-  text.resize(width);
-  return text;
-}
+// 0: all of it.
+std::string cut(const std::string& text, size_t width) { return width == 0 ? text : first_columns(text, width); }
 
 class Printer {
  public:

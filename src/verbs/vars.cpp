@@ -158,7 +158,7 @@ class Printer {
                                      variable.place.available() ? "" : "not readable: ", text_of(variable.place));
       if (!options_.ranges && !variable.place.available()) {
         const std::string elsewhere = debuginfo::where_readable(*source.module, point.place.function, point.place.address, variable.name, point.place.scope);
-        if (!elsewhere.empty()) line += "; " + elsewhere;
+        if (!elsewhere.empty()) line += fmt::format("\n{:>13}{}", "", elsewhere);
       }
       if (options_.ranges && variable.kind != Variable::Kind::kGlobal) {
         auto found = ranges_.find(variable.name);

@@ -91,3 +91,25 @@ spile("marks", shop).expect(status=1, err_match="no SDT marks in .*shop and its 
 expect(rows("-L", f'process("{shop}").function("price_again")'),
        [{"point": f'process("{shop}").function("price_again@{source}:10")', "variables": [{"name": "$count", "type": "int"}]}])
 expect(rows("-l", f'process("{shop}").function("price_again")'), [{"point": f'process("{shop}").function("price_again@{source}:10")'}])
+
+# On a terminal lines end at its edge, whatever characters they have, and none of them moves its cursor.
+import fcntl
+import pty
+import struct
+import termios
+(folder / "wide.c").write_bytes("int main(void) { /* \033]0;title\007 ü 日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語 */ return 0; }\n".encode())
+subprocess.run(["gcc", "-g", "-o", folder / "wide", folder / "wide.c"], check=True)
+child, terminal = pty.fork()
+if child == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 70, 0, 0))
+    os.execv(SPILE, [str(SPILE), "--color=never", "lines", str(folder / "wide"), "main"])
+seen = b""
+try:
+    while part := os.read(terminal, 4096):
+        seen += part
+except OSError:  # the terminal's other end is closed
+    pass
+os.waitpid(child, 0)
+shown = seen.decode().splitlines()[1]
+expect_match(r"^ +1 \*  int main\(void\) \{ /\* \\033\]0;title\\007 ü 日本語", shown)
+expect_true(69 <= sum(2 if c > "\u2e80" else 1 for c in shown) <= 70, f"as wide as the terminal: {shown!r}")

@@ -29,6 +29,6 @@ for name in ("inner", "other"):
     if level != "O0":  # there a slot of the stack may hold anything before it is set
         expect_match(rf"^{name} {re.search('spile: (.*)', read.err)[1]}$", read.out)
     # The same is asked by the verb.
-    expect_match(rf'\${name} .*not readable: .*the nearest line where it can be read is \d+|^((?!\${name}).|\n)*$', spile("vars", shop, "price_of").expect(status=0).out)
+    expect_match(rf'\${name} .*not readable: .*\n +(it has a value at .*; )?the nearest line where it can be read is \d+|^((?!\${name}).|\n)*$', spile("vars", shop, "price_of").expect(status=0).out)
 spile("-e", 'probe process.function("price_of") { println($nosuch) }', "-c", shop).expect(status=1, err_match=r"hint: there are: \$item, \$count")
 spile("-e", 'probe process.function("price_of") { println(@defined($inner), " ", $$vars) }', "-c", shop, "-o", "/dev/stderr").expect(status=0, err_match=r"^0 item=0x\w+ count=0x3 other=\?$")
