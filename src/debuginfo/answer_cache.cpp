@@ -15,7 +15,7 @@
 namespace spile::debuginfo {
 namespace {
 
-constexpr char kFormat[24] = "spile answers 18\n";
+constexpr char kFormat[24] = "spile answers 19\n";
 constexpr off_t kMostBytes = 256 << 20;
 constexpr std::string_view kAnswersEnding = ".answers", kImportedEnding = ".imported";
 

@@ -242,15 +242,22 @@ void DebugInfo::place_waiting_parameters(const FunctionRecord& record, bool stan
   if (!any_waits) return;
   const std::vector<Place> places = parameter_places(Type(shared_from_this(), record.return_type), passed, record.flexible_arrays);
   size_t next_parameter = 0;
+  // rustc passes numbers, pointers and references as C does, other objects in ways of its own, so that it is not known which registers are left.
+  bool is_known = true;
+  auto is_as_in_c = [](const Type& type) {
+    const TypeKind kind = type.kind();
+    return (kind != TypeKind::kStruct && kind != TypeKind::kUnion && kind != TypeKind::kArray) || type.plain_name().starts_with('&');
+  };
   for (size_t i = 0; i < variables.size(); ++i) {
     const bool parameter = variables[i].kind == Variable::Kind::kParameter;
     const size_t number = parameter ? next_parameter++ : 0;
+    if (parameter && record.rust && !is_as_in_c(variables[i].place.type)) is_known = false;
     if (record.variables[i].slot == Slot::kReady) continue;
     Place replaced;
     replaced.type = variables[i].place.type;
     if (!parameter)
       replaced.reason = "has no value yet at the function's entry";
-    else if (!standard_convention)
+    else if (!standard_convention || !is_known)
       replaced.reason = "is passed in a compiler-specific way";
     else
       replaced = places[number];

@@ -269,6 +269,7 @@ Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress p
   collector.collect(*inner);
   record.variables = collector.take();
   record.go = die_number(unit.die, DW_AT_language) == DW_LANG_Go;
+  record.rust = die_number(unit.die, DW_AT_language) == DW_LANG_Rust;
   record.go_registers = record.go && die_text(unit.die, DW_AT_producer).find("regabi") != std::string::npos;
   return record;
 }

@@ -35,6 +35,7 @@ struct FunctionRecord {
   FlexibleArrays flexible_arrays = FlexibleArrays::kInMemory;
   // Of Go: its results are among the variables. go_registers: they are returned in registers (Go 1.17 and later).
   bool go = false, go_registers = false;
+  bool rust = false;  // its convention is its own, beyond numbers and pointers
   std::vector<VariableRecord> variables;  // parameters in order, then locals, innermost block first
 };
 

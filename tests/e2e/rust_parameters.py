@@ -1,0 +1,18 @@
+# At the entry of an unoptimized Rust function, parameters are where C would have them only up to the first object that rustc passes in its own way: those behind it
+# are not known, rather than wrong.
+from spiletest import *
+
+rustc = installed("rustc")
+if not rustc:
+    skip("rustc is not installed")
+folder = temporary_directory()
+(folder / "shapes.rs").write_text("""pub enum Shape { Dot, Circle(f64), Rectangle { w: i32, h: i32 } }
+#[inline(never)] fn work(number: i32, text: &str, list: &Vec<i32>, shape: Shape, behind: &Vec<i32>) -> usize {
+    number as usize + text.len() + list.len() + behind.len() + match shape { Shape::Circle(f) => f as usize, Shape::Rectangle { w, h } => (w + h) as usize, Shape::Dot => 0 }
+}
+fn main() { let (a, b) = (vec![1, 2], vec![3]); println!("{}", work(7, "text", &a, Shape::Rectangle { w: 1, h: 2 }, &b) + work(0, "", &b, Shape::Circle(2.0), &a) + work(0, "", &b, Shape::Dot, &a)); }
+""")
+subprocess.run([rustc, "-g", "-o", folder / "shapes", folder / "shapes.rs"], check=True, capture_output=True)
+out = spile("-e", 'probe process.function("shapes::work") { println($$parms$$) }', "-c", str(folder / "shapes"), "-o", "/dev/stderr").expect(status=0).err
+expect_match(r'^number=7 text="text" list=&?\[1, 2\] shape=\S+.* behind=(\?|&?\[3\])$', out)
+spile("-e", 'probe process.function("shapes::work") { println($behind->len) }', "-c", str(folder / "shapes")).expect(status=1, err_match=r"'\$behind' is passed in a compiler-specific way(.|\n)*hint: .*nearest line")
