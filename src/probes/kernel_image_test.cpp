@@ -98,7 +98,7 @@ class KernelImageTest : public testing::Test {
     write("proc/kallsyms", text);
   }
   std::vector<debuginfo::Function> functions() {
-    return debuginfo::Module::open(made_ + "/vmlinux", {.use_cache = false, .cache_directory = ""}).value()->all_functions();
+    return debuginfo::Module::open(made_ + "/vmlinux", {.root = {}, .use_cache = false, .cache_directory = ""}).value()->all_functions();
   }
   // The run-time address of a function.
   uint64_t address_of(const std::string& name) {
@@ -209,7 +209,7 @@ TEST_F(KernelImageTest, FindsCallsOfAFunction) {
 
 TEST_F(KernelImageTest, ReadsLocalsAndGlobalsAtAnInstruction) {
   EXPECT_THAT(bindings("global a probe kernel.statement(\"vfs_read@*kernel.c:13\") { a = $ret }"), Not(IsEmpty()));
-  auto module = debuginfo::Module::open(made_ + "/vmlinux", {.use_cache = false, .cache_directory = ""}).value();
+  auto module = debuginfo::Module::open(made_ + "/vmlinux", {.root = {}, .use_cache = false, .cache_directory = ""}).value();
   const int64_t counter = static_cast<int64_t>(module->data_symbol("counter")->value + kSlide);
   EXPECT_EQ(bindings("global a probe kernel.statement(\"helper@*kernel.c:9\").nearest { a = $counter }"), fmt::format("{} deref8s; ", counter));
   EXPECT_EQ(bindings("global a probe kernel.function(\"vfs_read\").call { a = @var(\"counter\", \"kernel\") }"), fmt::format("{} deref8s; ", counter));
