@@ -290,16 +290,26 @@ std::vector<std::string> tracepoint_variables(TracedWorld& world, const Resolved
   std::vector<std::string> names;
   std::optional<Arguments> arguments;
   if (typed || point.site.by_arguments) arguments = arguments_of(world, point.site.tracepoint);
+  auto fields = world.tracepoint_fields(point.site.tracepoint);
+  // A name that both have is the record's text (choose_tracepoint_variables), else the argument: it is listed once.
+  const auto is_text_of_record = [&](const std::string& name) {
+    return typed && fields.ok() && std::ranges::any_of(**fields, [&](const TracepointField& field) { return field.name == name && is_text(field); });
+  };
+  const auto is_argument = [&](const std::string& name) {
+    return typed && arguments && std::ranges::any_of(arguments->list, [&](const Btf::Parameter& parameter) { return parameter.name == name; });
+  };
   if (arguments) {
-    for (const Btf::Parameter& parameter : arguments->list) names.push_back("$" + parameter.name + (typed ? ":" + parameter.type.name() : ""));
+    for (const Btf::Parameter& parameter : arguments->list) {
+      if (!is_text_of_record(parameter.name)) names.push_back("$" + parameter.name + (typed ? ":" + parameter.type.name() : ""));
+    }
   }
   if (point.site.by_arguments && !typed) return names;
-  auto fields = world.tracepoint_fields(point.site.tracepoint);
   if (!fields.ok()) return names;
   for (const TracepointField& field : **fields) {
     if (field.common || field.kind == TracepointField::Kind::kOther ||
         (!typed && field.kind == TracepointField::Kind::kArray))
       continue;
+    if (is_argument(field.name) && !is_text(field)) continue;
     names.push_back("$" + field.name + (typed ? ":" + field.type : ""));
   }
   return names;

@@ -23,6 +23,9 @@ timed 60000 spile -L 'kernel.function("tcp_*")'
 timed 60000 spile -L 'kernel.trace("*")'
 check "fields" "$(grep sched_switch /tmp/out)" '\$prev_comm:char\[16\] \$prev_pid:pid_t'
 
+# A field that an argument has the name of is listed once.
+[ "$(spile -L 'kernel.trace("page_fault_user")' | grep -o '[$]address' | wc -l)" = 1 ] || fail "names of arguments and fields: $(spile -L 'kernel.trace("page_fault_user")')"
+
 timed 60000 spile -v -l 'kernel.function("do_in*")'
 check "reasons" "$(cat /tmp/err)" "^left out: [0-9]+ functions?: it is on the kernel's blacklist of kprobes"
 timed 60000 spile -vv -l 'kernel.function("do_in*")'
