@@ -52,4 +52,4 @@ probe end { printf("%d %d\\n", sent, bytes >= sent * 128) }""",
 # What the kernel knows of a task is what the process knows itself.
 kernel("""probe kernel.trace("sched:sched_process_exec") { if (pid() == target()) { t = task_current()
   printf("%d %d %d %d %d %s %d\\n", task_pid(t) == pid(), task_tid(t) == tid(), task_uid(t) == uid(), task_gid(t) == gid(), task_nice(t),
-         fullpath_struct_path(task_cwd_path(t)), task_open_file_handles(t) >= 3) } }""", "cd /tmp; exec nice -n 7 true", "1 1 1 1 7 /tmp 1")
+         fullpath_struct_path(task_cwd_path(t)), task_open_file_handles(t) >= 3) } }""", "cd /tmp; exec nice -n 7 true", f"1 1 1 1 {min(os.nice(0) + 7, 19)} /tmp 1")
