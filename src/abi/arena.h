@@ -23,6 +23,7 @@
 //   shadow_offset         ShadowFrame[shadow_capacity], stride shadow_stride (return probes)
 //   scratch_offset        scratch stack for strings and temporaries of handlers (scratch_size)
 //   ring_offset           output ring, ring_size bytes, a power of two
+//   calls_offset          CallRecord[] (call_history.h; only where a script notes calls)
 //
 // Slot 1 is the overflow slot: threads that found none free share it under its lock, without return probes.
 // The reader of shared memory assumes that the other side may write anything: offsets and sizes are kept in the
@@ -102,6 +103,7 @@ struct ArenaHeader {
   uint64_t clock_base_monotonic;
   uint64_t ticks_mult;
   uint64_t zero;  // always 0: loops in the kernel add it (codegen/ebpf/loops.cpp)
+  uint64_t calls_until;  // call_history.h
   // Bit n: slot n has an owner. A hint for the search of a free slot: ThreadSlot::owner decides, which is set first and cleared last.
   uint64_t taken[kMostSlots / 64];
 };
@@ -153,6 +155,7 @@ struct ThreadSlot {
   uint32_t spilling;        // 1: the owner is moving frames from its stack of frames to the SpilledFrames
   uint32_t ring_size;       // of slots of handlers in the kernel: bytes; the controller writes it
   uint32_t given_up;        // 1 + the place of the first SpilledFrame whose real return address an unwinder was given; 0: none
+  uint64_t noted_calls, first_noted, noted_owner;  // call_history.h
 };
 static_assert(sizeof(ThreadSlot) <= 256);
 inline constexpr uint32_t kThreadSlotSize = 256;

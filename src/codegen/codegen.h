@@ -40,6 +40,7 @@ struct ArenaLayout {
   uint32_t shadow_offset = 0, shadow_stride = 0, shadow_capacity = 0;
   uint32_t scratch_offset = 0, scratch_size = 0;
   uint32_t ring_offset = 0, ring_size = 0;
+  uint32_t calls_offset = 0, calls_capacity = 0;  // abi/call_history.h; 0: absent
   uint32_t kernel_frame_offset = 0;  // in slots of handlers in the kernel (abi/kernel.h); 0: absent
   uint64_t constants_offset = 0;     // of eBPF code, behind all else; 0: absent
   // Where handlers in processes and in the kernel have an arena each: that of the latter begins here, in spile's memory, and the pages of globals

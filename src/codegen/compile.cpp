@@ -126,6 +126,8 @@ void Compiler::define_constants(ScriptModule& module, const Layout& layout, bool
   module.define_constant("spile_rt_scratch_size", arena.scratch_size);
   module.define_constant("spile_rt_ring_offset", arena.ring_offset);
   module.define_constant("spile_rt_ring_size", arena.ring_size);
+  module.define_constant("spile_rt_calls_offset", arena.calls_offset);
+  module.define_constant("spile_rt_calls_capacity", arena.calls_capacity);
   module.define_constant("spile_rt_kernel_frame_offset", arena.kernel_frame_offset);
   module.define_constant("spile_rt_shared_size", static_cast<uint32_t>(layouts_.main.arena.shared_size));
   module.define_constant("spile_rt_kernel_code_page", static_cast<uint32_t>(kernel_code / abi::kPageSize));

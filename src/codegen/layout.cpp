@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "abi/call_history.h"
 #include "abi/kernel.h"
 #include "abi/map_layout.h"
 #include "abi/stack_tables.h"
@@ -389,7 +390,13 @@ Result<Layout> make_part(const sema::Program& program, const LayoutOptions& opti
   uint64_t ring_offset = align(frame_offset + kernel_frame, abi::kPageSize);
   arena.ring_size = options.ring_size;
   if (uses_arena) size_kernel_rings(program, options, arena);
-  arena.slot_stride = align(ring_offset + std::max(arena.ring_size, arena.kernel_ring_size), abi::kPageSize);
+  uint64_t slot_end = align(ring_offset + std::max(arena.ring_size, arena.kernel_ring_size), abi::kPageSize);
+  if (has_targets && program.needs & sema::kNeedsCallHistory) {
+    arena.calls_capacity = std::bit_ceil(static_cast<uint32_t>(program.limits.max_noted_calls));
+    arena.calls_offset = static_cast<uint32_t>(slot_end);
+    slot_end += uint64_t{arena.calls_capacity} * sizeof(abi::CallRecord);
+  }
+  arena.slot_stride = slot_end;
   arena.slot_count = has_targets ? count_slots(program, options, arena.slot_stride) : abi::kFirstSlot;
   if (uses_arena) {
     arena.kernel_frame_offset = static_cast<uint32_t>(frame_offset);

@@ -77,6 +77,11 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
   if (intrinsic.needs & sema::kNeedsArguments) return lower_argument(syntax_call);
   if (name == "returnval") return registers_.returned(syntax_call.range);
   if (intrinsic.needs & sema::kNeedsRegisters) return lower_register(syntax_call);
+  if (name == "call_history_add") {
+    call("spile_rt_call_history_add", unit.module.none(), {context, lower(*syntax_call.arguments[0])});
+    return number(0);
+  }
+  if (name == "call_history_stop") return b.CreateZExt(call("spile_rt_call_history_stop", b.getInt1Ty(), {context}), b.getInt64Ty());
   if (intrinsic.needs & sema::kNeedsSite) return target_.site_text(name);
   for (const RuntimeName& known : kContextLongs) {
     if (known.script == name) return call(known.runtime, b.getInt64Ty(), {context});

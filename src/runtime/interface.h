@@ -66,6 +66,8 @@ extern const uint32_t spile_rt_scratch_offset;   // within a slot
 extern const uint32_t spile_rt_scratch_size;
 extern const uint32_t spile_rt_ring_offset;  // within a slot
 extern const uint32_t spile_rt_ring_size;    // a power of two
+extern const uint32_t spile_rt_calls_offset;    // within a slot: abi::CallRecord[]
+extern const uint32_t spile_rt_calls_capacity;  // a power of two; 0: the script notes no calls
 extern const uint32_t spile_rt_kernel_frame_offset;  // within a slot of handlers in the kernel (abi/kernel.h)
 extern const uint32_t spile_rt_shared_size;  // bytes of the globals that handlers in processes and in the kernel share
 extern const uint32_t spile_rt_kernel_code_page;     // of the arena: abi::KernelCodeTable; 0: absent
@@ -291,6 +293,10 @@ int64_t spile_rt_perf_counter(Context*, uint32_t event);
 // -1, and execname "", where only the kernel knows them and the process may not make system calls.
 int64_t spile_rt_clock_ns(Context*);  // since 1970; arena: 0 where the clock can't be read
 int64_t spile_rt_cycles(Context*);    // arena: the counter of time (rdtsc); maps: ns
+// In targets. Notes a call that has ended (abi/call_history.h). begun: what spile_rt_cycles() returned at its entry.
+void spile_rt_call_history_add(Context*, int64_t begun);
+// Stops the noting of calls that begin from now on. False: it was stopped already.
+bool spile_rt_call_history_stop(Context*);
 int64_t spile_rt_pid(Context*);
 int64_t spile_rt_tid(Context*);
 int64_t spile_rt_cpu(Context*);

@@ -19,6 +19,8 @@ std::vector<Intrinsic> make_table() {
       {"gettimeofday_ms", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"gettimeofday_s", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"get_cycles", kLong, {}, kNeedsNothing, kEverywhere, true},
+      {"call_history_add", kNone, {kLong}, kNeedsSite | kNeedsCallHistory, kInTarget, false},
+      {"call_history_stop", kLong, {}, kNeedsNothing, kInTarget, false},
       {"cpu_clock_ns", kLong, {kLong}, kNeedsNothing, kEverywhere, true},
       {"cpu_clock_us", kLong, {kLong}, kNeedsNothing, kEverywhere, true},
       {"cpu_clock_ms", kLong, {kLong}, kNeedsNothing, kEverywhere, true},

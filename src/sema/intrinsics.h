@@ -21,6 +21,7 @@ enum IntrinsicNeeds : uint32_t {
   kNeedsLines = 128,        // usymline(): line numbers there
   kNeedsKernelStack = 256,  // backtrace(): the kernel's stack, in handlers there
   kNeedsKernelNames = 512,  // symname(): names of the kernel's functions in the arena
+  kNeedsCallHistory = 2048,  // call_history_add(): memory of the thread's calls
   kNeedsMembers = 1024,     // ppid(): where the kernel's structures have their members, in handlers there
   kCanFail = 8,             // the runtime function's last parameter is bool* fault; if it sets that, the call is a script error
 };

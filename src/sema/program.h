@@ -114,6 +114,7 @@ struct Limits {                     // SystemTap's names and defaults (-D)
   int64_t max_pretty_depth = 8;      // MAXPRETTYDEPTH: structures and containers within each other that $x$$ shows
   int64_t max_pretty_elements = 32;  // MAXPRETTYELEMENTS: of one array or container
   int64_t max_pretty_string = 200;   // MAXPRETTYSTRING: bytes of one text within a printed value; 0: as many as fit
+  int64_t max_noted_calls = 131072;  // MAXNOTEDCALLS: of one thread; a power of two is made of it
   int64_t hist_elision = 2;         // HIST_ELISION: empty rows of a histogram shown beside a filled one; below 0: all
 };
 

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "abi/call_history.h"
 #include "abi/time_counter.h"
 #include "base/unique_fd.h"
 
@@ -101,6 +102,7 @@ void fill_in(abi::ArenaHeader& header, const codegen::ArenaLayout& layout) {
   header.size = layout.size;
   header.slots_offset = layout.slots_offset;
   header.slot_stride = layout.slot_stride;
+  header.calls_until = abi::kAllCalls;
 }
 
 }  // namespace

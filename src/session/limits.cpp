@@ -34,6 +34,7 @@ constexpr LimitName kLimits[] = {
     {"MAXPRETTYDEPTH", &sema::Limits::max_pretty_depth, 0, 32},
     {"MAXPRETTYELEMENTS", &sema::Limits::max_pretty_elements, 0, 100'000},
     {"MAXPRETTYSTRING", &sema::Limits::max_pretty_string, 0, 16384},
+    {"MAXNOTEDCALLS", &sema::Limits::max_noted_calls, 1024, 1 << 26},
     {"HIST_ELISION", &sema::Limits::hist_elision, INT32_MIN, INT32_MAX},
 };
 

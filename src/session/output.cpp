@@ -323,6 +323,7 @@ void Output::present(const abi::RecordHeader& header, PayloadReader& arguments, 
   if (parts.empty() || parts.front().kind != syntax::FormatPart::Kind::kLiteral) return;
   presented_.clear();
   presenter_->take(parts.front().literal, arguments, presented_);
+  if (presenter_->has_all()) request_exit();
   append_foreign(text_, presented_, rules);
 }
 

@@ -12,6 +12,8 @@
 
 namespace spile::session {
 
+class CallHistory;
+
 class Presenter {
  public:
   virtual ~Presenter() = default;
@@ -24,6 +26,15 @@ class Presenter {
   // Returns a descriptor that becomes readable when the user types, for take_input(); -1: nothing is read.
   virtual int input() const { return -1; }
   virtual void take_input() {}
+  // Gives it the calls that handlers note; valid until finish(). Not called where the script notes none.
+  virtual void use_calls(CallHistory&) {}
+  // Returns whether it waits for SIGUSR1, for take_signal().
+  virtual bool takes_signal() const { return false; }
+  virtual void take_signal() {}
+  // Probes are about to be removed. Not called where the run has failed before.
+  virtual void before_end() {}
+  // Returns whether the run is to end, as it has what it was for.
+  virtual bool has_all() const { return false; }
 };
 
 }  // namespace spile::session

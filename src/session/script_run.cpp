@@ -20,6 +20,7 @@
 #include "sema/recorded.h"
 #include "session/arena_memory.h"
 #include "session/arena_view.h"
+#include "session/call_history.h"
 #include "session/controller.h"
 #include "session/flight_recorder.h"
 #include "session/kernel_side.h"
@@ -138,6 +139,7 @@ class ScriptRun {
   KernelTargets kernel_targets_;
   std::unique_ptr<TargetSide> target_;
   std::unique_ptr<ArenaView> arena_;
+  std::unique_ptr<CallHistory> calls_;
   KernelStacks kernel_stacks_;
   std::unique_ptr<UserStacks> user_stacks_;  // without a target_, which has its own
   std::unique_ptr<ProcessStacks> process_stacks_;
@@ -169,7 +171,8 @@ class ScriptRun {
 
 // Does everything that can fail, before anything is touched but -c's command, which stands still.
 Result<void> ScriptRun::prepare() {
-  TRY(signals_, Signals::block());
+  const std::shared_ptr<Presenter>& presenter = output_options_.presenter;
+  TRY(signals_, Signals::block(presenter && presenter->takes_signal()));
   if (output_options_.bulk && has_kernel_probes()) {
     return Error{"-b can't be used with kernel probes: their records come through one buffer, in order already", "leave out -b"};
   }
@@ -192,6 +195,10 @@ Result<void> ScriptRun::prepare() {
   const bool has_two = script_.layout.kernel_offset != 0;
   TRY(arena_, ArenaView::create(script_.layout, shared, has_target_probes(), has_two ? script_.kernel.arena : codegen::ArenaLayout()));
   TRY(output_, Output::open(output_options_, messages_, script_));
+  if (presenter && CallHistory::is_noted(script_.layout)) {
+    calls_ = std::make_unique<CallHistory>(*arena_, program_, script_.string_limit);
+    presenter->use_calls(*calls_);
+  }
   if (output_options_.events) output_->write_events(program_, *arena_);
   if (sema::is_recorded(program_)) live_ = std::make_unique<LiveRun>(program_, script_, *arena_, traced_, output_options_.record);
   if (!output_options_.otlp.empty()) {
@@ -414,6 +421,10 @@ void ScriptRun::take_signals() {
   Signals::Taken taken = signals_.take();
   if (taken.stop) stop_signal_ = true;
   if (taken.next_file) output_->file().next_file();
+  if (taken.user && output_options_.presenter) {
+    output_options_.presenter->take_signal();
+    if (output_options_.presenter->has_all()) output_->request_exit();
+  }
 }
 
 // A process may change its user, or end, so a reason that was found once stays.
@@ -626,6 +637,11 @@ void ScriptRun::await_thaw() {
 
 // Removes all probes, so that every target is as it was, then runs the end probes.
 Result<void> ScriptRun::stop() {
+  if (output_options_.presenter) {
+    output_->collect(*arena_);
+    output_->write_pending(true);
+    output_options_.presenter->before_end();
+  }
   status_ = StatusSocket();  // nothing is armed from here on
   procfs_.close();
   arena_->enable(false);

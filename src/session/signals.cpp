@@ -23,10 +23,11 @@ sigset_t only(int signal) {
 
 }  // namespace
 
-Result<Signals> Signals::block() {
+Result<Signals> Signals::block(bool takes_user_signal) {
   sigset_t stops;
   sigemptyset(&stops);
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2}) sigaddset(&stops, signal);
+  if (takes_user_signal) sigaddset(&stops, SIGUSR1);
   if (sigprocmask(SIG_BLOCK, &stops, nullptr) != 0) return Error::from_errno("block signals", errno);
   Signals signals;
   signals.fd_.reset(signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -51,7 +52,7 @@ Signals::Taken Signals::take() {
   signalfd_siginfo info;
   Taken taken = std::exchange(early_, {});
   while (read(fd_.get(), &info, sizeof info) == sizeof info) {
-    (info.ssi_signo == SIGUSR2 ? taken.next_file : taken.stop) = true;
+    (info.ssi_signo == SIGUSR1 ? taken.user : info.ssi_signo == SIGUSR2 ? taken.next_file : taken.stop) = true;
   }
   return taken;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 as a readable descriptor, and SIGTSTP (Ctrl-Z) as another one. SIGTTIN and SIGTTOU are
+// SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2 and, if asked for, SIGUSR1 as a readable descriptor, and SIGTSTP (Ctrl-Z) as another one. SIGTTIN and SIGTTOU are
 // blocked: in the background, reading the terminal fails then and writing to it goes on, and nothing stops spile without its
 // knowledge (but SIGSTOP). The signals stay blocked after the object's end. Thread rule: one thread, that which calls block(); threads
 // started later inherit the mask.
@@ -13,13 +13,14 @@ namespace spile::session {
 
 class Signals {
  public:
-  // Blocks the signals and opens the descriptors. Errors: the kernel refuses.
-  static Result<Signals> block();
+  // Blocks the signals and opens the descriptors. takes_user_signal: SIGUSR1, too, which ends spile otherwise. Errors: the kernel refuses.
+  static Result<Signals> block(bool takes_user_signal = false);
   // Returns a descriptor that is readable when take() has something to return.
   int fd() const { return fd_.get(); }
   struct Taken {
     bool stop = false;       // any of the others: the session is to end
     bool next_file = false;  // SIGUSR2
+    bool user = false;       // SIGUSR1
   };
   // Returns what has come since the last call.
   Taken take();

@@ -5,6 +5,7 @@
 #include "verbs/flame.h"
 #include "verbs/hist.h"
 #include "verbs/report.h"
+#include "verbs/snap.h"
 #include "verbs/task_verbs.h"
 #include "verbs/trace.h"
 
@@ -24,6 +25,7 @@ const Verb kVerbs[] = {
      "show and change what is remembered of debug information, and carry it to other machines", nullptr, answer_cache},
     {"trace", "[--kernel] FUNCTION... ['!FUNCTION'] [--depth N] [--over TIME] [--also PATTERN] [--interrupts]", "show calls as trees, with times, arguments and results", make_trace, nullptr, kTraceOptions, true},
     {"flame", "[--hz N]", "show where threads spend processor time: a page with a flame graph (-o x.html), or folded stacks", make_flame, nullptr, kFlameOptions},
+    {"snap", "[FUNCTION]... ['!FUNCTION'] [--when 'FUNCTION > TIME'] [--last TIME] [--count N]", "show what led to a slow call: the last calls of all threads before it, as a timeline (-o x.pftrace)", make_snap, nullptr, kSnapOptions},
     {"top", "FUNCTION... ['!FUNCTION'] [--every TIME] [--sort COLUMN] [--limit N]", "show which functions are called how often, and how long they take; live on a terminal", make_top, nullptr, kTopOptions, true},
     {"lat", "FUNCTION... [--every TIME] [--by EXPRESSION]", "show how long calls take: a histogram with percentiles, a heat map (--every), or a table by a value (--by)", make_lat, nullptr, kLatOptions, true},
     {"record", "SCRIPT|-e SCRIPT|VERB ... -o FILE [--every TIME]", "run a script, or a verb's, and store what it finds as a document", nullptr, nullptr, kRecordOptions},

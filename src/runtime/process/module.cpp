@@ -18,6 +18,7 @@
 #include "runtime/core/string.cpp"
 #include "runtime/core/unwind.cpp"
 #include "runtime/core/value_walk.cpp"
+#include "runtime/process/call_history.cpp"
 #include "runtime/process/confine.cpp"
 #include "runtime/process/context.cpp"
 #include "runtime/process/entry_values.cpp"

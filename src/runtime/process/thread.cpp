@@ -106,6 +106,8 @@ uint64_t claim_slot(abi::ArenaHeader* header, uint64_t base) {
   slot->spilling = slot->spill_wait = slot->given_up = 0;
   slot->scratch_top = 0;
   slot->identity = caller.identity;
+  slot->first_noted = slot->noted_calls;
+  slot->noted_owner = identity;
   for (abi::PendingCall& call : slot->calls) call.stack_pointer = 0;
   return index;
 }
