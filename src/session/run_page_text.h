@@ -23,7 +23,7 @@ inline constexpr const char* kRunPageData = R"html(</section>
 
 inline constexpr const char* kRunPageScript = R"html(</script><script>
 'use strict';
-const data = JSON.parse(document.getElementById('data').textContent), stacks = data.samples.stacks, frames = data.samples.frames, at = id => document.getElementById(id);
+const data = JSON.parse(document.getElementById('data').textContent), stacks = data.samples.stacks, frames = data.samples.frames, unit = data.samples.unit, at = id => document.getElementById(id);
 if (stacks.length < 2) at('samples-part').hidden = true;
 )html";
 

@@ -168,7 +168,7 @@ void write_samples(const std::vector<RunDocument>& runs, const TakeText& take) {
   if (samples.samples().empty()) return;
   std::map<std::string, uint64_t> self;
   for (const Samples::Stack& stack : samples.stacks()) {
-    if (stack.samples > 0) self[text_of(samples.frames()[stack.frame])] += stack.samples;
+    if (stack.weight > 0) self[text_of(samples.frames()[stack.frame])] += stack.weight;
   }
   std::vector<std::pair<std::string, uint64_t>> rows(self.begin(), self.end());
   std::ranges::stable_sort(rows, std::ranges::greater(), [](const auto& row) { return row.second; });

@@ -66,8 +66,8 @@ StackTree tree_of(const Samples& samples) {
   const auto& stacks = samples.stacks();
   StackTree tree{std::vector<uint64_t>(stacks.size()), std::vector<std::vector<uint32_t>>(stacks.size())};
   for (size_t i = stacks.size() - 1; i > 0; --i) {
-    tree.totals[i] += stacks[i].samples;
-    tree.totals[stacks[i].caller] += tree.totals[i];
+    tree.totals[i] = added(tree.totals[i], stacks[i].weight);
+    tree.totals[stacks[i].caller] = added(tree.totals[stacks[i].caller], tree.totals[i]);
   }
   for (uint32_t i = 1; i < stacks.size(); ++i) tree.callees[stacks[i].caller].push_back(i);
   for (auto& callees : tree.callees) {
@@ -80,12 +80,16 @@ StackTree tree_of(const Samples& samples) {
 
 std::string folded_stacks(const Samples& samples) {
   std::map<std::pair<std::string, uint32_t>, uint64_t> counts;
-  for (const Samples::Sample& sample : samples.samples()) ++counts[{samples.threads()[sample.thread].name, sample.stack}];
+  for (size_t i = 0; i < samples.samples().size(); ++i) {
+    const Samples::Sample& sample = samples.samples()[i];
+    uint64_t& count = counts[{samples.threads()[sample.thread].name, sample.stack}];
+    count = added(count, samples.weight_of(i));
+  }
   std::map<std::string, uint64_t> lines;  // names that differ only in what is escaped are one
   for (const auto& [key, count] : counts) {
     std::string line = folded_name(key.first);
     for (const uint32_t frame : frames_of(samples, key.second)) line += ";" + folded_name(text_of(samples.frames()[frame]));
-    lines[line] += count;
+    lines[line] = added(lines[line], count);
   }
   std::string text;
   for (const auto& [line, count] : lines) text += fmt::format("{} {}\n", line, count);
@@ -99,13 +103,19 @@ std::string speedscope_file(const Samples& samples, const SampleFacts& facts) {
     if (!frame.module.empty()) object["file"] = frame.module;
     frames.push_back(std::move(object));
   }
-  std::vector<Json> stacks(samples.threads().size(), Json::array());
-  for (const Samples::Sample& sample : samples.samples()) stacks[sample.thread].push_back(frames_of(samples, sample.stack));
+  std::vector<Json> stacks(samples.threads().size(), Json::array()), weights = stacks;
+  std::vector<uint64_t> sums(samples.threads().size());
+  for (size_t i = 0; i < samples.samples().size(); ++i) {
+    const Samples::Sample& sample = samples.samples()[i];
+    stacks[sample.thread].push_back(frames_of(samples, sample.stack));
+    weights[sample.thread].push_back(samples.weight_of(i));
+    sums[sample.thread] = added(sums[sample.thread], samples.weight_of(i));
+  }
+  const char* const unit = samples.unit() == Samples::Unit::kNs ? "nanoseconds" : samples.unit() == Samples::Unit::kBytes ? "bytes" : "none";
   for (size_t i = 0; i < stacks.size(); ++i) {
     const Samples::Thread& thread = samples.threads()[i];
-    const size_t count = stacks[i].size();
-    profiles.push_back({{"type", "sampled"}, {"name", fmt::format("{} {}", thread.name, thread.thread)}, {"unit", "none"}, {"startValue", 0}, {"endValue", count},
-                        {"samples", std::move(stacks[i])}, {"weights", std::vector<int>(count, 1)}});
+    profiles.push_back({{"type", "sampled"}, {"name", fmt::format("{} {}", thread.name, thread.thread)}, {"unit", unit}, {"startValue", 0}, {"endValue", sums[i]},
+                        {"samples", std::move(stacks[i])}, {"weights", std::move(weights[i])}});
   }
   return dump({{"$schema", "https://www.speedscope.app/file-format-schema.json"}, {"name", facts.title}, {"exporter", "spile"},
                {"shared", {{"frames", std::move(frames)}}}, {"profiles", std::move(profiles)}}) + "\n";
@@ -133,15 +143,15 @@ std::string svg_picture(const Samples& samples, const SampleFacts& facts) {
     const Samples::Stack& stack = samples.stacks()[box.stack];
     const std::string name = box.stack == 0 ? "all" : text_of(samples.frames()[stack.frame]);
     const size_t hash = std::hash<std::string>()(name);
-    boxes += fmt::format("<g><title>{}\n{} samples, {:.2f} %; {} in itself</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" fill=\"hsl({},85%,{}%)\"/>",
-                         xml_text(name), tree.totals[box.stack], 100 * width / kWidth, stack.samples, box.left, kHead + box.depth * kRow, width, kRow - 1, 10 + hash % 45,
+    boxes += fmt::format("<g><title>{}\n{} {}, {:.2f} %; {} in itself</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" fill=\"hsl({},85%,{}%)\"/>",
+                         xml_text(name), tree.totals[box.stack], unit_text(samples.unit()), 100 * width / kWidth, stack.weight, box.left, kHead + box.depth * kRow, width, kRow - 1, 10 + hash % 45,
                          62 + hash / 45 % 13);
     const auto fitting = static_cast<size_t>(std::max(width - 6, 0.0) / kCharacter);
     if (fitting >= 3)
       boxes += fmt::format("<text x=\"{:.2f}\" y=\"{}\">{}</text>", box.left + 3, kHead + box.depth * kRow + 12,
                            xml_text(first_characters(valid_utf8(name), fitting)));
     boxes += "</g>\n";
-    double left = box.left + static_cast<double>(stack.samples) * scale;
+    double left = box.left + static_cast<double>(stack.weight) * scale;
     for (const uint32_t callee : tree.callees[box.stack]) {
       work.push_back({callee, box.depth + 1, left});
       left += static_cast<double>(tree.totals[callee]) * scale;
@@ -149,15 +159,15 @@ std::string svg_picture(const Samples& samples, const SampleFacts& facts) {
   }
   const int height = kHead + (deepest + 1) * kRow;
   return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-                     "font-family=\"monospace\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text x=\"3\" y=\"18\" font-size=\"14\">{2}: {3} samples on {4}</text>\n{5}</svg>\n",
-                     kWidth, height, xml_text(facts.title), tree.totals[0], xml_text(facts.host), boxes);
+                     "font-family=\"monospace\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text x=\"3\" y=\"18\" font-size=\"14\">{2}: {3} {4} on {5}</text>\n{6}</svg>\n",
+                     kWidth, height, xml_text(facts.title), tree.totals[0], unit_text(samples.unit()), xml_text(facts.host), boxes);
 }
 
 nlohmann::ordered_json stacks_json(const Samples& samples) {
   Json frames = Json::array(), stacks = Json::array();
   for (const Samples::Frame& frame : samples.frames()) frames.push_back(Json::array({text_of(frame), frame.module}));
-  for (const Samples::Stack& stack : samples.stacks()) stacks.push_back(Json::array({stack.caller, stack.frame, stack.samples}));
-  return {{"frames", std::move(frames)}, {"stacks", std::move(stacks)}};
+  for (const Samples::Stack& stack : samples.stacks()) stacks.push_back(Json::array({stack.caller, stack.frame, stack.weight}));
+  return {{"unit", unit_text(samples.unit())}, {"frames", std::move(frames)}, {"stacks", std::move(stacks)}};
 }
 
 // Within a script element, "</script>" in a name must not end it.
@@ -175,7 +185,10 @@ std::string page_json(const nlohmann::ordered_json& data) {
 std::string html_page(const Samples& samples, const SampleFacts& facts) {
   Json threads = Json::array();
   std::vector<uint64_t> counts(samples.threads().size());
-  for (const Samples::Sample& sample : samples.samples()) ++counts[sample.thread];
+  for (size_t i = 0; i < samples.samples().size(); ++i) {
+    uint64_t& count = counts[samples.samples()[i].thread];
+    count = added(count, samples.weight_of(i));
+  }
   for (size_t i = 0; i < counts.size(); ++i) {
     const Samples::Thread& thread = samples.threads()[i];
     threads.push_back(Json::array({thread.name, thread.process, thread.thread, counts[i]}));

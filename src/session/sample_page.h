@@ -28,12 +28,12 @@ inline constexpr const char* kFlameParts = R"html(<div id="bar"><input id="searc
 inline constexpr const char* kSamplePageBody = R"html(<title>spile flame</title></head><body>
 <h1 id="title"></h1><div id="facts"></div>
 )html";
-inline constexpr const char* kSamplePageData = R"html(<h2>Threads</h2><table id="threads"><thead><tr><th data-by="0">name</th><th data-by="1">process</th><th data-by="2">thread</th><th data-by="3">samples</th></tr></thead><tbody></tbody></table>
+inline constexpr const char* kSamplePageData = R"html(<h2>Threads</h2><table id="threads"><thead><tr><th data-by="0">name</th><th data-by="1">process</th><th data-by="2">thread</th><th data-by="3" id="unit"></th></tr></thead><tbody></tbody></table>
 <h2>Script</h2><pre id="script"></pre>
 <script type="application/json" id="data">)html";
 inline constexpr const char* kSamplePageScript = R"html(</script><script>
 'use strict';
-const data = JSON.parse(document.getElementById('data').textContent), stacks = data.stacks, frames = data.frames, at = id => document.getElementById(id);
+const data = JSON.parse(document.getElementById('data').textContent), stacks = data.stacks, frames = data.frames, unit = data.unit, at = id => document.getElementById(id);
 )html";
 
 // Draws the flame graph of `stacks` and `frames`, and has table(ID, ROWS, COLUMN): a table that a click on a head sorts.
@@ -54,7 +54,7 @@ function draw() {
     e.style.background = i ? `hsl(${10 + hash % 45} 85% ${62 + hash % 13}%)` : '#ddd';
     if (hit) e.classList.add('hit'); if (outer) e.classList.add('outer');
     e.dataset.stack = i; if (share > 24) e.textContent = text;
-    e.title = `${text}${i && frames[stacks[i][1]][1] ? ' [' + frames[stacks[i][1]][1] + ']' : ''}\n${total[i]} samples, ${percent(total[i])}; ${stacks[i][2]} in itself`;
+    e.title = `${text}${i && frames[stacks[i][1]][1] ? ' [' + frames[stacks[i][1]][1] + ']' : ''}\n${total[i]} ${unit}, ${percent(total[i])}; ${stacks[i][2]} in itself`;
     boxes.append(e); deepest = Math.max(deepest, depth[i]);
   };
   path.slice(0, -1).forEach(i => box(i, 0, width, true));
@@ -69,7 +69,7 @@ function draw() {
   if (wanted) {
     let sum = 0; const inside = stacks.map(() => false);
     for (let i = 1; i < stacks.length; i++) { inside[i] = inside[stacks[i][0]] || name(i).toLowerCase().includes(wanted); if (inside[i]) sum += stacks[i][2]; }
-    at('found').textContent = `found in ${sum} samples, ${percent(sum)}`;
+    at('found').textContent = `found in ${sum} ${unit}, ${percent(sum)}`;
   } else at('found').textContent = '';
 }
 function table(id, rows, by) {
@@ -104,8 +104,9 @@ draw();
 )html";
 
 inline constexpr const char* kSamplePageEnd = R"html(at('title').textContent = data.title;
-at('facts').textContent = `${all} samples of ${data.threads.length} thread${data.threads.length == 1 ? '' : 's'} on ${data.host}` +
-  (all ? `, ${new Date(data.begin_ms).toISOString()} to ${new Date(data.end_ms).toISOString()}` : '') +
+at('unit').textContent = unit;
+at('facts').textContent = `${all} ${unit} of ${data.threads.length} thread${data.threads.length == 1 ? '' : 's'} on ${data.host}` +
+  (all && data.begin_ms ? `, ${new Date(data.begin_ms).toISOString()} to ${new Date(data.end_ms).toISOString()}` : '') +
   (data.lost ? `; ${data.lost} samples are not shown` : '') + (data.cut ? `; the outer callers of ${data.cut} are not known` : '');
 at('script').textContent = data.script;
 table('threads', data.threads, 3);

@@ -31,7 +31,7 @@ TEST(Samples, InternStacks) {
   EXPECT_EQ(samples.threads().size(), 2u);
   ASSERT_EQ(samples.samples().size(), 4u);
   EXPECT_EQ(samples.samples()[0].stack, samples.samples()[2].stack);
-  EXPECT_EQ(samples.stacks()[samples.samples()[0].stack].samples, 2u);
+  EXPECT_EQ(samples.stacks()[samples.samples()[0].stack].weight, 2u);
   EXPECT_EQ(samples.stacks()[samples.samples()[0].stack].caller, samples.samples()[1].stack);
   for (uint32_t i = 1; i < samples.stacks().size(); ++i) EXPECT_LT(samples.stacks()[i].caller, i);
 }
@@ -61,6 +61,26 @@ TEST(Samples, ForgedTextsAreHarmless) {
   size_t ends = 0;
   for (size_t at = page.find("</script>"); at != std::string::npos; at = page.find("</script>", at + 1)) ++ends;
   EXPECT_EQ(ends, 2u);  // the page's own two
+}
+
+TEST(Samples, NameCodeThatIsInNoFile) {
+  Samples samples;
+  samples.name_code_by([](int64_t process, uint64_t address) -> std::string_view { return process == 7 && address < 0x2000 ? address == 0x1000 ? "inner" : "outer" : ""; });
+  samples.add(0, 7, 7, "node", "0x1000\n0x2000\n0x3000\n0x1000 [p+0x10]\nf+0x1 [p]\n", true);
+  EXPECT_EQ(folded_stacks(samples), "node;f;[p];[unknown];outer;inner 1\n");
+  EXPECT_EQ(samples.frames()[samples.stacks()[samples.samples()[0].stack].frame].module, "[JIT]");
+}
+
+TEST(Samples, HaveWeights) {
+  Samples samples(Samples::Unit::kBytes);
+  samples.add(0, 1, 1, "t", "f+0x1 [p]\n", true, 100);
+  samples.add(0, 1, 1, "t", "g+0x1 [p]\n", true, 20);
+  samples.add(0, 1, 2, "t", "g+0x1 [p]\n", true, ~uint64_t{0});
+  EXPECT_EQ(folded_stacks(samples), "t;f 100\nt;g 18446744073709551615\n");
+  const auto profile = nlohmann::json::parse(speedscope_file(samples, {}))["profiles"][0];
+  EXPECT_EQ(profile["unit"], "bytes");
+  EXPECT_EQ(profile["endValue"], 120);
+  EXPECT_THAT(profile["weights"], testing::ElementsAre(100, 20));
 }
 
 TEST(Samples, StopAtTheirBounds) {

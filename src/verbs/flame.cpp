@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include "session/perfetto_file.h"
+#include "verbs/flame_scripts.h"
 #include "verbs/option_values.h"
 #include "verbs/run_facts.h"
 
 namespace spile::verbs {
 
 namespace {
-
-constexpr int kMostHz = 100000;
 
 Result<FlameForm> form_of(const std::string& file) {
   if (file.empty() || file.ends_with(".folded")) return FlameForm::kFolded;
@@ -24,6 +23,13 @@ Result<FlameForm> form_of(const std::string& file) {
 }  // namespace
 
 void FlameSamples::take(std::string_view head, session::PayloadReader& arguments, std::string&) {
+  if (head == "stack ") {
+    const int64_t process = arguments.next_long();
+    const std::string_view name = arguments.next_string();
+    const int64_t weight = arguments.next_long();
+    const std::string_view stack = arguments.next_string();
+    if (weight > 0) samples_.add(0, process, process, name, stack, stack.empty() || stack.ends_with('\n'), static_cast<uint64_t>(weight));
+  }
   if (head != "sample ") return;
   const int64_t time = arguments.next_long(), process = arguments.next_long(), thread = arguments.next_long();
   const std::string_view name = arguments.next_string(), stack = arguments.next_string();
@@ -55,7 +61,7 @@ std::string FlameSamples::losses() const {
   std::string text;
   if (samples_.lost() > 0) text += fmt::format("WARNING: {} samples are not shown: there are too many\n", samples_.lost());
   if (samples_.cut() > 0) text += fmt::format("WARNING: the outer callers of {} samples are not shown: their stacks are longer than MAXSTRINGLEN\n", samples_.cut());
-  return text;
+  return text + names_.losses();
 }
 
 Result<VerbScript> make_flame(const VerbLine& line, const session::Options& options) {
@@ -64,24 +70,23 @@ Result<VerbScript> make_flame(const VerbLine& line, const session::Options& opti
     return Error{"flame needs the processes to look at", "spile flame -x PID -T 10 -o flame.html, or -c COMMAND"};
   if (options.output.rotate_bytes > 0) return Error{"spile flame can't be used with -S: its output is one file", {}};
   TRY(const FlameForm form, form_of(options.output.file));
-  std::string point = "timer.profile", words;
-  for (const auto& [name, value] : line.options) {
-    if (name != "hz") continue;
-    TRY(const int hz, parse_number("--hz", value, 1, kMostHz, "so many samples are taken in a second of a thread's processor time; 100 if nothing is said"));
-    point = fmt::format("timer.profile.freq.hz({})", hz);
-    words = fmt::format(" --hz {}", hz);
-  }
+  TRY(const FlameScript made, make_flame_script(line));
+  if (form == FlameForm::kPerfetto && made.unit != session::Samples::Unit::kSamples)
+    return Error{fmt::format("-o {}: Perfetto's samples are of processor time, and have no weights", options.output.file), "use .html, .svg, .folded or .speedscope.json"};
   VerbScript script;
-  script.text = fmt::format("# spile flame{}\nprobe {} {{\n  printf(\"sample %d %d %d %s %s\\n\", gettimeofday_ns(), pid(), tid(), execname(), sprint_ubacktrace())\n}}\n",
-                            words, point);
-  // Names of 256 frames and more have room.
-  script.limits = {"MAXSTRINGLEN=16384", "MAXBACKTRACE=1024", "MAXSKIPPED=0"};
-  script.presenter = std::make_shared<FlameSamples>(form, run_facts("flame" + words, script.text, options));
+  script.text = fmt::format("# spile flame{}\n{}", made.words, made.text);
+  script.limits = made.limits;
+  script.limits.emplace_back("MAXSKIPPED=0");
+  script.presenter = std::make_shared<FlameSamples>(form, run_facts("flame" + made.words, script.text, options), made.unit);
   return script;
 }
 
-const VerbOption kFlameOptions[1] = {
+const VerbOption kFlameOptions[5] = {
     {"hz", "N", "flame: samples in a second of a thread's processor time (100)"},
+    {"off-cpu", nullptr, "flame: the time in system calls, where threads wait"},
+    {"alloc", nullptr, "flame: the memory that is allocated"},
+    {"lock", nullptr, "flame: the time in which threads wait in futexes, for locks and conditions"},
+    {"of", "FUNCTION", "flame: the calls of a function, by their callers"},
 };
 
 }  // namespace spile::verbs

@@ -1,10 +1,12 @@
 #pragma once
-// `spile flame`: where the threads of processes spend their processor time, as a picture or as a file for other programs.
+// `spile flame`: where the threads of processes spend their processor time, where they wait, allocate memory, or call a function, as a picture or as a file for other
+// programs.
 
 #include <string>
 #include <utility>
 
 #include "base/result.h"
+#include "session/jit_names.h"
 #include "session/options.h"
 #include "session/presenter.h"
 #include "session/sample_files.h"
@@ -15,10 +17,13 @@ namespace spile::verbs {
 
 enum class FlameForm : uint8_t { kFolded, kSpeedscope, kSvg, kHtml, kPerfetto };
 
-// Collects the records of the script, "sample NS PID TID NAME STACK", and writes the file at the end.
+// Collects the records of the script, "sample NS PID TID NAME STACK" or "stack PID NAME WEIGHT STACK", and writes the file at the end.
 class FlameSamples final : public session::Presenter {
  public:
-  FlameSamples(FlameForm form, session::SampleFacts facts) : form_(form), facts_(std::move(facts)) {}
+  FlameSamples(FlameForm form, session::SampleFacts facts, session::Samples::Unit unit = session::Samples::Unit::kSamples)
+      : form_(form), facts_(std::move(facts)), samples_(unit) {
+    samples_.name_code_by([this](int64_t process, uint64_t address) { return names_.name_at(static_cast<pid_t>(process), address); });
+  }
   void take(std::string_view head, session::PayloadReader& arguments, std::string& out) override;
   void finish(std::string& out) override;
   std::string losses() const override;
@@ -26,11 +31,12 @@ class FlameSamples final : public session::Presenter {
  private:
   FlameForm form_;
   session::SampleFacts facts_;
+  session::JitNames names_;
   session::Samples samples_;
 };
 
 // As Verb::make.
 Result<VerbScript> make_flame(const VerbLine& line, const session::Options& options);
-extern const VerbOption kFlameOptions[1];
+extern const VerbOption kFlameOptions[5];
 
 }  // namespace spile::verbs

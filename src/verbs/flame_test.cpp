@@ -25,7 +25,17 @@ TEST(Flame, MakesAScriptOfTheProfileTimer) {
   EXPECT_TRUE(script.presenter);
 }
 
+TEST(Flame, MakesScriptsThatAddUpWeights) {
+  EXPECT_THAT(make_flame({{}, {{"alloc", ""}}}, options_for("a.svg")).value().text, HasSubstr("# spile flame --alloc\nglobal weights[20000]\nprobe process.library(\"libc.so.6\").function(\"malloc\").call {"));
+  EXPECT_THAT(make_flame({{}, {{"lock", ""}}}, options_for("")).value().text, HasSubstr("probe syscall.futex.return {"));
+  EXPECT_THAT(make_flame({{}, {{"off-cpu", ""}}}, options_for("")).value().text, HasSubstr("probe process.syscall.return {"));
+  EXPECT_THAT(make_flame({{}, {{"of", "f*"}}}, options_for("")).value().text, HasSubstr("probe process.function(\"f*\").call {\n  weights[pid(), execname(), sprint_ubacktrace()] <<< 1\n}"));
+}
+
 TEST(Flame, RejectsWhatHasNoMeaning) {
+  EXPECT_THAT(error_of({{}, {{"alloc", ""}, {"lock", ""}}}, options_for("")).message, HasSubstr("--alloc and --lock can't be shown in one picture"));
+  EXPECT_THAT(error_of({{}, {{"alloc", ""}}}, options_for("a.pftrace")).message, HasSubstr("no weights"));
+
   EXPECT_THAT(error_of({{"f"}, {}}, options_for("")).message, HasSubstr("takes no words, such as 'f'"));
   EXPECT_THAT(error_of({}, session::Options{}).message, HasSubstr("needs the processes"));
   EXPECT_THAT(error_of({}, options_for("a.png")).hint, HasSubstr(".speedscope.json"));

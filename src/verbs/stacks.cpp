@@ -39,17 +39,20 @@ Result<VerbScript> make_leaks(const VerbLine& line, const session::Options& opti
                       std::move(settings), {"MAXSTRINGLEN=4096"});
 }
 
+std::string futex_waits(const std::string& aggregate) {
+  // FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI and FUTEX_LOCK_PI2 of linux/futex.h, whatever their flags.
+  return fmt::format("probe syscall.futex.return {{\n  operation = $op & 127\n"
+                     "  if (operation != 0 && operation != 6 && operation != 9 && operation != 11 && operation != 13) next\n"
+                     "  {} <<< gettimeofday_ns() - @entry(gettimeofday_ns())\n}}\n", aggregate);
+}
+
 Result<VerbScript> make_locks(const VerbLine& line, const session::Options& options) {
   TRY(const TaskRequest request, parse_task("locks", line, options, false, "spile locks -x PID -T 10"));
   TableRows::Settings settings{{{"futex", "futex", Unit::kText}, {"waits", "waits", Unit::kCount}, {"total", "total_ns", Unit::kTime}, {"avg", "avg_ns", Unit::kTime},
                                 {"p99", "p99_ns", Unit::kTime}, {"max", "max_ns", Unit::kTime}, {"", "stack", Unit::kStack}}};
   TRY(settings.sort_by, sort_column(request, settings.columns, 2));
   settings.empty = "no thread has waited in a futex";
-  // FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI and FUTEX_LOCK_PI2 of linux/futex.h, whatever their flags.
-  const std::string probes =
-      "probe syscall.futex.return {\n  operation = $op & 127\n"
-      "  if (operation != 0 && operation != 6 && operation != 9 && operation != 11 && operation != 13) next\n"
-      "  waits[$uaddr, sprint_ubacktrace()] <<< gettimeofday_ns() - @entry(gettimeofday_ns())\n}\n";
+  const std::string probes = futex_waits("waits[$uaddr, sprint_ubacktrace()]");
   return table_script(request, options,
                       task_script(request, "global waits[20000]", probes,
                                   "  foreach ([futex, stack] in waits)\n"

@@ -2,6 +2,8 @@
 // Verbs that answer one question each with a table: where calls take their time, what system calls are made and fail, which files are used, what is not freed, where
 // threads wait. All are Verb::make functions, and print an ordinary script's numbers (table_rows.h).
 
+#include <string>
+
 #include "base/result.h"
 #include "session/options.h"
 #include "verbs/verb_script.h"
@@ -15,6 +17,9 @@ Result<VerbScript> make_errno(const VerbLine& line, const session::Options& opti
 Result<VerbScript> make_files(const VerbLine& line, const session::Options& options);
 Result<VerbScript> make_leaks(const VerbLine& line, const session::Options& options);
 Result<VerbScript> make_locks(const VerbLine& line, const session::Options& options);
+
+// Returns a probe of waits in futexes, which adds their times in ns to the aggregate.
+std::string futex_waits(const std::string& aggregate);
 
 extern const VerbOption kTopOptions[3];  // of all that print tables
 extern const VerbOption kLatOptions[4];

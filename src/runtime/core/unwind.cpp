@@ -13,6 +13,8 @@ namespace spile::rt {
 
 namespace {
 
+inline constexpr uint32_t kMostUnknownFrames = 64;  // of a JIT, one after the other
+
 struct Walk {
   uint64_t map;  // the process's ModuleMap
   uint64_t pc, sp, fp;
@@ -86,6 +88,24 @@ SPILE_ARENA_ONLY SPILE_APART bool step_out_of_signal(Context* context, Walk* wal
   return pc != 0;
 }
 
+// Whether frame pointers lead from here, by way of code in no module (of a JIT), back into code of one: then they were frame pointers. Handlers in the kernel don't look:
+// the verifier would follow each turn.
+SPILE_ARENA_ONLY SPILE_COLD bool leads_into_code(Context* context, Walk walk) {
+  if constexpr (kIsKernel) return false;
+  for (uint32_t frame = 0; frame < kMostUnknownFrames; ++frame) {
+    uint64_t fp, word;
+    if ((walk.fp & 7) || walk.fp < walk.sp || walk.fp - walk.sp > (8u << 20)) return false;
+    const uint64_t cfa = walk.fp - static_cast<uint64_t>(int64_t{abi::kConvention.saved_frame}), slot = return_slot_of(cfa);
+    if (!load_stack(context, walk.fp, &fp) || !load_stack(context, slot, &word)) return false;
+    const uint64_t pc = return_address(context, &walk, slot, word);
+    if (!pc) return false;
+    if (find_module(context, walk.map, pc - 1)) return true;
+    walk.sp = cfa;
+    walk.fp = fp;
+  }
+  return false;
+}
+
 // Without rules: code that keeps frame pointers (JITs, Go, hand-written assembly). Taken only where it leads into code.
 SPILE_ARENA_ONLY SPILE_COLD bool step_by_frame_pointer(Context* context, Walk* walk) {
   uint64_t fp, word;
@@ -93,7 +113,13 @@ SPILE_ARENA_ONLY SPILE_COLD bool step_by_frame_pointer(Context* context, Walk* w
   const uint64_t cfa = walk->fp - static_cast<uint64_t>(int64_t{abi::kConvention.saved_frame}), slot = return_slot_of(cfa);
   if (!load_stack(context, walk->fp, &fp) || !load_stack(context, slot, &word)) return false;
   uint64_t pc = return_address(context, walk, slot, word);
-  if (!pc || !find_module(context, walk->map, pc - 1)) return false;
+  if (!pc) return false;
+  if (!find_module(context, walk->map, pc - 1)) {
+    Walk further = *walk;
+    further.sp = cfa;
+    further.fp = fp;
+    if (!leads_into_code(context, further)) return false;
+  }
   walk->sp = cfa;
   walk->fp = fp;
   walk->pc = pc;

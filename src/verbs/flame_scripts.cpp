@@ -1,0 +1,75 @@
+#include "verbs/flame_scripts.h"
+
+#include <fmt/format.h>
+
+#include "verbs/option_values.h"
+#include "verbs/task_verbs.h"
+
+namespace spile::verbs {
+
+namespace {
+
+using Unit = session::Samples::Unit;
+
+constexpr int kMostHz = 100000;
+
+// Of a script that adds up weights by stack: `probes` add to `weights`.
+std::string weighing_script(const std::string& probes) {
+  return "global weights[20000]\n" + probes +
+         "probe end {\n  foreach ([process, name, stack] in weights)\n"
+         "    printf(\"stack %d %s %d %s\\n\", process, name, @sum(weights[process, name, stack]), stack)\n}\n";
+}
+
+constexpr const char* kHere = "weights[pid(), execname(), sprint_ubacktrace()]";
+
+std::string allocations() {
+  std::string probes;
+  for (const auto& [function, size] : {std::pair("malloc", "int_arg(1)"), std::pair("calloc", "int_arg(1) * int_arg(2)"), std::pair("realloc", "int_arg(2)"),
+                                       std::pair("memalign", "int_arg(2)"), std::pair("aligned_alloc", "int_arg(2)"), std::pair("posix_memalign", "int_arg(3)")})
+    probes += fmt::format("probe process.library(\"libc.so.6\").function(\"{}\").call {{\n  {} <<< {}\n}}\n", function, kHere, size);
+  return probes;
+}
+
+// Threads wait in system calls. What the kernel does for them there counts as well: process.syscall runs in spile, too, where a thread's processor time is not at hand.
+std::string time_in_system_calls() {
+  return fmt::format("probe process.syscall.return {{\n"
+                     "  waited = gettimeofday_ns() - @entry(gettimeofday_ns())\n"
+                     "  if (waited >= 1000) {} <<< waited\n}}\n", kHere);
+}
+
+}  // namespace
+
+Result<FlameScript> make_flame_script(const VerbLine& line) {
+  FlameScript script;
+  std::string point = "timer.profile", chosen;
+  script.limits = {"MAXSTRINGLEN=4096"};
+  for (const auto& [name, value] : line.options) {
+    if (!chosen.empty()) return Error{fmt::format("--{} and --{} can't be shown in one picture", chosen, name), "run spile flame for each"};
+    chosen = name;
+    script.words += value.empty() ? " --" + name : fmt::format(" --{} {}", name, value);
+    if (name == "hz") {
+      TRY(const int hz, parse_number("--hz", value, 1, kMostHz, "so many samples are taken in a second of a thread's processor time; 100 if nothing is said"));
+      point = fmt::format("timer.profile.freq.hz({})", hz);
+    } else if (name == "alloc") {
+      script.text = weighing_script(allocations());
+      script.unit = Unit::kBytes;
+    } else if (name == "lock") {
+      script.text = weighing_script(futex_waits(kHere));
+      script.unit = Unit::kNs;
+    } else if (name == "off-cpu") {
+      script.text = weighing_script(time_in_system_calls());
+      script.unit = Unit::kNs;
+    } else if (name == "of") {
+      TRY(const std::string function, parse_function(value));
+      script.text = weighing_script(fmt::format("probe process.function(\"{}\").call {{\n  {} <<< 1\n}}\n", function, kHere));
+      script.unit = Unit::kCalls;
+    }
+  }
+  if (!script.text.empty()) return script;
+  script.text = fmt::format("probe {} {{\n  printf(\"sample %d %d %d %s %s\\n\", gettimeofday_ns(), pid(), tid(), execname(), sprint_ubacktrace())\n}}\n", point);
+  // Names of 256 frames and more have room.
+  script.limits = {"MAXSTRINGLEN=16384", "MAXBACKTRACE=1024"};
+  return script;
+}
+
+}  // namespace spile::verbs

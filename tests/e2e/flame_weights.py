@@ -1,0 +1,58 @@
+# `spile flame` of memory, waits, locks and calls, of a program of which these are known; names of code that node makes while it runs, from its perf map, and what is done
+# with a map that is not the process's.
+import shutil
+from spiletest import *
+
+folder = temporary_directory()
+
+
+def weights(*words):
+    """By stack, without the thread's name and what comes before main or the thread's function."""
+    out = spile("flame", *words, "-c", program("weights")).expect(status=0, err="").out
+    return {re.sub(r"^.*?(main|hold_too)(?=;|$)", r"\1", line.rsplit(" ", 1)[0]): int(line.rsplit(" ", 1)[1]) for line in out.splitlines()}
+
+
+def of(stacks, *names):
+    return sum(weight for stack, weight in stacks.items() if set(names) <= set(stack.split(";")))
+
+
+allocated = weights("--alloc")
+expect((of(allocated, "big", "malloc"), of(allocated, "small", "calloc")), (300000, 100000))
+calls = weights("--of", "hold")
+expect((of(calls, "hold"), of(calls, "main", "hold")), (20, 10))
+# Two threads that hold a lock for 30 ms each, 20 times in all: nearly all of the time one of them waits.
+waits = weights("--lock")
+expect_true(300e6 < of(waits, "hold") < 2000e6 and of(waits, "nap") == 0, waits)
+off = weights("--off-cpu")
+expect_true(200e6 <= of(off, "nap") < 600e6, off)
+expect_true(of(off, "hold") >= 600e6 + 300e6, off)
+spile("flame", "--alloc", "-o", folder / "a.svg", "-c", program("weights")).expect(status=0)
+expect_match(r"<title>big\n3\d\d\d\d\d bytes,", (folder / "a.svg").read_text())
+spile("flame", "--alloc", "--lock", "-x", 1).expect(status=1, err_match="can't be shown in one picture")
+spile("flame", "--alloc", "-o", folder / "a.pftrace", "-x", 1).expect(status=1, err_match="have no weights")
+
+node = shutil.which("node")
+if not node: skip("node is not installed")
+(folder / "spin.js").write_text("""function burn(n) { let x = 0; for (let i = 0; i < n; i++) x = (x * 31 + i) | 0; return x }
+function middle(n) { return burn(n) + 1 }
+const end = Date.now() + 4000; let total = 0
+while (Date.now() < end) total += middle(100000)
+console.log(total)
+""")
+out = spile("flame", "--hz", "500", "-c", f"exec {node} --perf-basic-prof --interpreted-frames-native-stack {folder}/spin.js").expect(status=0).out
+stacks = {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in out.splitlines() if ";" in line}
+named = sum(n for stack, n in stacks.items() if re.search(r";[^;]*middle[^;]*;[^;]*burn [^;]*$", stack))
+expect_true(named > 0.5 * sum(stacks.values()), f"{named} of {sum(stacks.values())}: {sorted(stacks.items(), key=lambda s: -s[1])[:10]}")
+expect_true(any(re.search(r"node::.*;[^;]*middle[^;]*;[^;]*burn ", stack) for stack in stacks), "the stack goes on from JavaScript to node")
+
+# A map of somebody else's: not used, and said so.
+if os.geteuid() == 0:
+    target = start(program("profiled"), "3000", user="nobody")
+    forged = pathlib.Path(f"/tmp/perf-{target.pid}.map")
+    forged.write_text("0 7fffffffffff forged\n")
+    os.chown(forged, pwd.getpwnam("daemon").pw_uid, -1)
+    try:
+        result = spile("flame", "-x", target.pid, "-T", "1").expect(status=0)
+        expect_true("forged" not in result.out, result)
+    finally:
+        forged.unlink()
