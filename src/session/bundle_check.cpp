@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "abi/arena.h"
+#include "abi/call_history.h"
 #include "abi/kernel.h"
 
 namespace spile::session {
@@ -106,7 +107,8 @@ Result<void> check_layout(const codegen::ArenaLayout& layout, const char* what) 
   for (auto [offset, size] : {std::pair(layout.scratch_offset, layout.scratch_size), std::pair(layout.ring_offset, layout.ring_size)}) {
     if (uint64_t{offset} + size > layout.slot_stride) return wrong(what);
   }
-  if ((layout.ring_size & (layout.ring_size - 1)) != 0) return wrong(what);
+  if ((layout.ring_size & (layout.ring_size - 1)) != 0 || (layout.calls_capacity & (layout.calls_capacity - 1)) != 0) return wrong(what);
+  if (layout.calls_offset + uint64_t{layout.calls_capacity} * sizeof(abi::CallRecord) > layout.slot_stride) return wrong(what);
   return {};
 }
 
