@@ -6,6 +6,7 @@
 #include <llvm/CodeGen/SchedulerRegistry.h>
 #include <llvm/CodeGen/SelectionDAGISel.h>
 #include <llvm/Support/CommandLine.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <cstring>
 
@@ -109,6 +110,19 @@ llvm::ModulePassManager make_quick_pipeline(llvm::Module& module) {
   return passes;
 }
 
+// Returns a copy of what lowering has added: of the runtime's functions, which are not read in yet, those that it calls have declarations there.
+std::unique_ptr<llvm::Module> script_part(const llvm::Module& module) {
+  llvm::ValueToValueMapTy copies;
+  std::unique_ptr<llvm::Module> part = llvm::CloneModule(module, copies, [](const llvm::GlobalValue* value) {
+    const auto* function = llvm::dyn_cast<llvm::Function>(value);
+    return !function || !function->isMaterializable();
+  });
+  for (llvm::Function& function : llvm::make_early_inc_range(*part)) {
+    if (function.isDeclaration() && function.use_empty()) function.eraseFromParent();
+  }
+  return part;
+}
+
 // The build-id that the linker gave to this program: of everything that is linked into it.
 std::string own_build_id() {
   std::string id;
@@ -178,13 +192,13 @@ Result<void> optimize(ScriptModule& script, Machine machine, int level) {
   return {};
 }
 
-std::string module_key(const ScriptModule& script, Machine machine, int level) {
+std::string module_key(const ScriptModule& script, Machine machine, std::string_view how) {
   static const std::string build = own_build_id();
   if (build.empty()) return {};
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  stream << build << LLVM_VERSION_STRING << static_cast<int>(machine) << ' ' << level << '\n';
-  llvm::WriteBitcodeToFile(script.module(), stream);
+  stream << build << LLVM_VERSION_STRING << static_cast<int>(machine) << ' ' << llvm::StringRef(how) << '\n';
+  llvm::WriteBitcodeToFile(*script_part(script.module()), stream);
   return llvm::toHex(llvm::BLAKE3::hash<>({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}), true);
 }
 

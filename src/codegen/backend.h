@@ -15,10 +15,10 @@ void initialize_machines();
 // of it do, so kQuick is for code that runs a few times, and for more code than anybody would wait for. Not for kBpf.
 inline constexpr int kQuick = -1;
 
-// Returns the name, in the object cache, of the object that a module becomes: a hash of the module and of all else that the object
-// depends on, this build of spile among them. Empty: spile was linked without a build-id. REQUIRES: ScriptModule::finish(), and not
-// optimize().
-std::string module_key(const ScriptModule& script, Machine machine, int level);
+// Returns the name, in the object cache, of the object that a module becomes: a hash of the script's part of the module and of all else that the
+// object depends on: `how` it is built, and this build of spile, which has the runtime in it. Empty: spile was linked without a build-id.
+// REQUIRES: not yet ScriptModule::finish().
+std::string module_key(const ScriptModule& script, Machine machine, std::string_view how);
 // Inlines the runtime (kQuick: its small functions), optimizes, and drops functions that are neither exported nor used any more.
 // REQUIRES: ScriptModule::finish(). Errors of both: LLVM has no code generator for the machine.
 Result<void> optimize(ScriptModule& script, Machine machine, int level);

@@ -238,13 +238,13 @@ struct Compiled {
   bool from_cache = false;        // all machine code was in the cache
 };
 
-// The script as LLVM IR: one module for each place where it runs. After translate(), nothing of the script can be rejected any more.
-// The program and the bitcode must outlive it.
+// The script as LLVM IR: one module for each place where it runs. After translate(), nothing of the script can be rejected any more, but
+// that a handler is too large. The program and the bitcode must outlive it.
 class Translation {
  public:
   virtual ~Translation() = default;
-  // Returns the modules as text, as -p3 prints them.
-  virtual std::string ir() const = 0;
+  // Returns the modules as text, with what they need of the runtime, as -p3 prints them. Errors: a handler is too large for the kernel.
+  virtual Result<std::string> ir() = 0;
   // Returns the steps of pass 3 with the time that each took.
   virtual const std::vector<sema::PassTiming>& timings() const = 0;
   // Runs pass 4. REQUIRES: called once, and ir() not after it. Errors: those of LLVM; an object that can't be made flat.

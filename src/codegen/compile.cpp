@@ -33,6 +33,7 @@ struct Job {
   std::string object;
   std::optional<Error> error;
   bool has_embedded = false;            // C code of a guru
+  bool is_complete = false;             // complete_module() was called
   bool from_cache = false;
 };
 
@@ -48,7 +49,7 @@ class Compiler : public Translation {
   // Pass 3.
   Result<void> translate();
 
-  std::string ir() const override;
+  Result<std::string> ir() override;
   const std::vector<sema::PassTiming>& timings() const override { return timings_; }
   Result<Compiled> build() override;
 
@@ -57,12 +58,15 @@ class Compiler : public Translation {
   template <typename Lower>
   Result<void> lower_place(Job& job, const Layout& layout, std::span<const unsigned char> bitcode, Place& place, Lower&& lower);
   Result<void> embed_code(Job& job, Unit& unit, bool in_controller);
-  Result<void> finish_module(Job& job);
+  Result<void> complete_module(Job& job);
   void print_after(const char* step, const Job& job) const;
   Result<void> report(const Diagnostics& refusals);
   Result<void> lower_kernel_place(Job& job);
   Result<void> lower_arena_place(Job& job);
+  bool runs_long() const;
   int effort(const Job& job) const;
+  LoadableOptions loadable_options() const;
+  std::string cache_key(const Job& job) const;
   // Of CompiledScript::hit_counters.
   uint32_t hit_counter_of(const sema::Probe& probe) const;
   std::string why_over_maps() const;
@@ -152,8 +156,7 @@ Result<void> Compiler::lower_place(Job& job, const Layout& layout, std::span<con
     lower_functions(unit);
     return report(unit.refusals());
   }));
-  TRY_DO(embed_code(job, unit, place.is_controller()));
-  return finish_module(job);
+  return embed_code(job, unit, place.is_controller());
 }
 
 // Compiles the script's C code and links it. Code at the top level is compiled once at least, whether something calls it or not.
@@ -166,9 +169,11 @@ Result<void> Compiler::embed_code(Job& job, Unit& unit, bool in_controller) {
                [&] { return unit.embedded.link(*job.module, top_level, program_.c_definitions, layouts_.main.string_limit); });
 }
 
-// Leaves what the job needs of the runtime. From here on, nothing of the job can be rejected.
-Result<void> Compiler::finish_module(Job& job) {
-  TRY_DO(timed(timings_, "link-" + job.name, [&] { return job.module->finish(); }));
+// Adds what the job needs of the runtime, once. It takes as long as all of pass 3, so an object from the cache does without.
+Result<void> Compiler::complete_module(Job& job) {
+  if (job.is_complete) return {};
+  job.is_complete = true;
+  TRY_DO(timed(job.timings, "link-" + job.name, [&] { return job.module->finish(); }));
   if (job.machine == Machine::kBpf) {
     if (too_large_program(job.module->module())) return with_largest_handler(too_large_error(), job.module->module());
     prepare_for_kernel(*job.module);
@@ -223,7 +228,7 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
     return report(unit.refusals());
   }));
   if (!unit.loops.empty()) outline_loops(job.module->module(), unit.loops, map_symbol(*job.module, abi::kKernelTurnsMap));
-  return finish_module(job);
+  return {};
 }
 
 Result<void> Compiler::lower_arena_place(Job& job) {
@@ -253,15 +258,30 @@ Error Compiler::with_largest_handler(Error error, const llvm::Module& module) co
   return std::move(error).within(program_.probes[static_cast<size_t>(program->probe)].range.to_string());
 }
 
+// Whether handlers in spile itself may do more than their budget of actions usually lets them.
+bool Compiler::runs_long() const {
+  constexpr int64_t kManyActions = 100'000;
+  return program_.limits.max_action > kManyActions || program_.limits.max_action_interruptible > kManyActions;
+}
+
+LoadableOptions Compiler::loadable_options() const {
+  return {.constants_offset = kernel_layout().arena.constants_offset,
+          .deepest = static_cast<uint32_t>(program_.limits.max_nesting),
+          .shares = layouts_.main.arena.shared_size > 0};
+}
+
+// Of the module, and of what build_job() makes of it that the module does not show.
+std::string Compiler::cache_key(const Job& job) const {
+  const LoadableOptions loadable = loadable_options();
+  return module_key(*job.module, job.machine, fmt::format("{} {} {} {} {} {}", options_.optimization, runs_long(), job.has_embedded, loadable.constants_offset, loadable.deepest, loadable.shares));
+}
+
 // The optimizer pays where code runs often. What runs in the controller can't, as far as its budget of actions goes.
 int Compiler::effort(const Job& job) const {
   // eBPF never without the optimizer: the verifier needs registers where unoptimized code has memory.
   if (job.machine != Machine::kNative) return std::max(options_.optimization, 2);
-  constexpr int64_t kManyActions = 100'000;
   constexpr unsigned kMuchCode = 5'000;  // instructions before inlining; about half a second of full optimization
-  const sema::Limits& limits = program_.limits;
-  bool runs_long = limits.max_action > kManyActions || limits.max_action_interruptible > kManyActions;
-  bool is_hot = job.name == "target" || runs_long;
+  bool is_hot = job.name == "target" || runs_long();
   const unsigned size = job.module->module().getInstructionCount();
   unsigned largest = 0;
   for (const llvm::Function& function : job.module->module()) largest = std::max(largest, function.getInstructionCount());
@@ -272,18 +292,19 @@ int Compiler::effort(const Job& job) const {
 }
 
 Result<void> Compiler::build_job(Job& job) {
-  int level = effort(job);
   // A module that is printed on the way to its object has to be made.
   ObjectCache cache(options_.print_after.empty() ? options_.cache_directory : std::string());
   std::string key;
   job.from_cache = timed(job.timings, "find-" + job.name, [&] {
     if (!cache.is_used()) return false;
-    key = module_key(*job.module, job.machine, level);
+    key = cache_key(job);
     auto found = cache.find(key);
     if (found) job.object = std::move(*found);
     return found && flatten_job(job).ok();
   });
   if (job.from_cache) return {};
+  TRY_DO(complete_module(job));
+  const int level = effort(job);
   if (job.machine == Machine::kArenaBpf) limit_inlining(*job.module);
   TRY_DO(timed(job.timings, "optimize-" + job.name, [&] { return optimize(*job.module, job.machine, level); }));
   // C code of a guru is free to reach what it likes.
@@ -291,10 +312,7 @@ Result<void> Compiler::build_job(Job& job) {
     timed(job.timings, "confine-" + job.name, [&] { return confine_accesses(*job.module), true; });
   }
   if (job.machine == Machine::kArenaBpf) {
-    const LoadableOptions options{.constants_offset = kernel_layout().arena.constants_offset,
-                                  .deepest = static_cast<uint32_t>(program_.limits.max_nesting),
-                                  .shares = layouts_.main.arena.shared_size > 0};
-    auto fitted = timed(job.timings, "fit-" + job.name, [&] { return make_loadable(*job.module, options); });
+    auto fitted = timed(job.timings, "fit-" + job.name, [&] { return make_loadable(*job.module, loadable_options()); });
     if (!fitted.ok()) return with_largest_handler(std::move(fitted).error(), job.module->module());
   }
   if (job.machine == Machine::kBpf) {
@@ -394,10 +412,12 @@ Result<void> Compiler::translate() {
   return lower_place(controller_, layouts_.main, options_.process_bitcode, place, [](Unit& unit) { lower_controller(unit); });
 }
 
-std::string Compiler::ir() const {
+Result<std::string> Compiler::ir() {
   std::string text;
-  for (const Job* job : {&target_, &kernel_, &controller_}) {
-    if (job->module) text += "; " + job->name + "\n" + job->module->print();
+  for (Job* job : {&target_, &kernel_, &controller_}) {
+    if (!job->module) continue;
+    TRY_DO(complete_module(*job));
+    text += "; " + job->name + "\n" + job->module->print();
   }
   return text;
 }

@@ -236,7 +236,9 @@ TEST(Language, ShowsItsIntermediateCode) {
   options.process_bitcode = rt::process_bitcode();
   auto translation = translate(script.program, options);
   ASSERT_TRUE(translation.ok()) << translation.error().message;
-  EXPECT_NE((*translation)->ir().find("define"), std::string::npos);
+  auto ir = (*translation)->ir();
+  ASSERT_TRUE(ir.ok()) << ir.error().message;
+  EXPECT_NE(ir->find("define"), std::string::npos);
 }
 
 }  // namespace

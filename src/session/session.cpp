@@ -69,8 +69,9 @@ Result<int> run_passes(const Options& options) {
   if (!translation) return kScriptIsWrong;
   if (last == kTranslate) {
     TRY_DO(check_print_after(print_after, steps));
-    TRY_DO(keep_text(kept, "3-script.ll", translation->ir()));
-    return show(translation->ir());
+    TRY(const std::string ir, translation->ir());
+    TRY_DO(keep_text(kept, "3-script.ll", ir));
+    return show(ir);
   }
   // From here on, nothing of the script can be rejected.
 
