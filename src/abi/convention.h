@@ -85,6 +85,7 @@ struct KernelLayout {
   // In struct pt_regs, bytes from its start: the number of the system call that the thread makes, and a word that is `native_code` where the
   // thread runs 64-bit code.
   uint8_t pt_regs_call, pt_regs_code;
+  uint8_t pt_regs_flags;
   // The range that has both, and the registers of a call's arguments and result.
   uint8_t pt_regs_call_begin, pt_regs_call_end;
   uint8_t native_code;

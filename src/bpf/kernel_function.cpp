@@ -21,7 +21,6 @@ namespace {
 constexpr const char* kRefused =
     "the kernel refuses probes in some of its code: what handles traps, interrupts and probes themselves, and instructions that it replaces while it runs";
 
-constexpr const char* kNoInstruction = "objdump -d or gdb show where the function's instructions begin";
 constexpr const char* kSeveral = "several functions have this name";
 
 Error refused(const AttachPoint& point, int error) {

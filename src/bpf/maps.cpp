@@ -50,7 +50,10 @@ size_t page_rounded(size_t bytes) {
 }  // namespace
 
 int possible_cpus() {
-  static const int count = libbpf_num_possible_cpus();
+  static const int count = [] {
+    libbpf_set_print(nullptr);  // its warnings are not in our terms
+    return libbpf_num_possible_cpus();
+  }();
   return count > 0 ? count : 1;
 }
 

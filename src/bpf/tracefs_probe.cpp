@@ -59,7 +59,9 @@ Result<TracefsProbe> TracefsProbe::make(const std::string& function, uint64_t of
   TracefsProbe probe;
   const std::string name = fmt::format("{}{}/p{}", kGroup, getpid(), number);
   const std::string place = offset != 0 ? fmt::format("{}+{}", function, offset) : function;
-  if (int error = write_command(fmt::format("{}:{} {}", at_return ? 'r' : 'p', name, place)); error != 0)
+  const int error = write_command(fmt::format("{}:{} {}", at_return ? 'r' : 'p', name, place));
+  if (error == EILSEQ) return Error{fmt::format("no instruction begins at {}", place), kNoInstruction};
+  if (error != 0)
     return Error::from_errno(fmt::format("write '{}' to kprobe_events of tracefs", place), error, "run as root; the kernel must be built with CONFIG_KPROBE_EVENTS");
   probe.name_ = name;
   return probe;

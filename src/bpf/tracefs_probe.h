@@ -11,6 +11,9 @@
 
 namespace spile::bpf {
 
+// The hint of errors about places between instructions.
+inline constexpr const char* kNoInstruction = "objdump -d or gdb show where the function's instructions begin";
+
 // An event of tracefs; destroying it removes the event. Thread rule: one thread at a time.
 class TracefsProbe {
  public:

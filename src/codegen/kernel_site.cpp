@@ -33,6 +33,12 @@ llvm::Value* KernelSite::machine_register(Body& body, int64_t number) {
   return register_word(body, number);
 }
 
+llvm::Value* KernelSite::machine_flags(Body& body) {
+  if (!has_registers(body) || body.site.call_registers) return nullptr;
+  if (context_.arguments >= 0) return too_much(body);
+  return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(kernel_context(body), kKernelLayout.pt_regs_flags));
+}
+
 llvm::Value* KernelSite::too_much(Body& body) {
   asked_too_much_ = true;
   return body.number(0);

@@ -12,6 +12,7 @@ namespace spile::codegen {
 class KernelSite : public Place {
  public:
   llvm::Value* machine_register(Body& body, int64_t number) override;
+  llvm::Value* machine_flags(Body& body) override;
   llvm::Value* cfa(Body& body) override;
   llvm::Value* load_bias(Body& body) override;
   llvm::Value* call_number(Body& body) override;

@@ -189,7 +189,7 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
   if (!unit.module.has_runtime(name)) {
     const KernelLack* lack = kernel_lack(syntax_call.name);
     std::string text = "'" + syntax_call.name + "' is not available in a handler that runs in the kernel";
-    unit.refuse(syntax_call.range, lack ? text + ": " + std::string(lack->reason) : text, lack ? std::string(lack->instead) : "");
+    if (!unit.refused_calls.contains(&syntax_call)) unit.refuse(syntax_call.range, lack ? text + ": " + std::string(lack->reason) : text, lack ? std::string(lack->instead) : "");
     return intrinsic.result == ValueType::kString ? static_cast<llvm::Value*>(unit.module.text("")) : number(0);
   }
   std::vector<const syntax::Expression*> operands;

@@ -33,6 +33,8 @@ class Place {
   // Register `number` in DWARF's numbering, as it was at the probed place (at a return: those of
   // Convention::result_registers are the returned values); null where it isn't known.
   virtual llvm::Value* machine_register(Body& body, int64_t number) = 0;
+  // The flags, as they were there; null where they are not known.
+  virtual llvm::Value* machine_flags(Body&) { return nullptr; }
   // All registers of the probed place, a pointer to abi::Registers that is null at run time where they are not known.
   // REQUIRES: chooses_registers().
   virtual llvm::Value* all_registers(Body& body) = 0;

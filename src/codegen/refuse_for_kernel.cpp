@@ -21,9 +21,9 @@ class KernelCheck {
   }
   void expression(const syntax::Expression& e) {
     if (const auto* call = syntax::as<syntax::Call>(e)) {
-      for (const syntax::Function* fallback : call->fallbacks) function(*fallback, call->range);
+      for (const syntax::Function* fallback : call->fallbacks) function(*fallback, *call);
       if (call->function)
-        function(*call->function, call->range);
+        function(*call->function, *call);
       else if (call->intrinsic >= 0)
         intrinsic(*call);
     } else if (const auto* variable = syntax::as<syntax::Variable>(e); variable && variable->global) {
@@ -33,16 +33,19 @@ class KernelCheck {
   }
 
  private:
-  void function(const syntax::Function& callee, SourceRange range) {
+  void function(const syntax::Function& callee, const syntax::Call& call) {
     if (unit_.is_recursive(callee) && !over_arena_)
-      refuse_always(range, "recursion", kElsewhere);
+      refuse_always(call.range, "recursion", kElsewhere);
     else if (needs_structures(callee))
-      unit_.refuse(range, "'" + callee.name + "' is not available in a handler that runs in the kernel: this version does not know the kernel's structures",
+      unit_.refuse(call.range, "'" + callee.name + "' is not available in a handler that runs in the kernel: this version does not know the kernel's structures",
                    "pid(), tid(), execname(), uid(), and the tracepoint's fields, say who runs");
     else if (seen_.insert(&callee).second) {
+      const bool enters_library = !written_ && callee.from_library;
+      if (enters_library) written_ = &call;
       ++depth_;
       statement(*callee.body);
       --depth_;
+      if (enters_library) written_ = nullptr;
     }
   }
   // Functions of the library that are about the kernel's structures are errors everywhere: `error("NAME: only available to ...")`.
@@ -55,6 +58,11 @@ class KernelCheck {
     return needs;
   }
   void intrinsic(const syntax::Call& call) {
+    // The lowering rejects others, at their own place: it can't tell where a function of the library is called.
+    if (written_ && !over_arena_ && kernel_lack(call.name) && !unit_.module.has_runtime("spile_fn_" + call.name)) {
+      unit_.refused_calls.insert(&call);
+      if (told_.insert(written_).second) refuse_always(call.range, call.name, kElsewhere);
+    }
     if (call.name == "matched" || call.name == "matched_str" || call.name == "ngroups") refuse(call.range, call.name + "()");
     bool needs_site = sema::intrinsics()[static_cast<size_t>(call.intrinsic)].needs & sema::kNeedsSite;
     if (needs_site && probe_.points.size() > 1 && depth_ > 0) {
@@ -67,7 +75,10 @@ class KernelCheck {
   }
   void refuse_always(SourceRange range, const std::string& what, const char* hint) {
     const KernelLack* lack = kernel_lack(what);
-    std::string text = what + " is not available in a handler that runs in the kernel";
+    // What a function of the library can't do, the script's call of it can't.
+    const std::string shown = written_ ? "'" + written_->name + "'" : what;
+    if (written_) range = written_->range;
+    std::string text = shown + " is not available in a handler that runs in the kernel";
     unit_.refuse(range, lack ? text + ": " + std::string(lack->reason) : text, lack ? std::string(lack->instead) : hint);
   }
 
@@ -75,6 +86,8 @@ class KernelCheck {
   const sema::Probe& probe_;
   const bool over_arena_;
   std::set<const syntax::Function*> seen_;
+  std::set<const syntax::Call*> told_;
+  const syntax::Call* written_ = nullptr;  // in a function of the library: the script's call by which it is reached
   int depth_ = 0;  // how many functions, each called by the one before, the walk is in; 0: in the handler itself
 };
 

@@ -135,7 +135,9 @@ llvm::Value* RegisterAccess::read(const std::string& name, const std::string* te
   auto part = [&](llvm::Value* value) { return found->bits == 64 ? value : extend(b.CreateLShr(value, found->shift), found->bits, is_signed); };
   bool only_constants = !unit.place.chooses_registers();
   if (found && (only_constants || (!body.script_function && body.site.registers && found->number <= kConvention.program_counter))) {
-    if (llvm::Value* value = unit.place.machine_register(body, found->number)) return part(value);
+    // The number of the flags is another register's for machine_register().
+    llvm::Value* value = found->number == kConvention.flags ? unit.place.machine_flags(body) : unit.place.machine_register(body, found->number);
+    if (value) return part(value);
   }
   if (only_constants) {
     unit.refuse(range, "register() needs the name of a register that is known here");

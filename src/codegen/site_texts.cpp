@@ -12,6 +12,7 @@ namespace spile::codegen {
 std::string text_of(const sema::ResolvedPoint& point, const std::string& what) {
   if (what == "pp") return point.text;
   if (what == "pn") return point.name.empty() ? point.text : point.name;
+  if (what == "__tracepoint") return point.site.tracepoint.substr(point.site.tracepoint.find(':') + 1);
   return point.site.function;
 }
 

@@ -22,7 +22,7 @@ struct SiteTexts {
 // Returns what pp(), pn(), probefunc() and ppfunc() return at a point. what: the function's name.
 std::string text_of(const sema::ResolvedPoint& point, const std::string& what);
 
-// Makes the tables of what = "pp", "pn", "probefunc" or "ppfunc". Texts are cut off at `string_size` - 1 bytes.
+// Makes the tables of what = "pp", "pn", "probefunc", "ppfunc" or "__tracepoint". Texts are cut off at `string_size` - 1 bytes.
 SiteTexts make_site_texts(const sema::Program& program, const std::string& what, uint32_t string_size);
 
 // sema::Site::callers of all points, by offsets (in words) into `words` as above. The offset of a point without callers is 0, which may

@@ -130,19 +130,21 @@ Result<void> parse_statement_text(const syntax::PointComponent& part, Request& r
   return Error{"kernel.statement takes no pattern without a file", "use kernel.function, or kernel.statement(\"*@fs/open.c:1000\")"};
 }
 
-// kernel.statement("vfs_read+5"), kernel.statement(0xffffffff81234560).absolute
+// kernel.statement("vfs_read+5"), kernel.statement(0xffffffff81234560).absolute, kprobe.statement(0xffffffff81234560).absolute
 Result<Request> parse_statement(const syntax::ProbePoint& point) {
   const auto& parts = point.components;
   Request request;
-  request.head = "kernel";
+  request.head = parts[0].name;
   request.is_statement = true;
   if (parts[1].number) {
     if (parts.size() < 3 || parts[2].name != "absolute")
-      return Error{"kernel.statement(ADDRESS) needs .absolute behind it", fmt::format("kernel.statement({:#x}).absolute", static_cast<uint64_t>(*parts[1].number))};
+      return Error{fmt::format("{}.statement(ADDRESS) needs .absolute behind it", request.head),
+                   fmt::format("{}.statement({:#x}).absolute", request.head, static_cast<uint64_t>(*parts[1].number))};
     if (parts.size() > 3) return unexpected_component(point, 3, {});
     request.address = static_cast<uint64_t>(*parts[1].number);
     return request;
   }
+  if (request.head == "kprobe") return Error{"kprobe.statement needs an address", "kprobe.statement(0xADDRESS).absolute, or kernel.statement(\"vfs_read+5\")"};
   if (parts.size() > 2) return unexpected_component(point, 2, {"absolute"});
   TRY_DO(parse_statement_text(parts[1], request));
   return request;
@@ -167,7 +169,7 @@ Result<Request> parse_hook(const syntax::ProbePoint& point) {
 Result<Request> parse(const syntax::ProbePoint& point) {
   const auto& parts = point.components;
   if (parts[0].name == "kernel" && parts[1].name == "lsm") return parse_hook(point);
-  if (parts[0].name == "kernel" && parts[1].name == "statement") return parse_statement(point);
+  if (parts[0].name != "module" && parts.size() > 1 && parts[1].name == "statement") return parse_statement(point);
   const bool kprobe = parts[0].name == "kprobe";
   Request request;
   request.head = kprobe ? "kprobe" : "kernel";
@@ -192,7 +194,7 @@ Result<Request> parse(const syntax::ProbePoint& point) {
     TRY_DO(parse_statement_text(parts[next], request));
     return request;
   }
-  if (parts[next].name != "function") return unexpected_component(point, next, kprobe && next == 1 ? std::vector<std::string>{"function", "module"} : kprobe ? std::vector<std::string>{"function"} : std::vector<std::string>{"function", "statement"});
+  if (parts[next].name != "function") return unexpected_component(point, next, kprobe && next == 1 ? std::vector<std::string>{"function", "module", "statement"} : kprobe ? std::vector<std::string>{"function"} : std::vector<std::string>{"function", "statement"});
   TRY(request.pattern, function_name(parts[next], fmt::format("{}.function(\"vfs_read\")", request.head)));
   for (size_t i = next + 1; i < parts.size(); ++i) TRY_DO(parse_suffix(point, i, kprobe, request));
   return request;
@@ -407,6 +409,9 @@ Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
     points.push_back(point_at(request, {.symbol = function.name, .address = function.address, .is_unique = unique, .of_pattern = true}));
   }
   if (world.options().explain_left_out && !request.only_exported) explain_left_out(world, request, *symbols, found);
+  if (points.empty() && request.only_exported && !debuginfo::is_glob(request.pattern) && !symbols->named(request.pattern, request.module).empty()) {
+    return Error{fmt::format("the function '{}' of {} is not exported", request.pattern, where(request)), fmt::format("{}.function(\"{}\") probes it all the same", request.head, request.pattern)};
+  }
   if (points.empty()) return no_function(request, *symbols);
   if (points.size() <= kernelinfo::kMostTracingPlaces && request.module.empty()) {
     for (ResolvedPoint& point : points) {
@@ -538,7 +543,8 @@ std::vector<std::string> module_components(const syntax::ProbePoint&, size_t ind
   return index == 1 ? std::vector<std::string>{"function"} : after_function;
 }
 std::vector<std::string> kprobe_components(const syntax::ProbePoint& point, size_t index) {
-  if (index == 1) return {"function", "module"};
+  if (index == 1) return {"function", "module", "statement"};
+  if (point.components[1].name == "statement") return index == 2 ? std::vector<std::string>{"absolute"} : std::vector<std::string>{};
   if (index == 2 && point.components[1].name == "module") return {"function"};
   return {"return", "maxactive"};
 }
@@ -556,7 +562,7 @@ extern const Family module_function_family = {"module", takes_module, resolve, m
      "module(string).function(string).return", "module(string).function(string).return.maxactive(number)"}};
 extern const Family kprobe_family = {"kprobe", takes_kprobe, resolve, kprobe_components,
     {"kprobe.function(string)", "kprobe.function(string).return", "kprobe.function(string).return.maxactive(number)",
-     "kprobe.module(string).function(string)", "kprobe.module(string).function(string).return",
+     "kprobe.statement(number).absolute", "kprobe.module(string).function(string)", "kprobe.module(string).function(string).return",
      "kprobe.module(string).function(string).return.maxactive(number)"}};
 
 }  // namespace spile::probes

@@ -105,8 +105,14 @@ Result<std::shared_ptr<Btf>> kernel_types(TracedWorld& world, const std::string&
 Result<debuginfo::Type> kernel_type(TracedWorld& world, const std::string& module, const std::string& name) {
   TRY(std::shared_ptr<Btf> types, kernel_types(world, module));
   if (std::optional<debuginfo::Type> found = types->type_named(name)) return *found;
-  std::string near = nearest_name(name, types->type_names());
-  return Error{fmt::format("the kernel has no type '{}'", name), near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+  // "struct " is right: what is misspelled is what follows.
+  const std::string keyword = name.substr(0, name.rfind(' ') + 1);
+  std::vector<std::string> names;
+  for (const std::string& each : types->type_names()) {
+    if (each.starts_with(keyword)) names.push_back(each.substr(keyword.size()));
+  }
+  const std::string near = nearest_name(name.substr(keyword.size()), names);
+  return Error{fmt::format("the kernel has no type '{}'", name), near.empty() ? "" : fmt::format("did you mean '{}{}'?", keyword, near)};
 }
 
 Result<debuginfo::Place> place_in_kernel(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) {

@@ -56,7 +56,7 @@ std::string text_of(const syntax::ProbePoint& point) {
     text += component.name;
     if (component.text) text += fmt::format("(\"{}\")", *component.text);
     // Addresses of the kernel are negative as numbers of the script.
-    const bool is_address = component.number && *component.number < 0 && component.name == "data";
+    const bool is_address = component.number && *component.number < 0 && (component.name == "data" || component.name == "statement" || component.name == "function");
     if (is_address) text += fmt::format("({:#x})", static_cast<uint64_t>(*component.number));
     else if (component.number) text += fmt::format("({})", *component.number);
   }

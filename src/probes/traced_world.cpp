@@ -178,7 +178,10 @@ void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& p
 }
 
 Result<void> TracedWorld::require_kernel(const char* what) const {
-  if (options_.runtime != Runtime::kInProcess) return {};
+  if (options_.runtime != Runtime::kInProcess) {
+    if (access("/sys/kernel", F_OK) == 0) return {};
+    return Error{fmt::format("'{}' needs sysfs, which is not mounted at /sys", what), "as root: mount -t sysfs sysfs /sys"};
+  }
   return Error{fmt::format("'{}' runs in the kernel, but --runtime=inproc was given", what), "use --runtime=bpf"};
 }
 

@@ -376,6 +376,11 @@ class Binder {
       problem(all, fmt::format("{} probe has no variables of a traced program", info(point_.kind).article), {});
       return;
     }
+    // One handler is for all tracepoints that a pattern stands for.
+    if (all.name == "$$name" && point_.kind == ProbeKind::kTracepoint) {
+      slot = std::make_unique<Call>(all.range, "__tracepoint");
+      return;
+    }
     if (all.name != "$$vars" && all.name != "$$parms" && all.name != "$$locals" && all.name != "$$return") {
       Result<std::string> text = e_.target.constant_text(point_, all.name);
       if (!text.ok()) return problem(all, text.error().message, text.error().hint);
@@ -640,6 +645,8 @@ bool any_site_question(const Elaboration& e) {
   look_at_all_code(e, [&](const Expression& x) {
     auto* call = as<Call>(x);
     const int intrinsic = call ? find_intrinsic(call->name) : -1;
+    auto* variable = as<TargetVariable>(x);
+    any |= variable && variable->name == "$$name";
     any |= intrinsic >= 0 && (intrinsics()[static_cast<size_t>(intrinsic)].needs & kNeedsSite);
   });
   return any;

@@ -69,6 +69,7 @@ std::vector<Intrinsic> make_table() {
       {"pn", kString, {}, kNeedsSite, kEverywhere, true},
       {"probefunc", kString, {}, kNeedsSite, kEverywhere, true},
       {"ppfunc", kString, {}, kNeedsSite, kEverywhere, true},
+      {"__tracepoint", kString, {}, kNeedsSite, kEverywhere, true},  // $$name
       {"is_return", kLong, {}, kNeedsSite, kEverywhere, true},
       {"user_mode", kLong, {}, kNeedsSite, kEverywhere, true},
 

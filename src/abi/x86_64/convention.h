@@ -86,6 +86,7 @@ inline constexpr KernelLayout kKernelLayout = {
     // orig_ax and cs of struct pt_regs; __USER_CS of arch/x86/include/asm/segment.h
     .pt_regs_call = 120,
     .pt_regs_code = 136,
+    .pt_regs_flags = 144,
     .pt_regs_call_begin = 56,
     .pt_regs_call_end = 144,
     .native_code = 0x33,

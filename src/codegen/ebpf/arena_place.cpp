@@ -28,6 +28,7 @@ llvm::Value* ArenaKernelPlace::all_registers(Body& body) {
   for (int64_t number = 0; number <= kConvention.program_counter; ++number) {
     body.b.CreateStore(register_word(body, number), body.at_offset(copy, 8 * number));
   }
+  body.b.CreateStore(machine_flags(body), body.at_offset(copy, 8 * kConvention.flags));
   return copy;
 }
 

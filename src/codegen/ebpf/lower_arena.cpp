@@ -39,7 +39,7 @@ class ArenaHandler {
 
   void lower(const KernelSite::Context& given, const PointChoice& choice = {}) {
     place_.begin_handler(given);
-    llvm::Function* body = body_ = lower_body(choice);
+    llvm::Function* body = body_ = lower_body(given, choice);
     auto* type = llvm::FunctionType::get(unit_.module.i32(), {unit_.module.ptr()}, false);
     // Section names are symbols too in LLVM's objects, so the function's name must be another.
     llvm::Function* program = program_ = unit_.module.add_function("run." + section_, type);
@@ -91,7 +91,7 @@ class ArenaHandler {
     b.CreateCall(type, llvm::InlineAsm::get(type, "", "r", true), {arena});
   }
 
-  llvm::Function* lower_body(const PointChoice& choice) {
+  llvm::Function* lower_body(const KernelSite::Context& given, const PointChoice& choice) {
     auto* type = llvm::FunctionType::get(unit_.module.none(), {unit_.module.ptr(), unit_.module.ptr()}, false);
     llvm::Function* function = unit_.module.add_function("body." + section_, type);
     function->addFnAttr(kBodyAttribute);
@@ -101,6 +101,7 @@ class ArenaHandler {
     llvm::Value* state = b.CreateConstGEP1_64(b.getInt8Ty(), context, abi::kKernelStateOffset);
     Body body(unit_, b, context, state);
     body.site.program_context = function->getArg(1);
+    body.site.returns = given.at_return;
     if (choice.by != PointChoice::By::kAttachment) {
       body.site.point = b.CreateLoad(b.getInt64Ty(), b.CreateConstGEP1_64(b.getInt8Ty(), context, abi::kKernelPointOffset));
     }

@@ -51,6 +51,22 @@ out=$(spile -e 'global same, time, is_defined
     is_defined = @defined($file->f_flags) * 100 + @defined($nothing) * 10 + @choose_defined($nothing, 7) } }
   probe end { printf("%d %d %d\n", same, time, is_defined) }' -c "exec $reads")
 check "casts and variables" "$out" '^3 1 107$'
+# The result by its register, and as text; all registers, those with which the process has entered the kernel, and the module of the place.
+out=$(spile -e 'global c probe kernel.function("vfs_read").return { if (pid() == target()) c[returnval(), returnstr(1), @entry($count)]++ }
+  probe end { foreach ([r, text, count] in c) println(r, " ", text, " ", count, ": ", c[r, text, count]) }' -c "exec $reads")
+check "returnval()" "$out" '^1 1 1: 1000$'
+out=$(spile -e 'probe kernel.function("vfs_read") { if (pid() == target()) { print_regs() printf("%d %d\n", register("rflags") != 0, u_register("rdi") == pointer_arg(1)) exit() } }' -c "exec $reads" 2>&1)
+check "print_regs()" "$out" '^RIP: ffffffff[0-9a-f]{8}$'
+check "registers" "$out" '^1 1$'
+out=$(spile -e 'probe kernel.function("vfs_read") { if (pid() == target()) { print_uregs() exit() } }' -c "exec $reads" 2>&1)
+check "print_uregs()" "$out" '^R13: [0-9a-f]{16} R14'
+check "the size of the read in rdx" "$out" '^RDX: 0000000000000001 '
+case $(uname -r) in
+  6.1.*) out=$(spile -e 'probe kernel.function("vfs_read") { println(probemod()) }' 2>&1)
+         check "a function of the library before Linux 6.12" "$out" "^<input>:1:45: error: 'probemod' is not available in a handler that runs in the kernel: names of addresses" ;;
+  *) out=$(spile -e 'probe kernel.function("vfs_read") { if (pid() == target()) { println(probemod()) exit() } }' -c "exec $reads")
+     check "probemod()" "$out" '^kernel$' ;;
+esac
 out=$(spile -e 'probe kernel.function("vfs_read") { if (pid() == target()) println(@cast($buf, "struct file", "kernel")->f_flags) }' \
   -c "exec $reads" 2>&1)
 check "memory of the process" "$out" '^ERROR: read fault at 0x[0-9a-f]+ near .@cast'
@@ -82,6 +98,19 @@ check "missed hits" "$out" '^WARNING: the kernel missed [0-9]+ hits? of kernel.f
 # A function on the way to every handler: kprobes get along with that.
 out=$(spile -e 'global c probe kernel.function("__rcu_read_lock") { c++ } probe end { println(c > 0) }' -c true 2>&1)
 check "a function that the way to the handler calls" "$out" '^1$'
+
+# An address, by both names of the probe point.
+address=0x$(awk '$3 == "ksys_read" { print $1; exit }' /proc/kallsyms)
+for family in kernel kprobe; do
+  out=$(spile -e "global c probe $family.statement($address).absolute { if (pid() == target()) c++ } probe end { println(c) }" -c "exec $reads" 2>&1)
+  check "$family.statement" "$out" '^1000$'
+  out=$(spile -p2 -e "probe $family.statement($address) { next }" 2>&1)
+  check "$family.statement without .absolute" "$out" "error: $family.statement\(ADDRESS\) needs .absolute behind it$"
+done
+out=$(spile -p2 -e 'probe kernel.function("vfs_read").exported { next }' 2>&1)
+check "not exported" "$out" "error: the function 'vfs_read' of this kernel is not exported$"
+out=$(spile -p2 -e 'probe kernel.function("vfs_read") { println(@cast($file, "struct fil")->f_flags) }' 2>&1)
+check "a misspelled type" "$out" "hint: did you mean 'struct file'\?$"
 
 # Places that are not in the function, and hits that the kernel does not count.
 out=$(spile -e 'probe kernel.statement("__x64_sys_getppid+100000") { exit() }' 2>&1) && fail "a place outside of the function was probed"

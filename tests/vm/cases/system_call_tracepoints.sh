@@ -25,6 +25,11 @@ out=$(spile -e 'global n
   probe end { printf("%d %d\n", n["read"] >= n["one"] && n["one"] == '$reads', n["uname"] == n["uname alone"]) }' -c "$work" 2>&1)
 check "names of calls" "$out" '^1 1$'
 
+out=$(spile -e 'global n probe kernel.trace("syscalls:sys_enter_*") { if (pid() == target()) n[$$name]++ }
+  probe kernel.trace("sched:sched_process_exit") { if (pid() == target()) n[$$name . " alone"]++ }
+  probe end { printf("%d %d\n", n["sys_enter_read"], n["sched_process_exit alone"]) }' -c "exec $work" 2>&1)
+check "\$\$name" "$out" "^$reads 1\$"
+
 # A handler that uses nothing of the record runs on a raw tracepoint, others on the one with a record; a name that has no raw one too.
 out=$(spile -v -e 'global a, b probe kernel.trace("sched:sched_process_fork") { if (pid() == target()) a++ } probe kernel.trace("sched:sched_process_fork") { if (pid() == target()) b += $parent_pid > 0 }
   probe end { printf("%d %d\n", a > 0, a == b) }' -c 'true; /bin/true; (exit 3); true | true' 2>&1)
