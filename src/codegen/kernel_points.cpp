@@ -15,10 +15,6 @@ namespace {
 
 using abi::kKernelLayout;
 
-// So many tracepoints of system calls are attached one by one: each takes some 50 ms to come and go, but calls that are not probed pass it
-// without running a program.
-constexpr size_t kFewCalls = 4;
-
 std::vector<uint32_t> all_points(const sema::Probe& probe) {
   std::vector<uint32_t> all(probe.points.size());
   std::iota(all.begin(), all.end(), 0u);
@@ -64,10 +60,8 @@ std::vector<PointChoice> tracepoint_choices(const sema::Probe& probe) {
     if (!known || reads_head) single.points.push_back(i);
     else (site.tracepoint.starts_with("syscalls:sys_enter_") ? entries : exits).push_back(i);
   }
-  if (entries.size() + exits.size() <= kFewCalls) {
-    single.points = all_points(probe);
-    return {single};
-  }
+  // Tracepoints of system calls by one raw tracepoint: theirs take the kernel three grace periods to remove, and each hit a copy of the arguments. A call that is
+  // not probed costs the same with both.
   std::vector<PointChoice> choices;
   if (!single.points.empty()) choices.push_back(std::move(single));
   if (!entries.empty()) choices.push_back(in_calls(".calls", false, PointChoice::By::kCallNumber, std::move(entries)));

@@ -25,12 +25,18 @@ llvm::Value* KernelSite::machine_register(Body& body, int64_t number) {
     if (number < 0 || number >= kConvention.general_registers) return nullptr;
     const uint32_t at = kKernelLayout.pt_regs[number];
     if (at < kKernelLayout.pt_regs_call_begin || at + 8 > kKernelLayout.pt_regs_call_end) return nullptr;
-    return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(body.site.call_registers, at - kKernelLayout.pt_regs_call_begin));
+    return body.b.CreateLoad(body.b.getInt64Ty(), call_register(body, at));
   }
   if (!has_registers(body) || number < 0 || number > kConvention.program_counter) return nullptr;
   if (context_.arguments >= 0 && body.probe) return argument_register(body, number);
   if (context_.at_return && !kConvention.result_registers.has(number) && number != kConvention.stack_pointer) return nullptr;
   return register_word(body, number);
+}
+
+// The address of the word that lies at `at` in struct pt_regs.
+llvm::Value* KernelSite::call_register(Body& body, uint32_t at) {
+  reads_call_registers_ = true;
+  return body.at_offset(body.site.call_registers, at - kKernelLayout.pt_regs_call_begin);
 }
 
 llvm::Value* KernelSite::machine_flags(Body& body) {
@@ -75,7 +81,7 @@ llvm::Value* KernelSite::cookie_of(Body& body) {
 
 llvm::Value* KernelSite::call_number(Body& body) {
   if (!body.site.call_registers) return nullptr;
-  return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(body.site.call_registers, kKernelLayout.pt_regs_call - kKernelLayout.pt_regs_call_begin));
+  return body.b.CreateLoad(body.b.getInt64Ty(), call_register(body, kKernelLayout.pt_regs_call));
 }
 
 llvm::Value* KernelSite::load_bias(Body& body) {
@@ -96,7 +102,7 @@ llvm::Value* KernelSite::call_field(Body& body, int64_t offset) {
     at = kKernelLayout.pt_regs[context_.at_exit ? static_cast<size_t>(kConvention.system_call_result)
                                                 : static_cast<size_t>(kConvention.system_call_arguments[static_cast<size_t>(word)])];
   }
-  return body.at_offset(body.site.call_registers, at - kKernelLayout.pt_regs_call_begin);
+  return call_register(body, at);
 }
 
 llvm::Value* KernelSite::context_address(Body& body, int64_t offset) {

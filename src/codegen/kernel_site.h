@@ -28,10 +28,12 @@ class KernelSite : public Place {
   // Makes the place ready for another handler. REQUIRES: called before each body.
   void begin_handler(const Context& context) {
     context_ = context;
-    reads_context_ = asked_too_much_ = false;
+    reads_context_ = asked_too_much_ = reads_call_registers_ = false;
   }
   // Whether the handler since then reads what the kernel gives it, or its cookie.
   bool reads_context() const { return reads_context_; }
+  // Whether it reads registers of the system call that it runs in.
+  bool reads_call_registers() const { return reads_call_registers_; }
   // Whether it has asked for a register or a place of the stack that fentry and fexit do not have.
   bool asked_too_much() const { return asked_too_much_; }
   // Returns what the entry and the return of one call have in common, on one thread.
@@ -54,10 +56,12 @@ class KernelSite : public Place {
   llvm::Value* argument_register(Body& body, int64_t number);
   llvm::Value* cookie_of(Body& body);
   llvm::Value* call_field(Body& body, int64_t offset);
+  llvm::Value* call_register(Body& body, uint32_t at);
 
   Context context_;
   bool reads_context_ = false;
   bool asked_too_much_ = false;
+  bool reads_call_registers_ = false;
 };
 
 }  // namespace spile::codegen

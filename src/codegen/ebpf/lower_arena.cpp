@@ -79,7 +79,7 @@ class ArenaHandler {
   void pass_on(llvm::IRBuilder<>& b, const PointChooser::Chosen& chosen, llvm::Value* frame) {
     auto at = [&](llvm::Value* base, uint64_t offset) { return b.CreateConstGEP1_64(b.getInt8Ty(), base, offset); };
     if (chosen.point) b.CreateStore(chosen.point, at(frame, abi::kKernelPointOffset));
-    for (uint32_t offset = 0; chosen.registers && offset < kRegisterBytes; offset += 8) {
+    for (uint32_t offset = 0; chosen.registers && place_.reads_call_registers() && offset < kRegisterBytes; offset += 8) {
       b.CreateStore(b.CreateLoad(b.getInt64Ty(), at(chosen.registers, offset)), at(frame, abi::kKernelRegistersOffset + offset));
     }
   }
