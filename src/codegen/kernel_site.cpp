@@ -79,6 +79,8 @@ llvm::Value* KernelSite::cookie_of(Body& body) {
   return body.call("spile_rt_kernel_cookie", body.b.getInt64Ty(), {runtime_argument(body)});
 }
 
+llvm::Value* KernelSite::point_index(Body& body) { return body.b.CreateLShr(cookie_of(body), body.number(kCookieIndexShift)); }
+
 llvm::Value* KernelSite::call_number(Body& body) {
   if (!body.site.call_registers) return nullptr;
   return body.b.CreateLoad(body.b.getInt64Ty(), call_register(body, kKernelLayout.pt_regs_call));
@@ -126,8 +128,7 @@ llvm::Value* KernelSite::site_text(Body& body, const std::string& what) {
   std::string table(stride * count, '\0');
   for (size_t i = 0; i < texts.size(); ++i) table.replace(i * stride, texts[i].size(), texts[i]);
   llvm::Constant* blob = body.unit.module.text(table);
-  llvm::Value* index = body.b.CreateAnd(body.b.CreateLShr(cookie_of(body), body.number(kCookieIndexShift)),
-                                        body.number(static_cast<int64_t>(count - 1)));
+  llvm::Value* index = body.b.CreateAnd(point_index(body), body.number(static_cast<int64_t>(count - 1)));
   return body.b.CreateGEP(body.b.getInt8Ty(), blob, body.b.CreateMul(index, body.number(static_cast<int64_t>(stride))));
 }
 

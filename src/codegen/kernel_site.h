@@ -36,6 +36,8 @@ class KernelSite : public Place {
   bool reads_call_registers() const { return reads_call_registers_; }
   // Whether it has asked for a register or a place of the stack that fentry and fexit do not have.
   bool asked_too_much() const { return asked_too_much_; }
+  // Returns the number of the probe's point that was hit. REQUIRES: the probe has several.
+  llvm::Value* point_index(Body& body);
   // Returns what the entry and the return of one call have in common, on one thread.
   llvm::Value* call_key(Body& body);
 

@@ -65,10 +65,7 @@ class KernelCheck {
     }
     if (call.name == "matched" || call.name == "matched_str" || call.name == "ngroups") refuse(call.range, call.name + "()");
     bool needs_site = sema::intrinsics()[static_cast<size_t>(call.intrinsic)].needs & sema::kNeedsSite;
-    if (needs_site && probe_.points.size() > 1 && depth_ > 0) {
-      unit_.refuse(call.range, call.name + "() inside a function, for a probe with many places, is not available in a handler that runs in the kernel",
-                   "call it in the handler, and pass what it returns to the function");
-    }
+    if (needs_site && probe_.points.size() > 1 && depth_ > 0) refuse(call.range, call.name + "() inside a function, for a probe with many places,", "call it in the handler, and pass what it returns to the function");
   }
   void refuse(SourceRange range, const std::string& what, const char* hint = kElsewhere) {
     if (!over_arena_) refuse_always(range, what, hint);

@@ -40,13 +40,14 @@ std::vector<std::vector<int>> points_by_site(const sema::Program& program) {
 }  // namespace
 
 // Fills in offsets, base and mask: offset_of says what stands for a point, by the probe and the point's index (of a probe without points: 0).
+// in_kernel: for handlers there, which know the number of the point; a probe of the kernel has no sites.
 template <typename Tables, typename OffsetOf>
-static void add_offsets(const sema::Program& program, Tables& tables, OffsetOf&& offset_of) {
+static void add_offsets(const sema::Program& program, Tables& tables, bool in_kernel, OffsetOf&& offset_of) {
   std::vector<std::vector<int>> points = points_by_site(program);
   for (size_t i = 0; i < program.probes.size(); ++i) {
     const sema::Probe& probe = program.probes[i];
     tables.base.push_back(static_cast<uint32_t>(tables.offsets.size()));
-    if (probe.points.size() > 1 && sema::is_for_some_calls(probe)) {  // the number of the point is that of the site
+    if (probe.points.size() > 1 && (sema::is_for_some_calls(probe) || (in_kernel && probe.domain == sema::Domain::kKernel))) {  // the number of the point is that of the site
       tables.mask.push_back(~0u);
       for (size_t point = 0; point < probe.points.size(); ++point) tables.offsets.push_back(offset_of(probe, point));
       continue;
@@ -65,10 +66,10 @@ static const sema::ResolvedPoint* point_at(const sema::Probe& probe, size_t inde
   return index < probe.points.size() ? &probe.points[index] : nullptr;
 }
 
-SiteTexts make_site_texts(const sema::Program& program, const std::string& what, uint32_t string_size) {
+SiteTexts make_site_texts(const sema::Program& program, const std::string& what, uint32_t string_size, bool in_kernel) {
   SiteTexts texts;
   std::map<std::string, uint32_t> known;
-  add_offsets(program, texts, [&](const sema::Probe& probe, size_t index) {
+  add_offsets(program, texts, in_kernel, [&](const sema::Probe& probe, size_t index) {
     const sema::ResolvedPoint* point = point_at(probe, index);
     std::string text = point ? text_of(*point, what) : "";
     auto [entry, fresh] = known.emplace(text.substr(0, string_size - 1), static_cast<uint32_t>(texts.blob.size()));
@@ -81,7 +82,7 @@ SiteTexts make_site_texts(const sema::Program& program, const std::string& what,
 SiteCallers make_site_callers(const sema::Program& program) {
   SiteCallers callers;
   std::map<std::vector<uint64_t>, uint32_t> known;
-  add_offsets(program, callers, [&](const sema::Probe& probe, size_t index) -> uint32_t {
+  add_offsets(program, callers, false, [&](const sema::Probe& probe, size_t index) -> uint32_t {
     const sema::ResolvedPoint* point = point_at(probe, index);
     if (!point || !point->site.callers) return 0;
     auto [entry, fresh] = known.emplace(*point->site.callers, static_cast<uint32_t>(callers.words.size()));
@@ -110,7 +111,7 @@ class PointTableMaker {
     }
     made_.registers.assign(registers.begin(), registers.end());
     CHECK(kFirstRegisterValue + made_.registers.size() <= abi::kPointValues);
-    add_offsets(program, made_, [&](const sema::Probe& probe, size_t point) { return slots_of(probe, point); });
+    add_offsets(program, made_, false, [&](const sema::Probe& probe, size_t point) { return slots_of(probe, point); });
   }
   PointTables take() { return std::move(made_); }
 

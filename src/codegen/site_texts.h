@@ -23,7 +23,8 @@ struct SiteTexts {
 std::string text_of(const sema::ResolvedPoint& point, const std::string& what);
 
 // Makes the tables of what = "pp", "pn", "probefunc", "ppfunc" or "__tracepoint". Texts are cut off at `string_size` - 1 bytes.
-SiteTexts make_site_texts(const sema::Program& program, const std::string& what, uint32_t string_size);
+// in_kernel: handlers there read them; the tables of others leave out the points of the kernel's probes, which may be tens of thousands.
+SiteTexts make_site_texts(const sema::Program& program, const std::string& what, uint32_t string_size, bool in_kernel);
 
 // sema::Site::callers of all points, by offsets (in words) into `words` as above. The offset of a point without callers is 0, which may
 // also be another point's: it must not be read.

@@ -196,7 +196,7 @@ const syntax::Function* Unit::take_pending() {
 const Unit::SiteTables& Unit::site_tables(const std::string& what) {
   auto [entry, fresh] = site_tables_.try_emplace(what);
   if (fresh) {
-    SiteTexts texts = make_site_texts(program, what, layout.string_limit);
+    SiteTexts texts = make_site_texts(program, what, layout.string_limit, !place.is_user_mode());
     auto* data = llvm::ConstantDataArray::getString(module.context(), texts.blob, false);
     entry->second.blob = new llvm::GlobalVariable(module.module(), data->getType(), true,
                                                   llvm::GlobalValue::InternalLinkage, data, "texts." + what);
@@ -299,6 +299,20 @@ bool Unit::repeats() {
                });
   }
   return *repeats_;
+}
+
+bool Unit::functions_ask_for_site() {
+  if (functions_ask_for_site_) return *functions_ask_for_site_;
+  bool asks = false;
+  for (const syntax::Function* function : program.functions) {
+    if (!function->body) continue;
+    syntax::for_each_expression(static_cast<const syntax::Statement&>(*function->body), [&](const syntax::Expression& e) {
+      const auto* call = syntax::as<syntax::Call>(e);
+      asks |= call && call->intrinsic >= 0 && (sema::intrinsics()[static_cast<size_t>(call->intrinsic)].needs & sema::kNeedsSite);
+    });
+  }
+  functions_ask_for_site_ = asks;
+  return asks;
 }
 
 bool Unit::functions_abort() {

@@ -75,6 +75,8 @@ class Unit {
   bool remembers_matches();
   // Whether anything asks for arguments or registers by State: a script function, or a name or number that is computed.
   bool asks_for_site();
+  // Whether a script function asks which point was hit: pp(), probefunc() and the like.
+  bool functions_ask_for_site();
   // Whether a script function that the call may run, or one that it calls, asks for the kernel's stack.
   bool asks_for_kernel_stack(const syntax::Call& call);
   // Whether handlers have loops that become functions of their own (kernel_loops.h).
@@ -112,7 +114,7 @@ class Unit {
   llvm::Constant* return_flags_ = nullptr;
   std::map<std::pair<std::string, uint64_t>, uint32_t> kept_site_ids_;
   std::map<std::string, RegexConstants> regexes_;
-  std::optional<bool> repeats_, asks_for_site_, functions_abort_, targets_exit_, remembers_matches_;
+  std::optional<bool> repeats_, asks_for_site_, functions_ask_for_site_, functions_abort_, targets_exit_, remembers_matches_;
   llvm::Function* raise_ = nullptr;
   Diagnostics refusals_;
 

@@ -57,7 +57,7 @@ T copy_of(const char* at) {
 }  // namespace
 
 CallHistory::CallHistory(ArenaView& arena, const sema::Program& program, uint32_t string_size)
-    : arena_(arena), program_(program), names_(codegen::make_site_texts(program, "ppfunc", string_size)), since_(abi::time_counter()) {
+    : arena_(arena), program_(program), names_(codegen::make_site_texts(program, "ppfunc", string_size, false)), since_(abi::time_counter()) {
   for (const sema::Probe& probe : program.probes) notes_first_.push_back(notes_first(probe));
 }
 

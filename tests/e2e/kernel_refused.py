@@ -19,12 +19,18 @@ for script, message in [
 spile("-e", trace + """{ if (pid() == target()) { printf("%d %d %d\\n", pid2task(pid()) < 0 && ppid() > 0, task_current() < 0 && task_current()->pid == tid(), local_clock_ms() - gettimeofday_ms() < 1000 && ktime_get_ns() > 0 && cpu_clock_s(0) > 0); exit() } }""",
       "-c", "sleep 0.2").expect(status=0, out_match=r"^1 1 1$")
 
-# The name of one of many places is known in the handler, also where it calls functions, and not in those functions.
+# The name of one of many places is known in the handler, also where it calls functions, and in those functions over an arena.
 places = 'probe kernel.trace("syscalls:sys_enter_getpp*"), kernel.trace("syscalls:sys_enter_getpg*") '
 named = "function show(name, what) { printf(\"%s %s\\n\", name, what) } function what() { return user_string(0, \"none\") }\n"
 spile("-p4", "-e", named + places + "{ show(pn(), what()) show(what(), ppfunc()) }").expect(status=0)
-spile("-p4", "-e", "function name() { return pn() }\n" + places + "{ println(name()) }").expect(
-    status=1, err_match=r":1:26: error: pn\(\) inside a function, for a probe with many places, is not available")
+over_arena = spile("-p4", "-e", trace + '{ foreach (k in a) println(k) } global a probe begin { a[1] = 1 }').status == 0
+deep = spile("-e", """global n  function which() { return sprintf("%s%d", pp(), is_return()) }  function deeper() { return which() }
+    probe kernel.trace("syscalls:sys_enter_wait4"), kernel.trace("syscalls:sys_exit_w*4"), kernel.trace("sched:sched_process_exit") { if (pid() == target()) n[deeper()]++ }
+    probe end { foreach (place+ in n) printf("%s %d\\n", place, n[place]) }""", "-c", "/bin/true; /bin/true; exit 0")
+if over_arena:
+    deep.expect(status=0, out_match=r'^kernel\.trace\("sched:sched_process_exit"\)0 1\nkernel\.trace\("syscalls:sys_enter_wait4"\)0 ([2-9])\nkernel\.trace\("syscalls:sys_exit_wait4"\)0 \1$')
+else:
+    deep.expect(status=1, err_match=r":1:\d+: error: pp\(\) inside a function, for a probe with many places, is not available")
 
 # The kernel's variables are those of the kernel at tracepoints, too, whatever program is traced.
 spile("-e", 'probe kernel.trace("syscalls:sys_enter_getppid") { println(@var("no_such_variable_of_the_kernel")) }', "-c", f"{calls} 1").expect(

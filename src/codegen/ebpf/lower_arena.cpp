@@ -109,6 +109,9 @@ class ArenaHandler {
       body.site.call_registers = b.CreateConstGEP1_64(b.getInt8Ty(), context, abi::kKernelRegistersOffset);
     }
     body.probe = &probe_;
+    // Functions of the script find the point that was hit where those in processes have it.
+    if (probe_.points.size() > 1 && unit_.functions_ask_for_site())
+      b.CreateStore(place_.point_index(body), b.CreateConstGEP1_64(b.getInt8Ty(), context, offsetof(abi::Context, site_id)));
     Lowering lowering(body);
     lowering.store_site();
     if (unit_.program.needs & sema::kNeedsKernelStack) body.call("spile_rt_kernel_stack_forget", unit_.module.none(), {context});
