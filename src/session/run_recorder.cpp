@@ -81,7 +81,7 @@ void RunRecorder::note_modules(const std::vector<pid_t>& processes) {
     Result<std::vector<Mapping>> mappings = read_mappings(pid);
     if (!mappings.ok()) continue;
     for (const Mapping& mapping : *mappings) {
-      if (!mapping.executable || !mapping.path.starts_with('/') || mapping.inode == 0 || modules_.size() >= kMostModules) continue;
+      if (!mapping.executable || !mapping.path.starts_with('/') || mapping.path.starts_with("/memfd:spile-") || mapping.inode == 0 || modules_.size() >= kMostModules) continue;
       if (!looked_at_.insert(fmt::format("{} {} {}", mapping.device, mapping.inode, mapping.path)).second) continue;
       RunModule module{mapping.path, build_id_of(pid, mapping)};
       if (modules_.insert(module).second) found.push_back(std::move(module));

@@ -56,6 +56,7 @@ expect((run["script"], run["lost"], run["cut"], run["host"]), (script, [], False
 expect((list(run["armed"].values()), "refused" in run["armed"], 0 < run["paused_ns"] < 10**10), ([1], False, True), f"how the place was armed: {run['armed']}")
 identity = re.search(r"Build ID: (\w+)", subprocess.run(["readelf", "-n", folder / "half0"], capture_output=True, text=True).stdout)[1]
 expect({m["path"]: m["build_id"] for m in found("module")}[str(folder / "half0")], identity)
+expect([m["path"] for m in found("module") if m["path"].startswith("/memfd:")], [], "code of spile is not the program's")
 expect_true(len(found("tick")) >= 1 and found("tick")[-1]["globals"]["calls"] == len(halves[0]), found("tick"))
 
 
