@@ -128,12 +128,14 @@ Message metric_of(const RunFacts& facts, const RunGlobal& global, const RunGloba
       point.fixed(2, static_cast<uint64_t>(facts.begun_ns)).fixed(3, static_cast<uint64_t>(tick.time_ns)).fixed(4, statistics.count).real(5, static_cast<double>(statistics.sum));
       std::vector<uint64_t> all_counts;
       std::vector<double> bounds;  // inclusive; values are whole numbers
-      const uint32_t last = abi::linear_buckets(global.low, global.high, global.width) + 1;
+      // Without buckets of any kind there is one for all values.
+      const uint32_t last = global.width > 0 ? abi::linear_buckets(global.low, global.high, global.width) + 1 : 0;
       for (uint32_t i = 0; i <= last; ++i) {
         const auto found = counts.find(i);
         all_counts.push_back(found == counts.end() ? 0 : found->second);
         if (i < last) bounds.push_back(static_cast<double>(global.low) + i * static_cast<double>(global.width) - 1);
       }
+      if (last == 0) all_counts = {statistics.count};
       point.fixed_numbers(6, all_counts).reals(7, bounds);
       if (statistics.count > 0) point.real(11, static_cast<double>(statistics.min)).real(12, static_cast<double>(statistics.max));
       data.message(1, point);

@@ -91,7 +91,7 @@ std::string Reader::take_facts(const std::string& payload) {
       const bool is_wrong = global.type == ValueType::kUnknown || global.keys.size() > kMostKeys ||
                             std::ranges::any_of(global.keys, [](ValueType type) { return type != ValueType::kLong && type != ValueType::kString; });
       if (is_wrong) return "a global has a type that no global has";
-      if (global.width < 0 || global.low > global.high) return "a histogram has no buckets";
+      if (global.width < 0 || global.low > global.high || (global.width == 0 && (global.features & abi::kAggregateLinear))) return "a histogram has no buckets";
       document_.globals.push_back(std::move(global));
     }
     Result<std::vector<codegen::OutputFormat>> formats = formats_from_json(object.at("formats").dump());
