@@ -222,7 +222,6 @@ println(task_current()) | task_current: only available to probes that run in the
 println(task_execname(1)) | not the address of a task: only probes that run in the kernel know these
 println(pid2task(1)) | pid2task: only available to probes that run in the kernel
 println(d_name(1)) | not an address of the kernel's memory: only probes that run in the kernel know these
-print_regs() | print_regs: only available to probes that run in the kernel
 printk(1, "x") | printk: only kernel modules write to the kernel's log
 ftrace("x") | ftrace: only kernel modules write to the kernel's trace buffer
 error("mine") | mine
@@ -272,3 +271,6 @@ else:
 result = spile("-w", "-D", "MAXACTION=100000", *arguments, script, "first", "second")
 output = result.out if VARIANT == "controller" else result.err
 expect(output, wanted, str(result) if result.status else "the output")
+if VARIANT == "target":
+    shown = spile("-e", 'probe process.function("bar") { print_regs() exit() }', "-c", f"{program('calls')} 1", "-o", "/dev/stderr").expect(status=0)
+    expect_match(r"^RIP: [0-9a-f]{16}\nRSP: [0-9a-f]{16}  EFLAGS: [0-9a-f]{8}\nRAX: (.*\n){3}R10: .*\nR13: [0-9a-f]{16} R14: [0-9a-f]{16} R15: [0-9a-f]{16}$", shown.err)

@@ -6,7 +6,8 @@ program="dd if=/dev/zero of=/dev/null bs=512 count=$reads 2>/dev/null"
 
 spile trace --kernel vfs_read --depth 3 --also read_zero -c "$program" >/tmp/tree 2>/tmp/err || fail "trace: $(cat /tmp/err)"
 # What the kernel misses, or handlers skip, are hits in interrupts that come in the midst of a handler, and of what handlers call. Kernels before 6.7 do not count them.
-grep -Ev 'this kernel does not count them|the kernel missed|hit inside another probe.s handler|Number of errors: 0' /tmp/err >/tmp/warnings && fail "warnings: $(cat /tmp/warnings)"
+# On a busy host, the emulator lets a processor stand still that holds a lock. That nothing of the reads is lost is seen below.
+grep -Ev "this kernel does not count them|the kernel missed|hit inside another probe.s handler|a global's lock could not be taken in time|Number of errors: 0" /tmp/err >/tmp/warnings && fail "warnings: $(cat /tmp/warnings)"
 [ "$(grep -c '| vfs_read(.*count=512' /tmp/tree)" = $reads ] || fail "not $reads reads of 512 bytes: $(head -40 /tmp/tree)"
 [ "$(grep -c '| } vfs_read = 512$' /tmp/tree)" = $reads ] || fail "not $reads results: $(head -40 /tmp/tree)"
 [ "$(grep -c '|   rw_verify_area(read_write=0, file=0x[0-9a-f]*, ppos=0x[0-9a-f]*, count=512) = 0$' /tmp/tree)" = $reads ] || {
