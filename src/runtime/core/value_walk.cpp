@@ -250,7 +250,7 @@ class ValueWalk {
       if (count + 4 > text_.room()) {
         cut = true;
         text_.put("\"", 1);
-        text_.put("....", text_.room());  // the walk ends here
+        text_.put("....", text_.room() < 4 ? text_.room() : 4);  // the walk ends here
         return;
       }
       text_.put(bytes, count);
@@ -458,8 +458,10 @@ class ValueWalk {
   void put_instant(int64_t value, uint64_t ticks) {
     if (!ticks) return;
     const int64_t per = static_cast<int64_t>(ticks);
-    int64_t seconds = quotient(value, per), fraction = value - seconds * per;
-    int64_t days = quotient(seconds, 86400), rest = seconds - days * 86400;
+    // Without signs: the product may lie below the least number, by less than what is subtracted.
+    auto rest_of = [](int64_t whole, int64_t times, int64_t of) { return static_cast<int64_t>(static_cast<uint64_t>(whole) - static_cast<uint64_t>(times) * static_cast<uint64_t>(of)); };
+    int64_t seconds = quotient(value, per), fraction = rest_of(value, seconds, per);
+    int64_t days = quotient(seconds, 86400), rest = rest_of(seconds, days, 86400);
     // From days since 1970 to the Gregorian calendar, in years that begin with March (Howard Hinnant, "chrono-Compatible Low-Level Date
     // Algorithms", civil_from_days).
     int64_t shifted = days + 719468, era = quotient(shifted, 146097);
