@@ -119,7 +119,7 @@ size_t read_jitdump(std::string_view bytes, bool is_begin, JitCode& code, uint64
   while (bytes.size() - taken >= kPrefix) {
     const std::string_view record = bytes.substr(taken);
     const auto id = number_at<uint32_t>(record, 0), size = number_at<uint32_t>(record, 4);
-    // Whoever reads on behind a record without an end reads nonsense.
+    // A reader that goes on behind a record without an end reads nonsense.
     if (size < kPrefix || size > kPortion / 2) return kNotOne;
     if (record.size() < size) break;
     taken += size;

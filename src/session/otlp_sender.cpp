@@ -27,7 +27,7 @@ constexpr size_t kMostReply = 64 << 10;                 // bytes of a reply that
 
 int64_t milliseconds() { return monotonic_ns() / 1'000'000; }
 
-// What has come of a request.
+// The outcome of a request.
 struct Outcome {
   enum class Kind : uint8_t { kTaken, kRejected, kAgain } kind;
   std::string why = {};
@@ -220,7 +220,7 @@ Outcome OtlpSender::Place::exchange(int fd, const std::string& message, int64_t 
   if (reply.starts_with("HTTP/1.") && reply.size() > 12) std::from_chars(reply.data() + 9, reply.data() + 12, status);
   if (status >= 200 && status < 300) return {Outcome::Kind::kTaken};
   const std::string why = status != 0 ? fmt::format("it answered with status {}", status) : "its answer is not HTTP";
-  // Those that the specification says may be tried again.
+  // The specification says that these may be tried again.
   const bool may_retry = status == 429 || status == 502 || status == 503 || status == 504;
   if (!may_retry) return {Outcome::Kind::kRejected, why};
   const std::string after = header(reply, "Retry-After:");
