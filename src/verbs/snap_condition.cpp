@@ -25,7 +25,7 @@ Result<SnapCondition> parse_condition(const std::string& text) {
     condition.expression = trimmed(text.substr(if_at + 4));
     condition.at_return = condition.function.ends_with(".return");
     if (condition.at_return) condition.function.resize(condition.function.size() - std::string_view(".return").size());
-    if (condition.expression.empty()) return Error{fmt::format("--when {}: there is no expression behind 'if'", text), kForms};
+    if (condition.expression.empty()) return Error{fmt::format("--when {}: the expression behind 'if' is missing", text), kForms};
   } else if (over_at != std::string::npos) {
     condition.function = trimmed(text.substr(0, over_at));
     TRY(condition.over_ns, parse_time("--when", trimmed(text.substr(over_at + 1))));
