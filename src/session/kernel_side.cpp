@@ -171,6 +171,8 @@ void KernelSide::populate_rings(const bpf::Arena& arena) {
 Result<void> KernelSide::attach() {
   TRY_DO(kernel_->attach());
   attached_ = true;
+  // Two busy CPUs fill the first part of their rings sooner than the rest is there.
+  if (rings_thread_.joinable()) rings_thread_.join();
   if (followed_) TRY_DO(followed_->add_running(*kernel_));
   if (std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol); control.size() >= sizeof(abi::KernelControl)) {
     reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
