@@ -83,7 +83,7 @@ for track in PerfettoTrace(out).tracks.values():
 
 # Wrong words.
 for words, message in [(["--when", "work"], "not a condition\n.*'f > 5ms'"), (["--when", "work > 5"], "--when 5"), (["--when", "> 5ms"], "names no function"),
-                       (["--when", "f if "], "no expression"), (["--last", "0s"], "not from 1ns"), (["--count", "0"], "not a number from 1"), (["--json"], "no option --json")]:
+                       (["--when", "f if "], "expression behind .if. is missing"), (["--last", "0s"], "not from 1ns"), (["--count", "0"], "not a number from 1"), (["--json"], "no option --json")]:
     spile("snap", *words, *functions, "-c", "true").expect(status=1, err_match=message)
 spile("snap").expect(status=1, err_match="snap needs the processes to look at")
 expect_match(r"call_history_add\(@entry\(get_cycles\(\)\)\)", spile("--script", "snap", "f", "--when", "f > 1ms", "-c", "true").expect(status=0).out)
