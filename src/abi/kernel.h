@@ -39,6 +39,9 @@ inline constexpr uint64_t kKernelSharedBase = uint64_t{3} << 30;
 inline constexpr uint64_t kLargestKernelShared = uint64_t{1} << 30;
 // In a lock: what is added to the number of a handler's slot where the handler runs in the kernel.
 inline constexpr uint32_t kKernelHolder = uint32_t{1} << 31;
+// Holds a lock while spile copies an element under it. Handlers take such a lock away: spile may have been preempted by the very thread whose handler needs it.
+// spile sees that when it gives the lock back, and copies again.
+inline constexpr uint32_t kReadingHolder = uint32_t{1} << 30;
 inline constexpr uint32_t kKernelFrameSets = 512;  // of the table of pending returns (ArenaLayout::frames_offset), a power of two: 8,192 calls
 inline constexpr uint32_t kKernelFrameSize = 64 << 10;
 inline constexpr uint32_t kKernelStateOffset = 96;       // in the frame: where codegen's State is

@@ -292,18 +292,41 @@ llvm::Value* lock_of(ControllerFunction& f, const syntax::Global& global) {
   return offset == 0 || f.unit.sharing_of(global) == sema::Sharing::kAtomic ? nullptr : f.number(offset);
 }
 
-// Takes the global's lock, if it has one. Returns the block in which it is given back, which goes on to `out`.
-llvm::BasicBlock* lock_global(ControllerFunction& f, const syntax::Global& global, llvm::BasicBlock* out, llvm::BasicBlock* unavailable) {
-  llvm::Value* lock = lock_of(f, global);
-  if (!lock) return out;
-  llvm::BasicBlock *held = f.block("locked"), *release = f.block("unlock");
-  f.b.CreateCondBr(f.call("spile_rt_lock", f.b.getInt1Ty(), {f.context, lock}), held, unavailable);
-  f.b.SetInsertPoint(release);
-  f.call("spile_rt_unlock", f.unit.module.none(), {f.context, lock});
-  f.b.CreateBr(out);
-  f.b.SetInsertPoint(held);
-  return release;
-}
+// An element is read under the global's lock, if it has one. A handler that needs the lock takes it away (abi::kReadingHolder): what was read is read again then.
+class LockedRead {
+ public:
+  // Begins to read. The cursor is where it was whenever the reading begins anew. unavailable: where the lock can't be had.
+  LockedRead(ControllerFunction& f, const syntax::Global& global, llvm::Value* cursor, llvm::BasicBlock* unavailable) : f_(f), lock_(lock_of(f, global)) {
+    if (!lock_) return;
+    llvm::Value* start = f.b.CreateLoad(f.b.getInt32Ty(), cursor);
+    llvm::BasicBlock *before = f.b.GetInsertBlock(), *begin = f.block("lock"), *held = f.block("locked");
+    again_ = f.block("again");
+    f.b.CreateBr(begin);
+    f.b.SetInsertPoint(begin);
+    llvm::PHINode* attempt = f.b.CreatePHI(f.b.getInt32Ty(), 2);
+    f.b.CreateStore(start, cursor);
+    f.b.CreateCondBr(f.call("spile_rt_lock_to_read", f.b.getInt1Ty(), {f.context, lock_, attempt}), held, unavailable);
+    f.b.SetInsertPoint(again_);
+    llvm::Value* next = f.b.CreateAdd(attempt, f.b.getInt32(1));
+    f.b.CreateBr(begin);
+    attempt->addIncoming(f.b.getInt32(0), before);
+    attempt->addIncoming(next, again_);
+    f.b.SetInsertPoint(held);
+  }
+
+  // What is emitted next runs once all that was read is known to be whole. May be called on several paths.
+  void end() {
+    if (!lock_) return;
+    llvm::BasicBlock* whole = f_.block("whole");
+    f_.b.CreateCondBr(f_.call("spile_rt_unlock_read", f_.b.getInt1Ty(), {f_.context, lock_}), whole, again_);
+    f_.b.SetInsertPoint(whole);
+  }
+
+ private:
+  ControllerFunction& f_;
+  llvm::Value* lock_;
+  llvm::BasicBlock* again_ = nullptr;
+};
 
 // Whether others can write to the global's memory. Its elements are handed out as copies in private memory: whoever reads them reads nowhere else, whatever lies in the map.
 bool is_shared(ControllerFunction& f, const syntax::Global& global) {
@@ -327,16 +350,19 @@ llvm::Value* copy_out(ControllerFunction& f, const syntax::Global& global, llvm:
 void next_element(ControllerFunction& f, const syntax::Global& global, llvm::BasicBlock* none, llvm::BasicBlock* unavailable) {
   llvm::Argument *cursor = f.function->getArg(1), *length = f.function->getArg(2), *value = f.function->getArg(3);
   llvm::Value* shape = f.unit.map_shape(global);
-  llvm::BasicBlock* end = lock_global(f, global, none, unavailable);
+  LockedRead read(f, global, cursor, unavailable);
   llvm::Value* element = f.call("spile_rt_map_next", f.unit.module.ptr(), {f.handle(global), shape, cursor});
-  llvm::BasicBlock* found = f.block("found");
+  llvm::BasicBlock *found = f.block("found"), *end = f.block("end");
   f.b.CreateCondBr(f.b.CreateIsNull(element), end, found);
+  f.b.SetInsertPoint(end);
+  read.end();
+  f.b.CreateBr(none);
   f.b.SetInsertPoint(found);
   llvm::Value* key = f.call("spile_rt_element_key", f.unit.module.ptr(), {element, shape});
   llvm::Value* place = f.call("spile_rt_element_value", f.unit.module.ptr(), {element, shape});
   if (is_shared(f, global)) key = copy_out(f, global, key, place, value);
   else f.b.CreateStore(place, value);
-  if (llvm::Value* lock = lock_of(f, global)) f.call("spile_rt_unlock", f.unit.module.none(), {f.context, lock});
+  read.end();
   f.b.CreateStore(key_length(f, global, key), length);
   f.leave();
   f.b.CreateRet(key);
@@ -347,12 +373,12 @@ void next_scalar(ControllerFunction& f, const syntax::Global& global, llvm::Basi
   llvm::BasicBlock* first = f.block("first");
   f.b.CreateCondBr(f.b.CreateICmpEQ(f.b.CreateLoad(f.b.getInt32Ty(), cursor), f.b.getInt32(0)), first, none);
   f.b.SetInsertPoint(first);
-  lock_global(f, global, none, unavailable);
-  f.b.CreateStore(f.b.getInt32(1), cursor);
-  f.b.CreateStore(f.b.getInt32(0), length);
+  LockedRead read(f, global, cursor, unavailable);
   if (is_shared(f, global)) copy_out(f, global, nullptr, f.handle(global), value);
   else f.b.CreateStore(f.handle(global), value);
-  if (llvm::Value* lock = lock_of(f, global)) f.call("spile_rt_unlock", f.unit.module.none(), {f.context, lock});
+  read.end();
+  f.b.CreateStore(f.b.getInt32(1), cursor);
+  f.b.CreateStore(f.b.getInt32(0), length);
   f.leave();
   f.b.CreateRet(f.unit.module.text(""));
 }

@@ -89,6 +89,10 @@ void spile_rt_leave_light(Context*);
 // over; locks are taken in ascending order, none twice, and given back before the handler leaves.
 bool spile_rt_lock(Context*, uint64_t lock_offset);
 void spile_rt_unlock(Context*, uint64_t lock_offset);
+// process, in spile: the lock for reading only, which handlers may take away (abi::kReadingHolder). attempt: how often it has been; after some, it is
+// taken as by spile_rt_lock. unlock_read: false: it was taken away, so what was read may not be whole.
+bool spile_rt_lock_to_read(Context*, uint64_t lock_offset, uint32_t attempt);
+bool spile_rt_unlock_read(Context*, uint64_t lock_offset);
 // maps: of an array of which handlers use only elements with their thread's number as a key (sema::Sharing::kByThread). lock_thread: also
 // false (counted) where a handler of the same thread, which this one interrupts, uses such arrays. unlock_thread: gives all of the
 // handler's arrays back.

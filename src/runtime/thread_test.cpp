@@ -243,6 +243,40 @@ TEST(Thread, LockTimesOutAndIsCounted) {
   spile_rt_leave(&context);
 }
 
+// spile copies elements under a lock that a handler takes away, however often, but for a reading that has failed many times.
+TEST(Thread, LockOfAReaderIsTakenAway) {
+  TestArena arena;
+  Context handler{};
+  ASSERT_TRUE(spile_rt_enter(&handler));
+  auto* lock = reinterpret_cast<uint32_t*>(arena.global());
+  const uint64_t offset = arena.global_offset();
+  test_in_controller = 1;
+  Context reader{};
+  ASSERT_TRUE(spile_rt_enter(&reader));
+  ASSERT_TRUE(spile_rt_lock_to_read(&reader, offset, 0));
+  EXPECT_TRUE(spile_rt_unlock_read(&reader, offset));
+  EXPECT_EQ(*lock, 0u);
+  ASSERT_TRUE(spile_rt_lock_to_read(&reader, offset, 0));
+  test_in_controller = 0;
+  ASSERT_TRUE(spile_rt_lock(&handler, offset));
+  EXPECT_EQ(*lock, 3u);
+  test_in_controller = 1;
+  EXPECT_FALSE(spile_rt_unlock_read(&reader, offset));
+  EXPECT_EQ(*lock, 3u);  // the handler's
+  test_in_controller = 0;
+  spile_rt_unlock(&handler, offset);
+  test_in_controller = 1;
+  ASSERT_TRUE(spile_rt_lock_to_read(&reader, offset, 1'000));
+  test_in_controller = 0;
+  EXPECT_FALSE(spile_rt_lock(&handler, offset));
+  test_in_controller = 1;
+  EXPECT_TRUE(spile_rt_unlock_read(&reader, offset));
+  EXPECT_EQ(*lock, 0u);
+  spile_rt_leave(&reader);
+  test_in_controller = 0;
+  spile_rt_leave(&handler);
+}
+
 TEST(Thread, LockOfADeadThreadIsTakenOver) {
   TestArena arena;
   Context context{};
