@@ -18,16 +18,16 @@
 #include <vector>
 
 #include "abi/aggregate.h"
-#include "session/perfetto_file.h"
-#include "session/otlp_message.h"
+#include "session/timeline/perfetto_file.h"
+#include "session/run/otlp_message.h"
 #include "session/run/run_reader.h"
 #include "session/run/run_writer.h"
-#include "session/run_events.h"
-#include "session/run_metrics.h"
-#include "session/run_page.h"
-#include "session/run_text.h"
-#include "session/run_timeline.h"
-#include "session/sample_files.h"
+#include "session/run/run_events.h"
+#include "session/run/run_metrics.h"
+#include "session/run/run_page.h"
+#include "session/run/run_text.h"
+#include "session/run/run_timeline.h"
+#include "session/stacks/sample_files.h"
 
 namespace spile::session {
 namespace {

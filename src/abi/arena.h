@@ -42,7 +42,7 @@ inline constexpr uint32_t kMostSlots = 16384;
 inline constexpr uint32_t kControllerSlot = 0, kOverflowSlot = 1, kFirstSlot = 2;
 
 // Why a handler did not run, or ran and could not finish its work; counted in ThreadSlot::skipped, reported at the end.
-// ORDER SKIP_REASON (session/skips.cpp has the texts)
+// ORDER SKIP_REASON (session/arena/skips.cpp has the texts)
 enum SkipReason : uint32_t {
   kSkipReentrant,     // hit while this thread was already in a handler
   kSkipLockTimeout,   // a lock (of a global, or the overflow slot) was not free in time

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "session/options.h"
+#include "session/terms/options.h"
 
 namespace spile::cli {
 

@@ -1,10 +1,10 @@
-// spile-run: runs bundles (session/bundle.h), and has neither compiler nor library of scripts. --remote sends it along, where a whole spile would be too much.
+// spile-run: runs bundles (session/bundle/bundle.h), and has neither compiler nor library of scripts. --remote sends it along, where a whole spile would be too much.
 
 #include "base/print.h"
 #include "base/terminal_text.h"
 #include "cli/read_options.h"
-#include "session/bundle_run.h"
-#include "session/run_pass.h"
+#include "session/bundle/bundle_run.h"
+#include "session/live/run_pass.h"
 
 namespace {
 

@@ -2,9 +2,9 @@
 
 #include "probes/probes.h"
 #include "sema/program.h"
-#include "session/library.h"
+#include "session/scripts/library.h"
 #include "session/open_world.h"
-#include "session/scripts.h"
+#include "session/scripts/scripts.h"
 #include "syntax/parser.h"
 
 namespace spile::editor {

@@ -9,7 +9,7 @@
 #include "base/diagnostics.h"
 #include "editor/catalogue.h"
 #include "editor/completion.h"
-#include "session/options.h"
+#include "session/terms/options.h"
 
 namespace spile::editor {
 

@@ -21,8 +21,8 @@
 #include "editor/analysis.h"
 #include "editor/completion.h"
 #include "editor/line_reader.h"
-#include "session/library.h"
-#include "session/scripts.h"
+#include "session/scripts/library.h"
+#include "session/scripts/scripts.h"
 #include "syntax/lexer.h"
 #include "syntax/parser.h"
 

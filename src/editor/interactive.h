@@ -4,7 +4,7 @@
 //
 // Each run is a process of its own, so that Ctrl-C ends the run and not the script. Thread rule: one thread, one call at a time.
 
-#include "session/options.h"
+#include "session/terms/options.h"
 
 namespace spile::editor {
 

@@ -6,7 +6,7 @@
 #include <istream>
 #include <ostream>
 
-#include "session/options.h"
+#include "session/terms/options.h"
 
 namespace spile::editor {
 

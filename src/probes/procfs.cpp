@@ -1,5 +1,5 @@
 // procfs("x").read and .write, with .umask(N) before that and .maxsize(N) before or behind it: handlers of the controller, run when
-// somebody reads or writes the file (session/procfs_files.h). procfs.read without a name is the file "command".
+// somebody reads or writes the file (session/serve/procfs_files.h). procfs.read without a name is the file "command".
 
 #include <fmt/format.h>
 

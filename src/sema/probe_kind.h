@@ -7,7 +7,7 @@
 // To add a kind:
 //   1. here: the enumerator and its row of kProbeKinds
 //   2. src/probes/FAMILY.cpp: resolve() makes points of the kind (a new family is one line in registry.cpp: see family.h)
-//   3. where it happens: the file that Source names; a Source of its own is a line here and a call in session/script_run.cpp
+//   3. where it happens: the file that Source names; a Source of its own is a line here and a call in session/live/script_run.cpp
 //   4. src/probes/world.cpp: only if it has $variables that no other kind has (a new Variables)
 //   5. tests/e2e/NAME.py
 // As for everything that users see, docs/man/spile.1 and CHANGELOG.md get their lines.
@@ -46,13 +46,13 @@ enum class ProbeKind : uint8_t {
 // Who notices that it happens, and runs the handlers or has them run.
 enum class Source : uint8_t {
   kNobody,
-  kSession,  // session/script_run.cpp
-  kClock,    // session/timers.cpp
-  kFile,     // session/procfs_files.cpp, http_files.cpp: somebody reads or writes it
-  kCode,     // a place in a process, armed by engine (sema/group_sites.cpp); session/kernel_map.cpp where it is a uprobe
-  kKernel,   // session/kernel_map.cpp: an attached eBPF program
-  kSampler,  // session/thread_sampler.cpp: perf events of threads; session/kernel_map.cpp where the domain is the kernel
-  kWatch,    // session/process_watch.cpp: engine reports what threads do
+  kSession,  // session/live/script_run.cpp
+  kClock,    // session/live/timers.cpp
+  kFile,     // session/serve/procfs_files.cpp, http_files.cpp: somebody reads or writes it
+  kCode,     // a place in a process, armed by engine (sema/group_sites.cpp); session/live/kernel_map.cpp where it is a uprobe
+  kKernel,   // session/live/kernel_map.cpp: an attached eBPF program
+  kSampler,  // session/stacks/thread_sampler.cpp: perf events of threads; session/live/kernel_map.cpp where the domain is the kernel
+  kWatch,    // session/live/process_watch.cpp: engine reports what threads do
 };
 
 // Whose $variables a handler can read.

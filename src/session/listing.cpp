@@ -11,10 +11,10 @@
 #include "base/diagnostics.h"
 #include "base/print.h"
 #include "sema/program.h"
-#include "session/limits.h"
+#include "session/terms/limits.h"
 #include "session/open_world.h"
-#include "session/procfs_value.h"
-#include "session/scripts.h"
+#include "session/serve/procfs_value.h"
+#include "session/scripts/scripts.h"
 #include "syntax/tree.h"
 
 namespace spile::session {

@@ -1,7 +1,7 @@
 #include "session/open_world.h"
 
 #include "bpf/arena.h"
-#include "session/command_words.h"
+#include "session/terms/command_words.h"
 
 namespace spile::session {
 

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "probes/probes.h"
-#include "session/options.h"
+#include "session/terms/options.h"
 
 namespace spile::session {
 

@@ -14,12 +14,12 @@
 #include "bpf/bpf.h"
 #include "debuginfo/answer_cache.h"
 #include "runtime/bitcode.h"
-#include "session/limits.h"
-#include "session/pass_timer.h"
-#include "session/procfs_value.h"
-#include "session/symbol_modules.h"
-#include "session/time_limit.h"
-#include "session/trust.h"
+#include "session/terms/limits.h"
+#include "session/terms/pass_timer.h"
+#include "session/serve/procfs_value.h"
+#include "session/stacks/symbol_modules.h"
+#include "session/terms/time_limit.h"
+#include "session/terms/trust.h"
 
 namespace spile::session {
 

@@ -17,10 +17,10 @@
 #include "codegen/codegen.h"
 #include "probes/probes.h"
 #include "sema/program.h"
-#include "session/options.h"
-#include "session/run_pass.h"
-#include "session/script_run.h"
-#include "session/scripts.h"
+#include "session/terms/options.h"
+#include "session/live/run_pass.h"
+#include "session/live/script_run.h"
+#include "session/scripts/scripts.h"
 
 namespace spile::session {
 
@@ -48,7 +48,7 @@ Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Prog
                                                                 const std::vector<pid_t>& processes, const MessageOptions& messages,
                                                                 const std::string& print_after, StepNames& steps);
 
-// Pass 4: the IR becomes machine code, and its memory is freed. From here on, -T no longer ends the program (session/time_limit.h).
+// Pass 4: the IR becomes machine code, and its memory is freed. From here on, -T no longer ends the program (session/terms/time_limit.h).
 Result<codegen::CompiledScript> build_program(std::unique_ptr<codegen::Translation> translation, const MessageOptions& messages, StepNames& steps);
 
 // Checks that `name` of --print-after is a step of the passes that have run, or "". Errors: it is not.

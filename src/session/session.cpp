@@ -10,15 +10,15 @@
 #include "base/terminal_text.h"
 #include "debuginfo/answer_cache.h"
 #include "sema/intrinsics.h"
-#include "session/bundle_file.h"
-#include "session/bundle_run.h"
-#include "session/kept_folder.h"
+#include "session/bundle/bundle_file.h"
+#include "session/bundle/bundle_run.h"
+#include "session/live/kept_folder.h"
 #include "session/listing.h"
 #include "session/open_world.h"
-#include "session/options.h"
+#include "session/terms/options.h"
 #include "session/passes.h"
-#include "session/progress.h"
-#include "session/time_limit.h"
+#include "session/terms/progress.h"
+#include "session/terms/time_limit.h"
 
 namespace spile::session {
 

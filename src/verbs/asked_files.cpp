@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/print.h"
-#include "session/command_words.h"
+#include "session/terms/command_words.h"
 
 namespace spile::verbs {
 

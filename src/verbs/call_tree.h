@@ -22,9 +22,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "session/presenter.h"
-#include "session/sample_files.h"
-#include "session/timeline.h"
+#include "session/text/presenter.h"
+#include "session/stacks/sample_files.h"
+#include "session/timeline/timeline.h"
 #include "verbs/call_json.h"
 #include "verbs/call_values.h"
 

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/result.h"
-#include "session/jit_names.h"
-#include "session/options.h"
-#include "session/presenter.h"
-#include "session/sample_files.h"
-#include "session/samples.h"
+#include "session/stacks/jit_names.h"
+#include "session/terms/options.h"
+#include "session/text/presenter.h"
+#include "session/stacks/sample_files.h"
+#include "session/stacks/samples.h"
 #include "verbs/verb_script.h"
 
 namespace spile::verbs {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "session/options.h"
+#include "session/terms/options.h"
 #include "verbs/event_fields.h"
 #include "verbs/hist_request.h"
 #include "verbs/processes.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/number_text.h"
-#include "session/histogram_text.h"
+#include "session/text/histogram_text.h"
 #include "verbs/glyphs.h"
 #include "verbs/json_lines.h"
 

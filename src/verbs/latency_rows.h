@@ -3,7 +3,7 @@
 // script prints
 //
 //   sum N MIN AVG P50 P90 P99 P99.9 MAX     of an interval with calls, in ns
-//   bucket INDEX N                          of a logarithmic histogram: session/histogram_text.h
+//   bucket INDEX N                          of a logarithmic histogram: session/text/histogram_text.h
 //   done NS                                 the interval is over, at a time since 1970
 
 #include <array>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "session/presenter.h"
+#include "session/text/presenter.h"
 
 namespace spile::verbs {
 

@@ -16,7 +16,7 @@
 #include "base/proc.h"
 #include "base/terminal_text.h"
 #include "engine/process/process_status.h"
-#include "session/running_sessions.h"
+#include "session/serve/running_sessions.h"
 #include "verbs/asking_verbs.h"
 #include "verbs/json_lines.h"
 #include "verbs/table.h"

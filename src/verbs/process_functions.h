@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "session/options.h"
+#include "session/terms/options.h"
 
 namespace spile::verbs {
 

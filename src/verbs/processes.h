@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "session/options.h"
+#include "session/terms/options.h"
 
 namespace spile::verbs {
 

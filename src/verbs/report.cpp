@@ -7,15 +7,15 @@
 #include <memory>
 
 #include "base/print.h"
-#include "session/otlp_message.h"
-#include "session/otlp_sender.h"
-#include "session/perfetto_file.h"
+#include "session/run/otlp_message.h"
+#include "session/serve/otlp_sender.h"
+#include "session/timeline/perfetto_file.h"
 #include "session/run/run_reader.h"
-#include "session/run_events.h"
-#include "session/run_page.h"
-#include "session/run_text.h"
-#include "session/run_timeline.h"
-#include "session/sample_files.h"
+#include "session/run/run_events.h"
+#include "session/run/run_page.h"
+#include "session/run/run_text.h"
+#include "session/run/run_timeline.h"
+#include "session/stacks/sample_files.h"
 #include "verbs/option_values.h"
 
 namespace spile::verbs {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "session/options.h"
+#include "session/terms/options.h"
 #include "verbs/verb_script.h"
 
 namespace spile::verbs {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "session/options.h"
-#include "session/sample_files.h"
+#include "session/terms/options.h"
+#include "session/stacks/sample_files.h"
 
 namespace spile::verbs {
 

@@ -6,11 +6,11 @@
 #include <unordered_map>
 
 #include "base/result.h"
-#include "session/call_history.h"
-#include "session/options.h"
-#include "session/presenter.h"
-#include "session/sample_files.h"
-#include "session/timeline.h"
+#include "session/timeline/call_history.h"
+#include "session/terms/options.h"
+#include "session/text/presenter.h"
+#include "session/stacks/sample_files.h"
+#include "session/timeline/timeline.h"
 #include "verbs/verb_script.h"
 
 namespace spile::verbs {

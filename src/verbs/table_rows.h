@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "session/presenter.h"
+#include "session/text/presenter.h"
 #include "verbs/table.h"
 
 namespace spile::verbs {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "session/options.h"
+#include "session/terms/options.h"
 #include "verbs/kernel_calls.h"
 #include "verbs/processes.h"
 #include "verbs/trace_request.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "session/presenter.h"
+#include "session/text/presenter.h"
 
 namespace spile::verbs {
 

@@ -15,7 +15,7 @@
 #include "abi/aggregate.h"
 #include "session/run/run_reader.h"
 #include "session/run/run_writer.h"
-#include "session/run_events.h"
+#include "session/run/run_events.h"
 
 namespace spile::session {
 namespace {

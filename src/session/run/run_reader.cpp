@@ -9,7 +9,7 @@
 #include "abi/aggregate.h"
 #include "debuginfo/answer_cache.h"
 #include "session/run/run_frames.h"
-#include "session/stream_file.h"
+#include "session/text/stream_file.h"
 
 namespace spile::session {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "session/stream_file.h"
+#include "session/text/stream_file.h"
 
 namespace spile::session {
 

@@ -1,0 +1,105 @@
+#include "session/arena/ring_reader.h"
+
+#include <gtest/gtest.h>
+#include <x86intrin.h>
+
+#include <cstring>
+
+namespace spile::session {
+namespace {
+
+constexpr uint64_t kRingSize = 4096;
+
+class Ring : public testing::Test {
+ protected:
+  void put(uint32_t size, uint16_t kind, uint64_t time) {
+    abi::RecordHeader header{size, kind, 0, 0, 0, time};
+    std::memcpy(ring_ + (slot_.ring_head & (kRingSize - 1)), &header, sizeof header);
+    slot_.ring_head += size;
+  }
+  // Kinds and times of what is taken, "damaged" last where it was.
+  std::vector<std::pair<uint16_t, uint64_t>> take() {
+    std::vector<std::pair<uint16_t, uint64_t>> taken;
+    std::vector<char> bytes;
+    damaged_ = reader_.take(slot_, ring_, 0, bytes, false, [&](const abi::RecordHeader& header, size_t at) {
+      EXPECT_LE(at + header.size, bytes.size());
+      abi::RecordHeader kept;
+      std::memcpy(&kept, bytes.data() + at, sizeof kept);
+      EXPECT_EQ(kept.time, header.time);
+      taken.emplace_back(header.kind, header.time);
+    }).damaged;
+    return taken;
+  }
+
+  alignas(8) char ring_[kRingSize] = {};
+  abi::ThreadSlot slot_{};
+  RingReader reader_{1};
+  bool damaged_ = false;
+};
+using Taken = std::vector<std::pair<uint16_t, uint64_t>>;
+
+TEST_F(Ring, GivesRecordsInOrder) {
+  put(24, 1, 10);
+  put(32, 3, 20);
+  EXPECT_EQ(take(), (Taken{{1, 10}, {3, 20}}));
+  EXPECT_EQ(slot_.ring_tail, 56u);
+  EXPECT_EQ(take(), Taken{});
+}
+
+TEST_F(Ring, GoesOnAtTheBeginBehindPadding) {
+  put(4064, 1, 1);
+  take();
+  put(32, abi::kPad, ~0ULL);  // its time has not been written
+  put(24, 1, 2);
+  EXPECT_EQ(take(), (Taken{{1, 2}}));
+  EXPECT_FALSE(damaged_);
+}
+
+TEST_F(Ring, PassesOverARestTooSmallForARecord) {
+  put(4080, 1, 1);
+  take();
+  slot_.ring_head += 16;
+  put(24, 1, 2);
+  EXPECT_EQ(take(), (Taken{{1, 2}}));
+}
+
+TEST_F(Ring, BelievesNoHeadFartherThanTheRing) {
+  slot_.ring_head = kRingSize + 8;
+  EXPECT_EQ(take(), Taken{});
+  EXPECT_TRUE(damaged_);
+  EXPECT_EQ(slot_.ring_tail, kRingSize + 8);
+  slot_.ring_head = 3;
+  EXPECT_EQ(take(), Taken{});
+  EXPECT_TRUE(damaged_);
+}
+
+TEST_F(Ring, BelievesNoTailButItsOwn) {
+  put(24, 1, 1);
+  slot_.ring_tail = 1 << 30;
+  EXPECT_EQ(take(), (Taken{{1, 1}}));
+}
+
+TEST_F(Ring, BelievesNoSizeBeyondTheHeadOrTheEnd) {
+  for (uint32_t size : {0u, 8u, 25u, 4096u, ~7u}) {
+    SCOPED_TRACE(size);
+    put(24, 1, 1);
+    abi::RecordHeader header{size, 1, 0, 0, 0, 2};
+    std::memcpy(ring_ + slot_.ring_head, &header, sizeof header);
+    slot_.ring_head += 24;
+    EXPECT_EQ(take().size(), 1u);
+    EXPECT_TRUE(damaged_);
+  }
+}
+
+TEST_F(Ring, BelievesNoTimeToComeNorOneThatGoesBack) {
+  put(24, 1, 50);
+  put(24, 1, 40);
+  put(24, 1, ~0ULL);
+  Taken taken = take();
+  ASSERT_EQ(taken.size(), 3u);
+  EXPECT_EQ(taken[1].second, 50u);
+  EXPECT_LE(taken[2].second, __rdtsc());
+}
+
+}  // namespace
+}  // namespace spile::session

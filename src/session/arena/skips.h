@@ -1,0 +1,23 @@
+#pragma once
+// Counts what handlers had to leave out, by reason, and reports it at the end as SystemTap does.
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "session/arena/arena_view.h"
+
+namespace spile::session {
+
+struct Skips {
+  std::array<uint64_t, abi::kSkipReasons> by_reason{};
+  // Returns the number of handler runs that did not happen, which MAXSKIPPED limits; without lost records and lost elements.
+  uint64_t skipped_probes() const;
+  uint64_t lost_records() const { return by_reason[abi::kSkipOutputFull]; }
+  // Returns a "WARNING: ..." line for each reason that occurred, or "".
+  std::string text() const;
+};
+// Adds up the counts of all slots that were ever used.
+Skips count_skips(ArenaView& arena);
+
+}  // namespace spile::session

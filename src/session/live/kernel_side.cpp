@@ -1,0 +1,316 @@
+#include "session/live/kernel_side.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <future>
+#include <map>
+
+#include "abi/kernel.h"
+#include "abi/kernel_interrupts.h"
+#include "base/print.h"
+#include "kernelinfo/interrupt_count.h"
+#include "session/live/kernel_map.h"
+#include "session/arena/skips.h"
+
+namespace spile::session {
+
+namespace {
+
+// For execution_flow(): all 0 where the kernel does not show where it counts.
+std::vector<uint8_t> interrupt_constants() {
+  abi::KernelInterrupts values{};
+  kernelinfo::KernelInfo kernel;
+  if (auto place = kernelinfo::find_interrupt_count(kernel)) values = {place->per_cpu_offsets, place->count};
+  std::vector<uint8_t> bytes(sizeof values);
+  std::memcpy(bytes.data(), &values, sizeof values);
+  return bytes;
+}
+
+// Returns abi::KernelMembers as bytes.
+std::vector<uint8_t> kernel_members(const kernelinfo::MemberLayout& layout) {
+  abi::KernelMembers values{};
+  values.known = 1;
+  values.task_parent = layout.task_parent;
+  values.task_signal = layout.task_signal;
+  values.task_thread_pid = layout.task_thread_pid;
+  values.task_cred = layout.task_cred;
+  values.task_mm = layout.task_mm;
+  values.task_name = layout.task_name;
+  values.task_links = layout.task_links;
+  values.signal_pids = layout.signal_pids;
+  values.pid_level = layout.pid_level;
+  values.pid_tasks = layout.pid_tasks;
+  values.pid_numbers = layout.pid_numbers;
+  values.number_size = layout.number_size;
+  values.number_value = layout.number_value;
+  values.number_space = layout.number_space;
+  values.space_inode = layout.space_inode;
+  values.space_ids = layout.space_ids;
+  values.node_shift = layout.node_shift;
+  values.node_slots = layout.node_slots;
+  values.cred_euid = layout.cred_euid;
+  values.cred_egid = layout.cred_egid;
+  values.mm_arguments = layout.mm_arguments;
+  values.mm_arguments_end = layout.mm_arguments_end;
+  values.mm_environment = layout.mm_environment;
+  values.mm_environment_end = layout.mm_environment_end;
+  std::vector<uint8_t> bytes(sizeof values);
+  std::memcpy(bytes.data(), &values, sizeof values);
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program,
+                                                     const codegen::CompiledScript& script,
+                                                     const probes::ModuleFiles& files, const kernelinfo::Features& features, pid_t process,
+                                                     const ArenaMemory& memory, int verbosity) {
+  TRY_DO(bpf::check_privilege());
+  std::unique_ptr<KernelSide> side(new KernelSide(program, script, verbosity));
+  bpf::ObjectSpec spec;
+  spec.object = script.kernel.object;
+  for (const codegen::KernelMap& map : script.kernel.maps) {
+    spec.maps.push_back(map_spec(map));
+    side->knows_processes_ |= map.symbol == abi::kKernelTargetsMap;
+  }
+  for (const codegen::KernelProgram& entry : script.kernel.programs) {
+    TRY_DO(add_programs(program, entry, files, process, features, spec.programs));
+  }
+  TRY_DO(check_programs(program, spec.programs));
+  spec.data.push_back({abi::kKernelConstantsSymbol, kernel_constants(process)});
+  if (std::string_view(reinterpret_cast<const char*>(script.kernel.object.data()), script.kernel.object.size()).find(abi::kKernelInterruptsSymbol) != std::string_view::npos)
+    spec.data.push_back({abi::kKernelInterruptsSymbol, interrupt_constants()});
+  if (features.members) spec.data.push_back({abi::kKernelMembersSymbol, kernel_members(*features.members)});
+  if (!script.kernel.followed.empty()) {
+    TRY(side->followed_, FollowedPrograms::open(script.kernel.followed, features));
+    spec.data.push_back({abi::kKernelProgramsSymbol, side->followed_->constants()});
+  }
+  spec.verbosity = verbosity;
+  if (memory.kernel()) spec.arena = memory.kernel()->fd();
+  spec.shared = memory.shared_fd();
+  // Getting memory for the slots takes as long as the verifier does.
+  std::future<Result<void>> slots;
+  if (memory.kernel()) slots = std::async(std::launch::async, [&] { return side->populate_slots(*memory.kernel()); });
+  Result<std::unique_ptr<bpf::Kernel>> loaded = bpf::load(spec);
+  Result<void> populated = slots.valid() ? slots.get() : Result<void>();
+  TRY(side->kernel_, std::move(loaded));
+  TRY_DO(populated);
+  if (memory.kernel()) {
+    TRY_DO(side->fill_arena(*memory.kernel()));
+    side->populate_rings(*memory.kernel());
+  }
+  side->imported_.resize(script.kernel.maps.size());
+  return side;
+}
+
+namespace {
+
+uint64_t ring_size(const codegen::ArenaLayout& layout, uint32_t slot) { return slot % abi::kKernelLevels == 0 ? layout.kernel_ring_size : layout.kernel_small_ring_size; }
+uint64_t slot_offset(const codegen::ArenaLayout& layout, uint32_t slot) { return layout.slots_offset + (abi::kFirstSlot + slot) * layout.slot_stride; }
+
+// What of a ring is there before handlers run: as much as 0.1 s of the fastest records need, where there are few CPUs.
+uint64_t first_part(const codegen::ArenaLayout& layout) {
+  constexpr uint64_t kAll = 16 << 20, kLeast = 256 << 10;
+  return std::max<uint64_t>(kLeast, kAll * abi::kKernelLevels / std::max<uint32_t>(layout.kernel_slots, 1) & ~uint64_t{abi::kPageSize - 1});
+}
+
+}  // namespace
+
+// All that handlers may touch is there before they run, but the controller's own part.
+Result<void> KernelSide::fill_arena(const bpf::Arena& arena) const {
+  const codegen::ArenaLayout& layout = script_.kernel.arena;
+  std::span<const uint8_t> constants = kernel_->arena_constants();
+  if (constants.size() > arena.memory().size() - layout.constants_offset) return Error{"the script's texts and tables are too large for handlers in the kernel", "use shorter or fewer texts"};
+  if (!constants.empty()) std::memcpy(arena.memory().data() + layout.constants_offset, constants.data(), constants.size());
+  // What spile writes there itself is there: the tables of stacks, between two parts that it does not.
+  const uint64_t tables = layout.tables_size        ? layout.tables_offset
+                          : layout.kernel_code_size ? layout.kernel_code_offset
+                                                    : layout.private_offset;
+  const uint64_t tables_end =
+      std::max(layout.tables_offset + layout.tables_size, layout.kernel_code_offset + layout.kernel_code_size);
+  TRY_DO(arena.populate(0, tables));
+  if (tables_end > tables && tables_end < layout.private_offset)
+    TRY_DO(arena.populate(tables_end, layout.private_offset - tables_end));
+  return {};
+}
+
+Result<void> KernelSide::populate_slots(const bpf::Arena& arena) const {
+  const codegen::ArenaLayout& layout = script_.kernel.arena;
+  for (uint32_t i = 0; i < layout.kernel_slots; ++i) {
+    const uint64_t ring = ring_size(layout, i), first = std::min(ring, first_part(layout)), at = slot_offset(layout, i);
+    TRY_DO(arena.populate(at, layout.ring_offset + first));
+    reinterpret_cast<abi::ThreadSlot*>(arena.memory().data() + at)->ring_tail = first - ring;
+  }
+  return {};
+}
+
+void KernelSide::populate_rings(const bpf::Arena& arena) {
+  rings_are_whole_ = false;
+  rings_thread_ = std::jthread([this, &arena](const std::stop_token& stop) {
+    constexpr uint64_t kStep = 1 << 20;
+    const codegen::ArenaLayout& layout = script_.kernel.arena;
+    for (uint32_t i = 0; i < layout.kernel_slots; ++i) {
+      const uint64_t ring = slot_offset(layout, i) + layout.ring_offset, end = ring + ring_size(layout, i);
+      for (uint64_t at = ring + first_part(layout); at < end; at += kStep) {
+        if (stop.stop_requested()) return;
+        if (Result<void> made = arena.populate(at, std::min(kStep, end - at)); !made.ok()) {
+          rings_error_ = std::move(made).error();
+          rings_failed_.store(true, std::memory_order_release);
+          return;
+        }
+      }
+    }
+    rings_are_whole_.store(true, std::memory_order_release);
+  });
+}
+
+Result<void> KernelSide::attach() {
+  TRY_DO(kernel_->attach());
+  attached_ = true;
+  // Two busy CPUs fill the first part of their rings sooner than the rest is there.
+  if (rings_thread_.joinable()) rings_thread_.join();
+  if (followed_) TRY_DO(followed_->add_running(*kernel_));
+  if (std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol); control.size() >= sizeof(abi::KernelControl)) {
+    reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
+  }
+  if (const std::vector<Error>& refused = kernel_->refused(); !refused.empty()) {
+    print_to(stderr, "WARNING: {}{}\n  hint: {}\n", refused.front().message, refused.size() > 1 ? fmt::format(" (and {} others)", refused.size() - 1) : "",
+             refused.front().hint);
+  }
+  if (verbosity_ > 0) {
+    for (const auto& [text, mechanism] : kernel_->attached()) print_to(stderr, "{}: {}\n", text, mechanism);
+    const bpf::Verification verified = kernel_->verification();
+    print_to(stderr, "Kernel: {} program{}, {} instructions verified in {:.1f} ms of processor time.\n", verified.programs, verified.programs == 1 ? "" : "s", verified.instructions,
+             std::chrono::duration<double, std::milli>(verified.time).count());
+  }
+  return {};
+}
+
+Result<void> KernelSide::detach() {
+  missed_ = kernel_->missed();
+  std::ranges::stable_sort(missed_, std::greater(), [](const auto& point) { return point.second; });
+  misses_uncounted_ = kernel_->misses_uncounted();
+  return kernel_->detach();
+}
+
+namespace {
+
+std::array<uint8_t, sizeof(uint64_t)> bytes_of(uint64_t number) {
+  std::array<uint8_t, sizeof number> bytes;
+  std::memcpy(bytes.data(), &number, sizeof number);
+  return bytes;
+}
+
+}  // namespace
+
+Result<void> KernelSide::add_process(pid_t pid) {
+  if (!knows_processes_) return {};
+  if (kernel_->put(abi::kKernelTargetsMap, bytes_of(static_cast<uint64_t>(pid)), bytes_of(1)).ok()) return {};
+  return Error{fmt::format("process {} is not sampled: handlers in the kernel know {} traced processes at most", pid, abi::kMostKernelTargets), ""};
+}
+
+void KernelSide::drop_process(pid_t pid) {
+  if (knows_processes_) (void)kernel_->erase(abi::kKernelTargetsMap, bytes_of(static_cast<uint64_t>(pid)));
+}
+
+Result<size_t> KernelSide::consume(Output& output) {
+  return kernel_->consume([&](const abi::RecordHeader& header, std::span<const uint8_t> payload) {
+    output.add(header, {reinterpret_cast<const char*>(payload.data()), payload.size()});
+  });
+}
+
+bool KernelSide::exit_requested() const {
+  std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol);
+  return control.size() >= sizeof(abi::KernelControl) && reinterpret_cast<const abi::KernelControl*>(control.data())->exit_requested != 0;
+}
+
+uint32_t KernelSide::errors() const {
+  std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol);
+  if (control.size() < sizeof(abi::KernelControl)) return 0;
+  return __atomic_load_n(&reinterpret_cast<const abi::KernelControl*>(control.data())->errors, __ATOMIC_RELAXED);
+}
+
+namespace {
+std::span<const char> as_key(std::span<const uint8_t> key) {
+  return {reinterpret_cast<const char*>(key.data()), key.size()};
+}
+}  // namespace
+
+std::vector<uint8_t> KernelSide::normal_value(const codegen::KernelMap& map, const uint8_t* bytes) const {
+  std::vector<uint8_t> value(map.value_size);
+  bool is_string = program_.globals[static_cast<size_t>(map.global)]->type == ValueType::kString;
+  size_t size = is_string ? strnlen(reinterpret_cast<const char*>(bytes), map.value_size - 1) : map.value_size;
+  std::memcpy(value.data(), bytes, size);
+  return value;
+}
+
+Result<void> KernelSide::import_globals(Controller& controller) {
+  if (!attached_) return {};
+  std::map<std::string, int> globals;
+  for (const codegen::KernelMap& map : script_.kernel.maps) {
+    if (map.sharded && map.global >= 0) globals.emplace(map.symbol, map.global);
+  }
+  if (!globals.empty()) {
+    TRY_DO(kernel_->collect([&](const bpf::MapSpec& map, std::span<const uint8_t> key, std::span<const uint8_t> value) {
+      auto global = globals.find(map.symbol);
+      if (global != globals.end()) controller.add_element(global->second, as_key(key), value);
+    }));
+  }
+  for (size_t i = 0; i < script_.kernel.maps.size(); ++i) {
+    const codegen::KernelMap& map = script_.kernel.maps[i];
+    if (map.global < 0 || map.sharded) continue;
+    imported_[i].clear();
+    controller.clear_global(map.global);
+    TRY_DO(kernel_->elements(map.symbol, [&](std::span<const uint8_t> key, std::span<const uint8_t> value) {
+      controller.put_element(map.global, as_key(key), value);
+      imported_[i].push_back({{key.begin(), key.end()}, normal_value(map, value.data())});
+    }));
+  }
+  return {};
+}
+
+// Writes back differences only, so that elements that the controller left alone keep what handlers write meanwhile.
+Result<void> KernelSide::export_globals(Controller& controller) {
+  for (size_t i = 0; i < script_.kernel.maps.size(); ++i) {
+    const codegen::KernelMap& map = script_.kernel.maps[i];
+    if (map.global < 0 || map.sharded) continue;
+    std::map<std::vector<uint8_t>, std::vector<uint8_t>> before;
+    for (Element& element : imported_[i]) before.emplace(std::move(element.key), std::move(element.value));
+    imported_[i].clear();
+    Result<void> outcome;
+    controller.for_each_element(map.global, [&](std::span<const char> packed, const void* memory) {
+      std::vector<uint8_t> value = normal_value(map, static_cast<const uint8_t*>(memory));
+      std::vector<uint8_t> key(packed.begin(), packed.end());
+      auto known = before.find(key);
+      bool same = known != before.end() && known->second == value;
+      if (known != before.end()) before.erase(known);
+      if (!same && outcome.ok()) outcome = kernel_->put(map.symbol, key, value);
+    });
+    TRY_DO(std::move(outcome));
+    for (const auto& [key, value] : before) TRY_DO(kernel_->erase(map.symbol, key));
+  }
+  return {};
+}
+
+std::string KernelSide::skips_text() const {
+  auto counts = kernel_->skipped();
+  if (!counts.ok()) return fmt::format("WARNING: {}\n", counts.error().message);
+  Skips skips;
+  for (size_t i = 0; i < skips.by_reason.size() && i < counts->size(); ++i) skips.by_reason[i] = (*counts)[i];
+  std::string text = skips.text();
+  uint64_t missed = 0;
+  for (const auto& [point, count] : missed_) missed += count;
+  if (missed > 0) {
+    text += fmt::format("WARNING: the kernel missed {} {} of {}{}\n", missed, missed == 1 ? "hit" : "hits", missed_.front().first,
+                        missed_.size() > 1 ? " and others" : "");
+  }
+  if (misses_uncounted_)
+    text += "WARNING: hits of the kernel's functions inside other handlers are missing, and this kernel does not count them (Linux 6.7 does)\n";
+  return text;
+}
+
+}  // namespace spile::session

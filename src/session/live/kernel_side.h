@@ -1,0 +1,99 @@
+#pragma once
+// The kernel domain of a running script: its eBPF programs and maps, and how its globals are copied between the maps and the controller.
+// Thread rule: one thread.
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "bpf/arena.h"
+#include "bpf/bpf.h"
+#include "codegen/codegen.h"
+#include "probes/probes.h"
+#include "sema/program.h"
+#include "session/arena/arena_memory.h"
+#include "session/arena/controller.h"
+#include "session/live/followed_programs.h"
+#include "session/live/output.h"
+
+namespace spile::session {
+
+class KernelSide {
+ public:
+  // Loads programs and creates maps; nothing is attached. process: of -c or -x, to which uprobes are limited; 0: all. features: of the kernel, for probes of its functions. memory: where handlers work if KernelCode::over_arena says so;
+  // it gets the constants. memory, program and script must outlive this. Errors: no privilege, a program that the verifier rejects.
+  static Result<std::unique_ptr<KernelSide>> load(const sema::Program& program, const codegen::CompiledScript& script,
+                                                  const probes::ModuleFiles& files, const kernelinfo::Features& features, pid_t process,
+                                                  const ArenaMemory& memory, int verbosity);
+
+  // Attaches all programs; handlers run from here on. With verbosity, prints how each point is attached. On error nothing is attached.
+  Result<void> attach();
+  // Detaches all programs; no handler runs after it returns. Globals and records can still be read.
+  Result<void> detach();
+
+  // Adds what handlers have added to sharded globals to the controller's copies, and replaces the copies of other globals. Does nothing
+  // before attach(). REQUIRES: called before each controller handler.
+  Result<void> import_globals(Controller& controller);
+  // Writes back what the controller has changed in and deleted from globals that aren't sharded. REQUIRES: called before programs are
+  // attached, and after each controller handler. An element that a handler in the kernel writes between import and export may be
+  // overwritten.
+  Result<void> export_globals(Controller& controller);
+
+  // Let handlers that run in traced processes alone hit in a process, and in a thread (bpf::Kernel::follow); drop_process() ends the former. Errors: more
+  // processes than the kernel side can tell apart; the event of a probe can't be counted. REQUIRES: called after attach().
+  Result<void> add_process(pid_t pid);
+  void drop_process(pid_t pid);
+  Result<void> follow(pid_t tid, const std::string& program) { return kernel_->follow(tid, program); }
+  void unfollow(pid_t tid) { kernel_->unfollow(tid); }
+
+  // Returns a descriptor that becomes readable when records wait; -1: the script writes none.
+  int poll_fd() const { return kernel_->poll_fd(); }
+  // Gives waiting records to `output`. Returns how many there were; 0: none is left.
+  Result<size_t> consume(Output& output);
+  // Returns whether a handler in the kernel has called exit(). REQUIRES: called after attach().
+  bool exit_requested() const;
+  // Returns whether rings of CPUs have all of their memory. Any thread.
+  bool rings_are_whole() const { return rings_are_whole_.load(std::memory_order_acquire); }
+  // Returns why rings can't get the rest of their memory; null: they can. Any thread.
+  const Error* rings_error() const { return rings_failed_.load(std::memory_order_acquire) ? &rings_error_ : nullptr; }
+  // Returns the number of errors of handlers in the kernel, also of those whose message was lost; over an arena 0, as
+  // the arena's head has it. REQUIRES: called after attach().
+  uint32_t errors() const;
+  // Returns "WARNING: ..." lines about skipped and missed hits and lost records, or "".
+  std::string skips_text() const;
+
+ private:
+  struct Element {
+    std::vector<uint8_t> key;
+    std::vector<uint8_t> value;
+  };
+  KernelSide(const sema::Program& program, const codegen::CompiledScript& script, int verbosity)
+      : program_(program), script_(script), verbosity_(verbosity) {}
+  // Returns a value as it is compared and sent: bytes behind the NUL of a string become 0.
+  std::vector<uint8_t> normal_value(const codegen::KernelMap& map, const uint8_t* bytes) const;
+
+  const sema::Program& program_;
+  const codegen::CompiledScript& script_;
+  int verbosity_;
+  std::optional<FollowedPrograms> followed_;
+  std::unique_ptr<bpf::Kernel> kernel_;
+  Result<void> fill_arena(const bpf::Arena& arena) const;
+  // Slots of CPUs with the first part of their rings. Another thread may do it meanwhile. The tails of the rings are where writers find room for that part
+  // alone, until rings_are_whole().
+  Result<void> populate_slots(const bpf::Arena& arena) const;
+  // The rest of the rings, by a thread of its own: it takes longer than all else of a start.
+  void populate_rings(const bpf::Arena& arena);
+  std::vector<std::pair<std::string, uint64_t>> missed_;  // bpf::Kernel::missed(), since detach(); most first
+  bool misses_uncounted_ = false;               // bpf::Kernel::misses_uncounted(), since detach()
+  bool knows_processes_ = false;                // handlers look whether a process is traced
+  bool attached_ = false;                       // since attach(); before, the controller's globals are the only ones
+  std::vector<std::vector<Element>> imported_;  // parallel to script_.kernel.maps
+  std::atomic<bool> rings_are_whole_ = true, rings_failed_ = false;
+  Error rings_error_;           // set before rings_failed_
+  std::jthread rings_thread_;   // last: it uses the others
+};
+
+}  // namespace spile::session

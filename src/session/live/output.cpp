@@ -1,0 +1,424 @@
+#include "session/live/output.h"
+
+#include <errno.h>
+#include <time.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "abi/time_counter.h"
+#include "base/clock.h"
+#include "session/text/printf_text.h"
+
+namespace spile::session {
+
+namespace {
+
+// Whether a record goes to a stream with -b; the controller handles others at once.
+bool prints(const abi::RecordHeader& header) {
+  return header.kind == abi::kPrintf || header.kind == abi::kHistogram || header.kind == abi::kText;
+}
+
+bool has_addresses(const abi::RecordHeader& header) {
+  return header.kind == abi::kBacktrace || header.kind == abi::kSymbols || header.kind == abi::kUserStack ||
+         header.kind == abi::kKernelBacktrace || header.kind == abi::kKernelSymbols;
+}
+
+// Of a kKernelBacktrace or kKernelSymbols record, where no kernel is probed.
+std::string plain_addresses(const abi::RecordHeader& header, PayloadReader& payload) {
+  if (header.kind == abi::kKernelBacktrace) return "<no kernel backtrace>\n";
+  std::string text;
+  for (uint64_t address : addresses_in(payload.next_string(), abi::kMostFrames)) text += fmt::format(" {:#x}\n", address);
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Output>> Output::open(const OutputOptions& options, const MessageOptions& messages,
+                                             const codegen::CompiledScript& script) {
+  std::unique_ptr<OutputFile> file;
+  // With -b, -o names the streams.
+  if (options.in_memory()) {
+    file = OutputFile::in_memory(options.buffer_bytes());
+  } else {
+    TRY(file, OutputFile::open(options.bulk ? std::string() : options.file, options.rotate_bytes, options.rotate_files));
+  }
+  std::unique_ptr<Output> output(new Output(messages, script, std::move(file)));
+  output->presenter_ = options.presenter;
+  if (options.bulk) {
+    std::string base = options.file.empty() ? "spile_stream" : expand_path(options.file);
+    output->streams_ = std::make_unique<StreamFiles>(std::move(base), script);
+  }
+  return output;
+}
+
+Output::~Output() { file_->flush(); }
+
+bool Output::collect(ArenaView& arena) {
+  // Records with a time before the last collection's start have been published by now, unless a thread was interrupted between reading
+  // the clock and publishing for the whole time between two collections.
+  horizon_ = next_horizon_;
+  next_horizon_ = abi::time_counter();
+  bool any = false;
+  arena.for_each_used_slot([&](uint32_t i) {
+    any |= take_ring(arena, i);
+    if (bytes_.size() > kMostHeld) write_pending(true);
+  });
+  return any;
+}
+
+void Output::collect_controller(ArenaView& arena) {
+  if (!take_ring(arena, abi::kControllerSlot)) return;
+  write_pending(true);
+}
+
+bool Output::is_believed(const abi::RecordHeader& header) {
+  if ((script_.target_records & abi::record_kind_bit(header.kind)) == 0) {
+    ++disbelieved_;
+    return false;
+  }
+  if (header.kind != abi::kSystem && header.kind != abi::kSwitchFile) return true;
+  if (actions_waiting_ >= kMostActions) {
+    ++actions_dropped_;
+    return false;
+  }
+  ++actions_waiting_;
+  return true;
+}
+
+void Output::report_damage(uint32_t ring) {
+  ++damaged_;
+  if (damaged_ <= kMostDamaged && !messages_.suppress_warnings) {
+    fprintf(stderr, "WARNING: output ring %u is damaged, its content is lost\n", ring);
+  }
+}
+
+bool Output::take_ring(ArenaView& arena, uint32_t index) {
+  if (!rings_) rings_ = std::make_unique<RingReader>(arena.slot_count());
+  const Origin origin = index == abi::kControllerSlot ? Origin::kController : arena.is_kernels(index) ? Origin::kKernel : Origin::kTarget;
+  const size_t run = pending_.size();
+  const bool keeps_tail = origin == Origin::kKernel && rings_are_whole_ && !rings_are_whole_();
+  RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, bytes_, keeps_tail, [&](const abi::RecordHeader& header, size_t offset) {
+    if (origin == Origin::kTarget && !is_believed(header)) return;
+    const char* payload = bytes_.data() + offset + sizeof header;
+    if (streams_ && has_addresses(header)) {
+      stream_text(header, name_addresses(header, payload, header.size - sizeof header));
+    } else if (streams_ && prints(header)) {
+      stream_bytes_.insert(stream_bytes_.end(), bytes_.data() + offset, bytes_.data() + offset + header.size);
+    } else {
+      pending_.push_back({header.time, offset, header.size, origin});
+    }
+  });
+  if (pending_.size() > run) runs_.push_back(run);
+  if (taken.damaged) report_damage(index);
+  if (!stream_bytes_.empty()) append_stream(arena, index);
+  return taken.any;
+}
+
+std::string Output::name_addresses(const abi::RecordHeader& header, const char* payload, size_t size) {
+  PayloadReader arguments(payload, size);
+  size_t words = size / 8;
+  if (header.kind == abi::kKernelBacktrace || header.kind == abi::kKernelSymbols) {
+    if (!kernel_stacks_) return plain_addresses(header, arguments);
+    return header.kind == abi::kKernelBacktrace ? kernel_stacks_->backtrace_text(words, arguments)
+                                                : kernel_stacks_->symbols_text(arguments);
+  }
+  if (header.kind == abi::kUserStack) return process_stacks_ ? process_stacks_->text_of(header.id, payload, size) : "";
+  if (!stacks_) return header.kind == abi::kBacktrace ? "<no user backtrace>\n" : "";
+  return header.kind == abi::kBacktrace ? stacks_->backtrace_text(header.id, words - std::min<size_t>(words, 1), arguments)
+                                        : stacks_->symbols_text(header.id, arguments);
+}
+
+// The reader of a stream does not know what addresses meant, so the stream gets their text.
+void Output::stream_text(abi::RecordHeader header, const std::string& text) {
+  auto length = static_cast<uint32_t>(text.size());
+  std::vector<char> payload((sizeof length + text.size() + 7) / 8 * 8);
+  std::memcpy(payload.data(), &length, sizeof length);
+  std::memcpy(payload.data() + sizeof length, text.data(), text.size());
+  header.kind = abi::kText;
+  header.size = static_cast<uint32_t>(sizeof header + payload.size());
+  const char* bytes = reinterpret_cast<const char*>(&header);
+  stream_bytes_.insert(stream_bytes_.end(), bytes, bytes + sizeof header);
+  stream_bytes_.insert(stream_bytes_.end(), payload.begin(), payload.end());
+}
+
+void Output::append_stream(ArenaView& arena, uint32_t index) {
+  Result<void> written = streams_->append(arena, index, stream_bytes_);
+  stream_bytes_.clear();
+  if (!written.ok()) stream_failed(written.error());
+}
+
+void Output::stream_failed(const Error& error) {
+  if (stream_usable_) fprintf(stderr, "ERROR: %s\n", error.message.c_str());
+  stream_usable_ = false;
+}
+
+void Output::finish_streams(ArenaView& arena) {
+  if (!streams_) return;
+  arena.for_each_used_slot([&](uint32_t i) {
+    uint64_t lost = arena.slot(i).skipped[abi::kSkipOutputFull];
+    if (lost == 0) return;
+    if (Result<void> written = streams_->append_lost(arena, i, lost); !written.ok()) stream_failed(written.error());
+  });
+}
+
+void Output::add(abi::RecordHeader header, std::span<const char> payload) {
+  header.size = static_cast<uint32_t>(sizeof header + payload.size());
+  if (bytes_.size() > kMostHeld) write_pending(true);
+  if (pending_.empty() || pending_.back().time > header.time) runs_.push_back(pending_.size());
+  size_t offset = bytes_.size();
+  bytes_.resize(offset + header.size);
+  std::memcpy(bytes_.data() + offset, &header, sizeof header);
+  if (!payload.empty()) std::memcpy(bytes_.data() + offset + sizeof header, payload.data(), payload.size());
+  pending_.push_back({header.time, offset, header.size, Origin::kKernelRing});
+}
+
+// Each run is in order: neighbors are merged, in rounds, until one run is left.
+void Output::sort_pending() {
+  if (runs_.empty() || runs_.front() != 0) runs_.insert(runs_.begin(), 0);
+  runs_.erase(std::unique(runs_.begin(), runs_.end()), runs_.end());
+  auto at = [&](size_t run) { return pending_.begin() + static_cast<ptrdiff_t>(run < runs_.size() ? runs_[run] : pending_.size()); };
+  while (runs_.size() > 1) {
+    std::vector<size_t> merged;
+    for (size_t run = 0; run < runs_.size(); run += 2) {
+      merged.push_back(runs_[run]);
+      std::inplace_merge(at(run), at(run + 1), at(run + 2), [](const Pending& a, const Pending& b) { return a.time < b.time; });
+    }
+    runs_ = std::move(merged);
+  }
+  runs_.clear();
+}
+
+void Output::write_pending(bool everything) {
+  sort_pending();
+  size_t count = pending_.size();
+  if (!everything) {
+    auto after = std::upper_bound(pending_.begin(), pending_.end(), horizon_,
+                                  [](uint64_t time, const Pending& p) { return time < p.time; });
+    count = static_cast<size_t>(after - pending_.begin());
+  }
+  if (pending_.empty()) bytes_.clear();
+  if (count == 0) return;
+  for (size_t i = 0; i < count; ++i) {
+    abi::RecordHeader header;
+    const char* record = bytes_.data() + pending_[i].offset;
+    std::memcpy(&header, record, sizeof header);
+    write_record(header, record + sizeof header, pending_[i].size - sizeof header, pending_[i].origin);
+  }
+  file_->flush();
+
+  std::vector<char> rest;
+  std::vector<Pending> rest_pending(pending_.begin() + static_cast<ptrdiff_t>(count), pending_.end());
+  for (Pending& p : rest_pending) {
+    size_t offset = rest.size();
+    rest.insert(rest.end(), bytes_.begin() + static_cast<ptrdiff_t>(p.offset),
+                bytes_.begin() + static_cast<ptrdiff_t>(p.offset + p.size));
+    p.offset = offset;
+  }
+  bytes_.swap(rest);
+  pending_.swap(rest_pending);
+}
+
+void Output::write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
+  PayloadReader arguments(payload, size);
+  const TextRules rules{origin != Origin::kController, file_->is_terminal() ? &terminal_ : nullptr, &script_.literals};
+  text_.clear();
+  if (recorder_ && record(header, payload, size, origin)) return;
+  if (events_ && write_event(header, payload, size, origin)) return;
+  switch (header.kind) {
+    case abi::kPrintf:
+      if (presenter_) {
+        present(header, arguments, rules);
+        break;
+      }
+      append_record_text(text_, script_.formats, header, payload, size, rules);
+      break;
+    case abi::kHistogram:
+    case abi::kText:
+      append_record_text(text_, script_.formats, header, payload, size, rules);
+      break;
+    case abi::kBacktrace:
+    case abi::kSymbols:
+    case abi::kUserStack:
+    case abi::kKernelBacktrace:
+    case abi::kKernelSymbols:
+      append_foreign(text_, name_addresses(header, payload, size), rules);
+      break;
+    case abi::kWarning:
+      write_warning(script_string(arguments), origin);
+      break;
+    case abi::kErrorText:
+      write_error(std::string(script_string(arguments)));
+      break;
+    case abi::kError:
+      if (header.id < script_.errors.size()) write_error(error_text(script_.errors[header.id], arguments), script_.errors[header.id].excerpt);
+      else ++disbelieved_;
+      break;
+    case abi::kSystem:
+      run_command(header, arguments, origin);
+      break;
+    case abi::kSwitchFile:
+      if (origin == Origin::kTarget) --actions_waiting_;
+      if (origin != Origin::kTarget || may_switch_file()) file_->next_file();
+      break;
+    case abi::kExit:
+      exit_requested_ = true;
+      break;
+    default:
+      break;
+  }
+  file_->write(text_);
+}
+
+void Output::write_events(const sema::Program& program, const ArenaView& arena) {
+  events_ = std::make_unique<EventLines>(program);
+  dated_by_ = &arena;
+}
+
+void Output::record_by(RunRecorder* recorder, const ArenaView& arena) {
+  recorder_ = recorder;
+  dated_by_ = &arena;
+}
+
+// Records of a ring buffer of the kernel have its monotonic time (abi/record.h).
+int64_t Output::time_of(const abi::RecordHeader& header, Origin origin) const {
+  return origin == Origin::kKernelRing ? static_cast<int64_t>(header.time) + realtime_offset_ns() : dated_by_->time_of(header.time);
+}
+
+bool Output::record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
+  if (header.kind == abi::kPrintf) {
+    if (header.id < script_.formats.size() && script_.formats[header.id].kind == codegen::OutputFormat::Kind::kPrintf) {
+      recorder_->add_printf(header, time_of(header, origin), PayloadReader(payload, size));
+    } else {
+      ++disbelieved_;
+    }
+    return true;
+  }
+  const bool has_text = header.kind == abi::kHistogram || header.kind == abi::kText;
+  if (!has_text && !has_addresses(header)) return false;
+  event_text_.clear();
+  if (has_text) append_record_text(event_text_, script_.formats, header, payload, size);
+  else event_text_ = name_addresses(header, payload, size);
+  recorder_->add_text(header, time_of(header, origin), event_text_);
+  return true;
+}
+
+bool Output::write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
+  const bool has_text = header.kind == abi::kPrintf || header.kind == abi::kHistogram || header.kind == abi::kText;
+  if (!has_text && !has_addresses(header)) return false;
+  event_text_.clear();
+  if (has_text) append_record_text(event_text_, script_.formats, header, payload, size);
+  else event_text_ = name_addresses(header, payload, size);
+  const codegen::OutputFormat* format = header.kind == abi::kPrintf && header.id < script_.formats.size() ? &script_.formats[header.id] : nullptr;
+  events_->append(text_, header, time_of(header, origin), event_text_, format, PayloadReader(payload, size));
+  file_->write(text_);
+  return true;
+}
+
+void Output::present(const abi::RecordHeader& header, PayloadReader& arguments, const TextRules& rules) {
+  if (header.id >= script_.formats.size()) return;
+  const std::vector<syntax::FormatPart>& parts = script_.formats[header.id].parts;
+  if (parts.empty() || parts.front().kind != syntax::FormatPart::Kind::kLiteral) return;
+  presented_.clear();
+  presenter_->take(parts.front().literal, arguments, presented_);
+  if (presenter_->has_all()) request_exit();
+  append_foreign(text_, presented_, rules);
+}
+
+void Output::finish_presentation() {
+  if (!presenter_) return;
+  presented_.clear();
+  text_.clear();
+  presenter_->finish(presented_);
+  append_foreign(text_, presented_, {true, file_->is_terminal() ? &terminal_ : nullptr, &script_.literals});
+  file_->write(text_);
+  file_->flush();
+}
+
+// Returns a string argument, cut to the length that a handler can make.
+std::string_view Output::script_string(PayloadReader& arguments) const {
+  return arguments.next_string().substr(0, script_.string_limit);
+}
+
+// Limits how often processes can switch files, since each switch may make a file.
+bool Output::may_switch_file() {
+  int64_t now = monotonic_ns() / 1'000'000'000;
+  if (switches_ == 0) first_switch_ = now;
+  uint64_t allowed = kSwitchesAtOnce + kSwitchesPerSecond * static_cast<uint64_t>(now - first_switch_);
+  if (switches_ >= allowed) return ++actions_dropped_, false;
+  return ++switches_, true;
+}
+
+void Output::run_command(const abi::RecordHeader& header, PayloadReader& arguments, Origin origin) {
+  const bool is_made = header.id == abi::kCommandText;
+  const bool from_target = origin == Origin::kTarget;
+  if (from_target) --actions_waiting_;
+  if (is_made && from_target) {
+    if (script_.commands.made_at.empty()) return void(++disbelieved_);
+    if (std::string why = why_untrusted_ ? why_untrusted_() : std::string(); !why.empty()) {
+      write_error(fmt::format("system() at {}: the command is computed in a handler that runs in a process, and {}: that process could have any command run.  "
+                              "Use a literal command, or call system() in a begin, end or timer probe; -g allows it anyway",
+                              script_.commands.made_at, why));
+      return;
+    }
+  } else if (!is_made && header.id >= script_.commands.texts.size()) {
+    return void(++disbelieved_);
+  }
+  file_->flush();
+  commands_.run(is_made ? std::string(script_string(arguments)) : script_.commands.texts[header.id]);
+}
+
+// A warning is printed once: a handler that warns may be hit a million times.
+void Output::write_warning(std::string_view text, Origin origin) {
+  if (messages_.suppress_warnings || warned_.contains(text)) return;
+  if (origin == Origin::kTarget && ++target_warnings_ > kMostWarnings) return;
+  constexpr size_t kMostRemembered = 1000;
+  if (warned_.size() < kMostRemembered) warned_.emplace(text);
+  file_->flush();
+  fprintf(stderr, "WARNING: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+// An error is printed once, and at the end how often it occurred: many threads may raise it before they are stopped.
+void Output::write_error(std::string text, std::string_view excerpt) {
+  if (messages_.suppress_handler_errors) {
+    ++suppressed_errors_;
+    return;
+  }
+  ++errors_;
+  last_error_ = std::move(text);
+  if (auto known = error_counts_.find(last_error_); known != error_counts_.end()) {
+    ++known->second;
+    return;
+  }
+  if (error_counts_.size() >= kMostErrors) {
+    ++errors_not_printed_;
+    return;
+  }
+  error_counts_.emplace(last_error_, 1);
+  file_->flush();
+  fprintf(stderr, "ERROR: %s\n%.*s", last_error_.c_str(), static_cast<int>(excerpt.size()), excerpt.data());
+}
+
+std::string Output::refusals_text() const {
+  std::string text;
+  auto add = [&](uint64_t number, std::string_view what) {
+    if (number > 0) text += fmt::format("WARNING: {} {}\n", number, what);
+  };
+  add(damaged_ > kMostDamaged ? damaged_ - kMostDamaged : 0, "more times, an output ring was damaged");
+  add(disbelieved_, "records dropped that no handler of the script can have written: a traced process has written to spile's memory");
+  add(actions_dropped_ + commands_.refused(), "calls of system() or switch_file() ignored: too many at once");
+  add(target_warnings_ > kMostWarnings ? target_warnings_ - kMostWarnings : 0, "more warnings not printed");
+  add(errors_not_printed_, "more errors not printed");
+  if (presenter_) text += presenter_->losses();
+  return text;
+}
+
+void Output::print_repeated_errors() const {
+  for (const auto& [text, times] : error_counts_) {
+    if (times > 1) fprintf(stderr, "WARNING: %llu times: ERROR: %s\n", static_cast<unsigned long long>(times), text.c_str());
+  }
+}
+
+}  // namespace spile::session

@@ -1,0 +1,36 @@
+#include "session/live/run_pass.h"
+
+#include "base/print.h"
+#include "session/live/flight_recorder.h"
+#include "session/terms/pass_timer.h"
+
+namespace spile::session {
+
+namespace {
+
+int run_here(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages,
+             const std::function<void()>& started) {
+  if (messages.verbosity() > 0) print_to(stderr, "Pass 5: starting run.\n");
+  PassTimer timer(kRunPass, messages.verbosity());
+  Result<int> status = run_script(input, target, output, messages, started);
+  timer.done("run completed");
+  int result = status.ok() ? *status : print_error(status.error());
+  if (result != 0) print_to(stderr, "Pass 5: run failed.\n");
+  return result;
+}
+
+}  // namespace
+
+int print_error(const Error& error) {
+  print_to(stderr, "spile: {}\n", error.message);
+  if (!error.hint.empty()) print_to(stderr, "  hint: {}\n", error.hint);
+  return 1;
+}
+
+Result<int> run_program(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages, const std::function<void()>& armed) {
+  if (!output.flight_recorder) return run_here(input, target, output, messages, armed);
+  armed();
+  return run_in_background([&](std::function<void()> started) { return run_here(input, target, output, messages, started); });
+}
+
+}  // namespace spile::session

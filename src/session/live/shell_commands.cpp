@@ -1,0 +1,73 @@
+#include "session/live/shell_commands.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace spile::session {
+
+namespace {
+
+constexpr int kPatienceMs = 50;
+
+// The command gets the signals as spile's own caller had them: spile blocks some, and ignores SIGPIPE.
+int spawn_shell(const std::string& command, pid_t& pid) {
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, defaults;
+  sigemptyset(&none);
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGPIPE);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::string shell = "sh", option = "-c", text = command;
+  char* arguments[] = {shell.data(), option.data(), text.data(), nullptr};
+  int error = posix_spawn(&pid, "/bin/sh", nullptr, &attributes, arguments, environ);
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+}  // namespace
+
+void ShellCommands::run(const std::string& command) {
+  std::erase_if(children_, [&](const Child& child) { return wait_one(child, 0, -1); });
+  if (children_.size() >= kMostRunning) {
+    ++refused_;
+    return;
+  }
+  Child child{};
+  if (int error = spawn_shell(command, child.pid); error != 0) {
+    fprintf(stderr, "WARNING: system(\"%s\"): %s\n", command.c_str(), strerror(error));
+    return;
+  }
+  child.ended.reset(static_cast<int>(syscall(SYS_pidfd_open, child.pid, 0)));
+  if (!child.ended) return;
+  const int patience = children_.size() < kManyRunning ? kPatienceMs : 0;
+  if (!wait_one(child, patience, -1)) children_.push_back(std::move(child));
+}
+
+bool ShellCommands::wait_one(const Child& child, int timeout_ms, int interrupt_fd) {
+  pollfd wait[2] = {{child.ended.get(), POLLIN, 0}, {interrupt_fd, POLLIN, 0}};
+  while (poll(wait, 2, timeout_ms) < 0 && errno == EINTR) {
+  }
+  if (wait[0].revents == 0) return false;
+  waitpid(child.pid, nullptr, WNOHANG);
+  return true;
+}
+
+void ShellCommands::wait_all(int interrupt_fd) {
+  for (const Child& child : children_) {
+    if (!wait_one(child, -1, interrupt_fd)) return;
+  }
+  children_.clear();
+}
+
+}  // namespace spile::session

@@ -1,0 +1,263 @@
+#include "session/serve/otlp_sender.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/unique_fd.h"
+
+namespace spile::session {
+
+namespace {
+
+constexpr int64_t kRequestMs = 5'000;                   // for a request and its reply
+constexpr int64_t kFirstPauseMs = 200, kLongestPauseMs = 10'000;
+constexpr size_t kMostReply = 64 << 10;                 // bytes of a reply that are read
+
+int64_t milliseconds() { return monotonic_ns() / 1'000'000; }
+
+// The outcome of a request.
+struct Outcome {
+  enum class Kind : uint8_t { kTaken, kRejected, kAgain } kind;
+  std::string why = {};
+  int64_t pause_ms = 0;  // kAgain: that the collector asks for
+};
+
+// Waits until the socket is ready, or the time is up.
+bool await(int fd, short events, int64_t until_ms) {
+  pollfd descriptor{fd, events, 0};
+  while (true) {
+    const int64_t left = until_ms - milliseconds();
+    if (left <= 0) return false;
+    const int ready = ::poll(&descriptor, 1, static_cast<int>(left));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+}
+
+// The value of a header of a reply, or "". Names are compared without case.
+std::string header(const std::string& reply, std::string_view name) {
+  const size_t end = reply.find("\r\n\r\n");
+  for (size_t at = reply.find("\r\n"); at < end; at = reply.find("\r\n", at + 2)) {
+    if (::strncasecmp(reply.c_str() + at + 2, name.data(), name.size()) != 0) continue;
+    const size_t begin = reply.find_first_not_of(' ', at + 2 + name.size());
+    return reply.substr(begin, reply.find("\r\n", begin) - begin);
+  }
+  return {};
+}
+
+}  // namespace
+
+struct OtlpSender::Place {
+  std::string host, port, path;
+  struct Free {
+    void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
+  };
+  std::unique_ptr<addrinfo, Free> addresses;
+
+  Outcome post(const std::string& message) const;
+  Outcome exchange(int fd, const std::string& message, int64_t until_ms) const;
+};
+
+Result<std::unique_ptr<OtlpSender>> OtlpSender::create(const std::string& where) {
+  const size_t comma = std::min(where.rfind(','), where.size());
+  const std::string url = where.substr(0, comma), every = comma < where.size() ? where.substr(comma + 1) : "10";
+  double seconds = 0;
+  const auto [parsed, wrong] = std::from_chars(every.data(), every.data() + every.size(), seconds);
+  if (wrong != std::errc() || parsed != every.data() + every.size() || !(seconds >= 0.01 && seconds <= 86'400)) {
+    return Error{fmt::format("--otlp {}: '{}' is not a number of seconds", where, every), "from 0.01 to 86400, as in --otlp http://127.0.0.1:4318,10"};
+  }
+  constexpr std::string_view kScheme = "http://";
+  const Error malformed{fmt::format("--otlp {}: not a URL of a collector", url), "--otlp http://127.0.0.1:4318; for https, let a collector on this machine forward it"};
+  if (!url.starts_with(kScheme)) return malformed;
+  auto place = std::make_unique<Place>();
+  const std::string rest = url.substr(kScheme.size());
+  const size_t slash = std::min(rest.find('/'), rest.size());
+  std::string authority = rest.substr(0, slash);
+  place->path = slash + 1 < rest.size() ? rest.substr(slash) : "/v1/metrics";
+  place->port = "4318";
+  if (const size_t colon = authority.rfind(':'); colon != std::string::npos && authority.find(']', colon) == std::string::npos) {
+    place->port = authority.substr(colon + 1);
+    authority.resize(colon);
+  }
+  if (authority.starts_with('[') && authority.ends_with(']')) authority = authority.substr(1, authority.size() - 2);
+  place->host = authority;
+  uint16_t number = 0;
+  const auto [end, failure] = std::from_chars(place->port.data(), place->port.data() + place->port.size(), number);
+  const bool has_port = failure == std::errc() && end == place->port.data() + place->port.size() && number != 0;
+  const auto is_odd = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
+  if (!has_port || authority.empty() || authority.find('@') != std::string::npos || std::ranges::any_of(url, is_odd)) return malformed;
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  if (const int error = ::getaddrinfo(place->host.c_str(), place->port.c_str(), &hints, &found); error != 0) {
+    return Error{fmt::format("--otlp {}: {}: {}", url, place->host, ::gai_strerror(error)), "name a host that this machine can find"};
+  }
+  place->addresses.reset(found);
+  std::unique_ptr<OtlpSender> sender(new OtlpSender(std::move(place)));
+  sender->every_ns_ = static_cast<int64_t>(seconds * 1e9);
+  return sender;
+}
+
+// Signals are the main thread's.
+OtlpSender::OtlpSender(std::unique_ptr<Place> place) : place_(std::move(place)) {
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+OtlpSender::~OtlpSender() { finish(0); }
+
+void OtlpSender::send(std::string message) {
+  const std::lock_guard lock(mutex_);
+  waiting_bytes_ += message.size();
+  waiting_.push_back(std::move(message));
+  // The one that is being sent stays at the front.
+  while (waiting_.size() > (is_sending_ ? 2u : 1u) && (waiting_.size() > kMostWaiting || waiting_bytes_ > kMostBytes)) {
+    const auto oldest = waiting_.begin() + (is_sending_ ? 1 : 0);
+    waiting_bytes_ -= oldest->size();
+    waiting_.erase(oldest);
+    ++given_up_;
+  }
+  changed_.notify_all();
+}
+
+// Returns false if the thread is to end.
+bool OtlpSender::pause(std::stop_token stop, int64_t ms) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, stop, std::chrono::milliseconds(ms), [] { return false; });
+  return !stop.stop_requested();
+}
+
+void OtlpSender::run(std::stop_token stop) {
+  int64_t pause_ms = kFirstPauseMs;
+  while (true) {
+    std::string message;
+    {
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait(lock, stop, [this] { return !waiting_.empty(); })) return;
+      message = waiting_.front();
+      is_sending_ = true;
+    }
+    const Outcome outcome = place_->post(message);
+    {
+      const std::lock_guard lock(mutex_);
+      is_sending_ = false;
+      if (outcome.kind != Outcome::Kind::kAgain) {
+        waiting_bytes_ -= waiting_.front().size();
+        waiting_.pop_front();
+        ++(outcome.kind == Outcome::Kind::kTaken ? sent_ : rejected_);
+      }
+      if (outcome.kind != Outcome::Kind::kTaken) last_failure_ = outcome.why;
+      changed_.notify_all();
+    }
+    if (outcome.kind != Outcome::Kind::kAgain) {
+      pause_ms = kFirstPauseMs;
+      if (stop.stop_requested()) return;
+      continue;
+    }
+    if (!pause(stop, std::max(pause_ms, outcome.pause_ms))) return;
+    pause_ms = std::min(2 * pause_ms, kLongestPauseMs);
+  }
+}
+
+Outcome OtlpSender::Place::post(const std::string& message) const {
+  std::string why;
+  const int64_t until = milliseconds() + kRequestMs;
+  for (const addrinfo* address = addresses.get(); address; address = address->ai_next) {
+    UniqueFd fd(::socket(address->ai_family, address->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address->ai_protocol));
+    if (!fd) {
+      why = std::strerror(errno);
+      continue;
+    }
+    if (::connect(fd.get(), address->ai_addr, address->ai_addrlen) != 0) {
+      int failure = errno;
+      socklen_t size = sizeof failure;
+      if (failure == EINPROGRESS && (!await(fd.get(), POLLOUT, until) || ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &size) != 0)) failure = ETIMEDOUT;
+      if (failure != 0) {
+        why = std::strerror(failure);
+        continue;
+      }
+    }
+    return exchange(fd.get(), message, until);
+  }
+  return {Outcome::Kind::kAgain, why.empty() ? "no address" : why};
+}
+
+Outcome OtlpSender::Place::exchange(int fd, const std::string& message, int64_t until_ms) const {
+  std::string request = fmt::format("POST {} HTTP/1.1\r\nHost: {}:{}\r\nContent-Type: application/x-protobuf\r\nContent-Length: {}\r\nUser-Agent: spile\r\nConnection: close\r\n\r\n", path, host, port,
+                                    message.size());
+  request += message;
+  for (size_t sent = 0; sent < request.size();) {
+    const ssize_t count = ::send(fd, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
+    if (count > 0) sent += static_cast<size_t>(count);
+    else if (count < 0 && errno == EAGAIN && await(fd, POLLOUT, until_ms)) continue;
+    else if (count < 0 && errno == EINTR) continue;
+    else return {Outcome::Kind::kAgain, count < 0 && errno != EAGAIN ? std::strerror(errno) : "it took nothing for 5 s"};
+  }
+  std::string reply;
+  char bytes[4096];
+  while (reply.find("\r\n\r\n") == std::string::npos && reply.size() < kMostReply) {
+    const ssize_t count = ::recv(fd, bytes, sizeof bytes, 0);
+    if (count > 0) reply.append(bytes, static_cast<size_t>(count));
+    else if (count < 0 && errno == EAGAIN && await(fd, POLLIN, until_ms)) continue;
+    else if (count < 0 && errno == EINTR) continue;
+    else return {Outcome::Kind::kAgain, "it did not answer"};
+  }
+  int status = 0;
+  if (reply.starts_with("HTTP/1.") && reply.size() > 12) std::from_chars(reply.data() + 9, reply.data() + 12, status);
+  if (status >= 200 && status < 300) return {Outcome::Kind::kTaken};
+  const std::string why = status != 0 ? fmt::format("it answered with status {}", status) : "its answer is not HTTP";
+  // The specification says that these may be tried again.
+  const bool may_retry = status == 429 || status == 502 || status == 503 || status == 504;
+  if (!may_retry) return {Outcome::Kind::kRejected, why};
+  const std::string after = header(reply, "Retry-After:");
+  int64_t seconds = 0;
+  std::from_chars(after.data(), after.data() + after.size(), seconds);
+  return {Outcome::Kind::kAgain, why, std::clamp<int64_t>(seconds, 0, 60) * 1000};
+}
+
+bool OtlpSender::await_fewer(size_t most, int64_t patience_ms) {
+  std::unique_lock lock(mutex_);
+  while (waiting_.size() > most) {
+    const size_t before = waiting_.size();
+    if (!changed_.wait_for(lock, std::chrono::milliseconds(patience_ms), [&] { return waiting_.size() < before; })) return false;
+  }
+  return true;
+}
+
+void OtlpSender::finish(int64_t patience_ms) {
+  if (!thread_.joinable()) return;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::milliseconds(patience_ms), [this] { return waiting_.empty(); });
+  }
+  thread_.request_stop();
+  thread_.join();
+  const std::lock_guard lock(mutex_);
+  given_up_ += waiting_.size();
+  waiting_.clear();
+}
+
+std::string OtlpSender::losses() const {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  const std::string place = fmt::format("http://{}:{}{}", place_->host, place_->port, place_->path);
+  if (given_up_ > 0) text += fmt::format("WARNING: messages of metrics not delivered to {}: {} ({})\n", place, given_up_, last_failure_.empty() ? "the run has ended" : last_failure_);
+  if (rejected_ > 0) text += fmt::format("WARNING: messages of metrics rejected by {}: {} ({})\n", place, rejected_, last_failure_);
+  return text;
+}
+
+}  // namespace spile::session

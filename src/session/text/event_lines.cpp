@@ -1,0 +1,47 @@
+#include "session/text/event_lines.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "session/serve/session_status.h"
+
+namespace spile::session {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+std::string utc_text(int64_t ns) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const time_t seconds = ns / kSecond;
+  tm parts{};
+  return ns >= 0 && gmtime_r(&seconds, &parts) ? fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", parts, ns % kSecond) : std::string();
+}
+
+EventLines::EventLines(const sema::Program& program) {
+  for (const sema::Probe& probe : program.probes) points_.push_back(point_text(probe));
+}
+
+void EventLines::append(std::string& out, const abi::RecordHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments) const {
+  Json object;
+  object["time"] = utc_text(time_ns);
+  object["cpu"] = header.cpu;
+  if (header.probe < points_.size()) object["probe"] = points_[header.probe];
+  object["text"] = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
+  if (format) {
+    Json values = Json::array();
+    for (const ValueType type : format->arguments) {
+      if (type == ValueType::kString) values.push_back(arguments.next_string());
+      else values.push_back(arguments.next_long());
+    }
+    object["values"] = std::move(values);
+  }
+  out += object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace spile::session

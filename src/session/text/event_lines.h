@@ -1,0 +1,31 @@
+#pragma once
+// What a script prints as JSON Lines (--json of a script): an object for each printf, and for what prints otherwise, with when, where and by which probe.
+// Described in docs/json.md. Thread rule: one thread.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "abi/record.h"
+#include "codegen/codegen.h"
+#include "sema/program.h"
+#include "session/text/printf_text.h"
+
+namespace spile::session {
+
+// The time in UTC, "2026-11-25T15:02:11.123456789Z", of ns since 1970; "": no calendar has it.
+std::string utc_text(int64_t ns);
+
+class EventLines {
+ public:
+  explicit EventLines(const sema::Program& program);
+
+  // Appends an object and a newline. time_ns: since 1970. text: what would be printed. format: of a record of kind kPrintf, else null; the payload is its arguments.
+  void append(std::string& out, const abi::RecordHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments) const;
+
+ private:
+  std::vector<std::string> points_;  // by index of the probe
+};
+
+}  // namespace spile::session

@@ -1,0 +1,59 @@
+#pragma once
+// Bulk mode (-b): each thread's records, as they are in its ring, in a file of its own, FILE_0, FILE_1 ...; the text is made
+// later, by --merge or another program. docs/stream-format.md describes the format.
+//
+//   "SPILESTR"  u32 version  u32 stream  u64 tsc  u64 ns  u64 mult  u32 shift  u32 length  JSON  records...
+//
+// The file stays readable when spile is killed: a record that is cut off ends it. Thread rule: one thread.
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "abi/record.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "codegen/codegen.h"
+#include "session/arena/arena_view.h"
+
+namespace spile::session {
+
+inline constexpr uint32_t kStreamVersion = 1;
+// The kind of a record that only streams have: how many records of this stream were lost so far (payload: a long).
+inline constexpr uint16_t kStreamLost = 100;
+
+struct StreamHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t stream;  // N of FILE_N: the thread slot
+  // A record's time as ns since the epoch: ns + ((time - tsc) * mult >> shift).
+  uint64_t tsc, ns, mult;
+  uint32_t shift;
+  uint32_t json_length;
+};
+static_assert(sizeof(StreamHeader) == 48);
+
+class StreamFiles {
+ public:
+  // base: FILE of the names FILE_N, with -o's % expanded. script: not kept.
+  StreamFiles(std::string base, const codegen::CompiledScript& script);
+
+  // Appends whole records, as they are in a ring, to the stream's file, which the first call makes. stream: index of the thread slot.
+  // Errors: the file can't be made or written.
+  Result<void> append(ArenaView& arena, uint32_t stream, std::span<const char> records);
+  // Appends a kStreamLost record. lost: number of records.
+  Result<void> append_lost(ArenaView& arena, uint32_t stream, uint64_t lost);
+
+ private:
+  Result<int> file_of(ArenaView& arena, uint32_t stream);
+  std::string base_;
+  std::string json_;
+  std::map<uint32_t, UniqueFd> files_;
+};
+
+// Convert formats to JSON text, and back. The text may come from anywhere: numbers in it are limited. Errors: the text is damaged.
+std::string formats_to_json(std::span<const codegen::OutputFormat> formats);
+Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& text);
+
+}  // namespace spile::session
