@@ -29,6 +29,7 @@ set(CPACK_PACKAGE_CONTACT "The spile authors <spile@localhost>")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libdebuginfod1)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS librdkafka1)  # for --kafka
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Probes running programs and kernels with scripts
  spile taps running Linux programs and kernels: probe scripts in the SystemTap

@@ -145,6 +145,11 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
     options.output.events = true;
     if (options.output.bulk) return Error{"--json and -b can't be used together: the streams of -b have the values", "leave out -b"};
   }
+  if (!options.output.kafka.empty()) {
+    const char* other = options.output.bulk ? "-b" : options.verb.json ? "--json" : !options.output.file.empty() ? "-o" : options.output.in_memory() ? "-F" : nullptr;
+    if (other) return Error{fmt::format("--kafka and {} can't be used together: what is printed goes to Kafka", other), "spile record also stores it"};
+    if (reading.asks || options.output.presenter) return Error{"--kafka is for scripts: what this verb prints is made of all events together", taken_verb ? "spile --script VERB ... prints the script" : ""};
+  }
   if (options.output.bulk && options.output.in_memory()) return Error{"-b together with -F needs -o", "add -o FILE"};
   if (options.output.bulk && options.output.rotate_bytes > 0) return Error{"-b and -S can't be used together", "-S limits the size of text files of -o"};
   if (options.output.rotate_bytes > 0 && options.output.file.empty()) return Error{"-S needs -o", "-S limits the size of -o's files"};

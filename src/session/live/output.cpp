@@ -16,6 +16,8 @@ namespace spile::session {
 
 namespace {
 
+constexpr uint64_t kMostPid = (uint64_t{1} << 22) - 1;  // the kernel's PID_MAX_LIMIT
+
 // Whether a record goes to a stream with -b; the controller handles others at once.
 bool prints(const abi::RecordHeader& header) {
   return header.kind == abi::kPrintf || header.kind == abi::kHistogram || header.kind == abi::kText;
@@ -99,6 +101,8 @@ bool Output::take_ring(ArenaView& arena, uint32_t index) {
   if (!rings_) rings_ = std::make_unique<RingReader>(arena.slot_count());
   const Origin origin = index == abi::kControllerSlot ? Origin::kController : arena.is_kernels(index) ? Origin::kKernel : Origin::kTarget;
   const size_t run = pending_.size();
+  // The owner's process stays there when the slot is given back.
+  const auto pid = static_cast<uint32_t>(origin == Origin::kTarget ? arena.slot(index).noted_owner >> 32 & kMostPid : 0);
   const bool keeps_tail = origin == Origin::kKernel && rings_are_whole_ && !rings_are_whole_();
   RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, bytes_, keeps_tail, [&](const abi::RecordHeader& header, size_t offset) {
     if (origin == Origin::kTarget && !is_believed(header)) return;
@@ -108,7 +112,7 @@ bool Output::take_ring(ArenaView& arena, uint32_t index) {
     } else if (streams_ && prints(header)) {
       stream_bytes_.insert(stream_bytes_.end(), bytes_.data() + offset, bytes_.data() + offset + header.size);
     } else {
-      pending_.push_back({header.time, offset, header.size, origin});
+      pending_.push_back({header.time, offset, header.size, origin, pid});
     }
   });
   if (pending_.size() > run) runs_.push_back(run);
@@ -172,7 +176,7 @@ void Output::add(abi::RecordHeader header, std::span<const char> payload) {
   bytes_.resize(offset + header.size);
   std::memcpy(bytes_.data() + offset, &header, sizeof header);
   if (!payload.empty()) std::memcpy(bytes_.data() + offset + sizeof header, payload.data(), payload.size());
-  pending_.push_back({header.time, offset, header.size, Origin::kKernelRing});
+  pending_.push_back({header.time, offset, header.size, Origin::kKernelRing, 0});
 }
 
 // Each run is in order: neighbors are merged, in rounds, until one run is left.
@@ -205,7 +209,7 @@ void Output::write_pending(bool everything) {
     abi::RecordHeader header;
     const char* record = bytes_.data() + pending_[i].offset;
     std::memcpy(&header, record, sizeof header);
-    write_record(header, record + sizeof header, pending_[i].size - sizeof header, pending_[i].origin);
+    write_record(header, record + sizeof header, pending_[i].size - sizeof header, pending_[i].origin, pending_[i].pid);
   }
   file_->flush();
 
@@ -221,12 +225,15 @@ void Output::write_pending(bool everything) {
   pending_.swap(rest_pending);
 }
 
-void Output::write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
+void Output::write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin, uint32_t pid) {
   PayloadReader arguments(payload, size);
   const TextRules rules{origin != Origin::kController, file_->is_terminal() ? &terminal_ : nullptr, &script_.literals};
   text_.clear();
-  if (recorder_ && record(header, payload, size, origin)) return;
-  if (events_ && write_event(header, payload, size, origin)) return;
+  if (recorder_) {
+    if (sender_) write_event(header, payload, size, origin, pid);
+    if (record(header, payload, size, origin)) return;
+  }
+  if (events_ && write_event(header, payload, size, origin, pid)) return;
   switch (header.kind) {
     case abi::kPrintf:
       if (presenter_) {
@@ -277,6 +284,12 @@ void Output::write_events(const sema::Program& program, const ArenaView& arena) 
   dated_by_ = &arena;
 }
 
+void Output::send_events(const sema::Program& program, const ArenaView& arena, KafkaSender* sender, std::string host) {
+  write_events(program, arena);
+  sender_ = sender;
+  place_.host = std::move(host);
+}
+
 void Output::record_by(RunRecorder* recorder, const ArenaView& arena) {
   recorder_ = recorder;
   dated_by_ = &arena;
@@ -305,15 +318,22 @@ bool Output::record(const abi::RecordHeader& header, const char* payload, size_t
   return true;
 }
 
-bool Output::write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
+bool Output::write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin, uint32_t pid) {
   const bool has_text = header.kind == abi::kPrintf || header.kind == abi::kHistogram || header.kind == abi::kText;
   if (!has_text && !has_addresses(header)) return false;
   event_text_.clear();
   if (has_text) append_record_text(event_text_, script_.formats, header, payload, size);
   else event_text_ = name_addresses(header, payload, size);
   const codegen::OutputFormat* format = header.kind == abi::kPrintf && header.id < script_.formats.size() ? &script_.formats[header.id] : nullptr;
-  events_->append(text_, header, time_of(header, origin), event_text_, format, PayloadReader(payload, size));
-  file_->write(text_);
+  text_.clear();
+  place_.pid = pid;
+  events_->append(text_, header, time_of(header, origin), event_text_, format, PayloadReader(payload, size), sender_ ? &place_ : nullptr);
+  if (sender_) {
+    sender_->send(pid > 0 ? fmt::format("{}/{}", place_.host, pid) : place_.host, text_);
+  } else {
+    text_ += '\n';
+    file_->write(text_);
+  }
   return true;
 }
 

@@ -23,6 +23,7 @@
 #include "session/stacks/kernel_stacks.h"
 #include "session/text/output_file.h"
 #include "session/text/event_lines.h"
+#include "session/serve/kafka_sender.h"
 #include "session/text/presenter.h"
 #include "session/text/printf_text.h"
 #include "session/stacks/process_stacks.h"
@@ -68,6 +69,8 @@ class Output {
   void hold_rings_until(std::function<bool()> are_whole) { rings_are_whole_ = std::move(are_whole); }
   // From here on writes JSON Lines rather than text. The arena's clock dates them; it must outlive this.
   void write_events(const sema::Program& program, const ArenaView& arena);
+  // From here on what is printed is sent as such lines, with `host` and the process as a key, rather than written. sender and the arena, whose clock dates them, must outlive this.
+  void send_events(const sema::Program& program, const ArenaView& arena, KafkaSender* sender, std::string host);
   // From here on what is printed is added to a recorder, which must outlive this, rather than written. The arena's clock dates it.
   void record_by(RunRecorder* recorder, const ArenaView& arena);
   // Writes what a presenter has kept until now. REQUIRES: everything is written by write_pending().
@@ -101,7 +104,8 @@ class Output {
     uint64_t time;
     size_t offset;  // into bytes_
     uint32_t size;
-    Origin origin;
+    Origin origin : 8;
+    uint32_t pid : 24;  // whose handler wrote it; 0: not known
   };
   // Limits of what a hostile process could otherwise repeat without end.
   static constexpr uint64_t kMostHeld = 256 << 20;     // bytes
@@ -122,9 +126,9 @@ class Output {
   void stream_text(abi::RecordHeader header, const std::string& text);
   void append_stream(ArenaView& arena, uint32_t index);
   void stream_failed(const Error& error);
-  void write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
+  void write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin, uint32_t pid);
   // Returns whether the record was written as an event.
-  bool write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
+  bool write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin, uint32_t pid);
   // Returns whether the record was added to recorder_.
   bool record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
   int64_t time_of(const abi::RecordHeader& header, Origin origin) const;
@@ -171,6 +175,8 @@ class Output {
   uint64_t next_horizon_ = 0;
   std::string text_, presented_, event_text_;   // reused
   std::unique_ptr<EventLines> events_;  // null: text is written
+  KafkaSender* sender_ = nullptr;       // null: events are written
+  EventLines::Place place_;             // of sender_'s event; reused
   RunRecorder* recorder_ = nullptr;     // null: absent
   const ArenaView* dated_by_ = nullptr;
   TerminalText terminal_;          // where file_ is a terminal

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -28,6 +29,7 @@
 #include "session/live/kernel_targets.h"
 #include "session/run/otlp_message.h"
 #include "session/serve/otlp_sender.h"
+#include "session/serve/kafka_sender.h"
 #include "session/live/output.h"
 #include "session/stacks/process_stacks.h"
 #include "session/live/process_watch.h"
@@ -146,6 +148,7 @@ class ScriptRun {
   std::unique_ptr<LiveRun> live_;  // null: nobody reads globals meanwhile
   std::unique_ptr<RunRecorder> recorder_;  // null: absent
   std::unique_ptr<OtlpSender> otlp_;  // null: absent
+  std::unique_ptr<KafkaSender> kafka_;  // null: absent
   std::unique_ptr<Output> output_;
   std::unique_ptr<Controller> controller_;
   Timers timers_;
@@ -204,6 +207,13 @@ Result<void> ScriptRun::prepare() {
   if (!output_options_.otlp.empty()) {
     if (!live_) return Error{"--otlp can't be used with a bundle that was made without it", "give it when the bundle is made, too"};
     TRY(otlp_, OtlpSender::create(output_options_.otlp));
+  }
+  if (!output_options_.kafka.empty()) {
+    TRY(kafka_, KafkaSender::create(output_options_.kafka));
+    utsname names{};
+    ::uname(&names);
+    output_->send_events(program_, *arena_, kafka_.get(), names.nodename);
+    if (target_) target_->before_slots_are_reused([this] { output_->collect(*arena_); });
   }
   if (!output_options_.record.file.empty()) {
     TRY(recorder_, RunRecorder::create(*live_, script_, output_options_.record.file));
@@ -747,7 +757,8 @@ int ScriptRun::finish() {
   if (target_) target_->warn_never_loaded();
   bool all_well = !failed() && !output_->write_failed();
   if (otlp_) otlp_->finish(kSendPatienceMs);
-  const std::string losses = losses_text() + (otlp_ ? otlp_->losses() : "");
+  if (kafka_) kafka_->finish(kSendPatienceMs);
+  const std::string losses = losses_text() + (otlp_ ? otlp_->losses() : "") + (kafka_ ? kafka_->losses() : "");
   if (!messages_.suppress_warnings) print_to(stderr, "{}", losses);
   if (recorder_ && !finish_record(losses)) all_well = false;
   uint64_t skipped = count_skips(*arena_).skipped_probes(), errors = output_->errors() + output_->suppressed_errors();

@@ -554,6 +554,7 @@ Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
     switch (event.kind) {
       case engine::Event::Kind::kProcessExited:
       case engine::Event::Kind::kOtherExited:
+        if (before_reuse_) before_reuse_();
         arena.release_slots_of(event.pid);
         if (given_.erase(event.pid) == 0) break;
         placed_.note_end(event.pid);

@@ -40,6 +40,8 @@ class TargetSide {
   // Prepares tables for stacks, if the script needs them. arena, kernel: of UserStacks. state: gets the offset of the map by which handlers of
   // the controller name addresses. All must outlive this. REQUIRES: called before acquire().
   void make_stacks(std::span<uint8_t> arena, std::span<uint8_t> kernel, abi::ControllerState& state);
+  // Sets a function that is called before the slots of a process that has ended are given to others: their rings have what its handlers wrote last.
+  void before_slots_are_reused(std::function<void()> act) { before_reuse_ = std::move(act); }
   // From now on, `take` gets the map of each process that has loaded or unloaded modules, before it runs on.
   void tell_of_maps(std::function<void(pid_t, uint64_t map)> take) { take_map_ = std::move(take); }
   // Returns the offset in the arena of the map by which a process's addresses are named and its stacks walked (abi::ModuleMap). The map of
@@ -149,6 +151,7 @@ class TargetSide {
 
   std::unique_ptr<UserStacks> stacks_;
   std::function<void(pid_t, uint64_t map)> take_map_;
+  std::function<void()> before_reuse_;
   abi::ControllerState* controller_state_ = nullptr;  // where there are stacks
   std::unique_ptr<engine::Engine> engine_;
   pid_t pid_ = 0;

@@ -78,6 +78,7 @@ struct OutputOptions {
   std::string http = {};                           // --http [ADDRESS:]PORT; empty: no
   RecordOptions record = {};                       // spile record
   std::string otlp = {};                           // --otlp: URL of a collector; empty: no
+  std::string kafka = {};                          // --kafka: brokers and topic; empty: no
   std::shared_ptr<Presenter> presenter = {};       // of a verb whose script prints records that it shows; null: what the script prints is the output
 
   // Returns whether the output is kept in memory, for --flight-dump: -F without -o.

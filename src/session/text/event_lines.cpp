@@ -27,9 +27,11 @@ EventLines::EventLines(const sema::Program& program) {
   for (const sema::Probe& probe : program.probes) points_.push_back(point_text(probe));
 }
 
-void EventLines::append(std::string& out, const abi::RecordHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments) const {
+void EventLines::append(std::string& out, const abi::RecordHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments, const Place* place) const {
   Json object;
   object["time"] = utc_text(time_ns);
+  if (place) object["host"] = place->host;
+  if (place && place->pid > 0) object["pid"] = place->pid;
   object["cpu"] = header.cpu;
   if (header.probe < points_.size()) object["probe"] = points_[header.probe];
   object["text"] = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
@@ -41,7 +43,7 @@ void EventLines::append(std::string& out, const abi::RecordHeader& header, int64
     }
     object["values"] = std::move(values);
   }
-  out += object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  out += object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace spile::session

@@ -1,5 +1,5 @@
 #pragma once
-// What a script prints as JSON Lines (--json of a script): an object for each printf, and for what prints otherwise, with when, where and by which probe.
+// What a script prints as JSON (--json and --kafka of a script): an object for each printf, and for what prints otherwise, with when, where and by which probe.
 // Described in docs/json.md. Thread rule: one thread.
 
 #include <cstdint>
@@ -21,8 +21,13 @@ class EventLines {
  public:
   explicit EventLines(const sema::Program& program);
 
-  // Appends an object and a newline. time_ns: since 1970. text: what would be printed. format: of a record of kind kPrintf, else null; the payload is its arguments.
-  void append(std::string& out, const abi::RecordHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments) const;
+  // Where an event was, for readers that get those of many places.
+  struct Place {
+    std::string host;
+    uint32_t pid = 0;  // of the process whose handler it was; 0: not known
+  };
+  // Appends an object. time_ns: since 1970. text: what would be printed. format: of a record of kind kPrintf, else null; the payload is its arguments. place: null: the object does not have it.
+  void append(std::string& out, const abi::RecordHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments, const Place* place = nullptr) const;
 
  private:
   std::vector<std::string> points_;  // by index of the probe
