@@ -1,6 +1,5 @@
 #include "session/arena/ring_reader.h"
 
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -9,13 +8,13 @@
 
 namespace spile::session {
 
-RingReader::Taken RingReader::copy(abi::ThreadSlot& slot, std::span<const char> ring, uint32_t index, std::vector<char>& bytes, bool keeps_tail) {
+RingReader::Taken RingReader::copy(abi::ThreadSlot& slot, std::span<const char> ring, uint32_t index, std::vector<char>& bytes) {
   const uint64_t head = std::atomic_ref<uint64_t>(slot.ring_head).load(std::memory_order_acquire);
   uint64_t& tail = tails_[index];
   wrap_ = SIZE_MAX;
   std::atomic_ref<uint64_t> published(slot.ring_tail);
   if (head == tail) {
-    if (!keeps_tail && published.load(std::memory_order_relaxed) != tail) published.store(tail, std::memory_order_release);
+    if (published.load(std::memory_order_relaxed) != tail) published.store(tail, std::memory_order_release);
     return {};
   }
   const uint64_t count = head - tail;
@@ -31,7 +30,7 @@ RingReader::Taken RingReader::copy(abi::ThreadSlot& slot, std::span<const char> 
   now_ = abi::time_counter();
   // An unsound head was not written by a handler: reading goes on where the writer is.
   tail = sound ? head : head & ~uint64_t{7};
-  if (!keeps_tail) published.store(tail, std::memory_order_release);
+  published.store(tail, std::memory_order_release);
   return {true, !sound};
 }
 

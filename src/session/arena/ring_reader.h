@@ -24,12 +24,11 @@ class RingReader {
   // Appends the ring's new bytes to `bytes`, frees their room in the ring, and calls take_record(header, offset) for each record in them,
   // in order; `offset` is where in `bytes` the record begins, with that header. Times are changed so that they do not go back within the
   // call and are not later than now.
-  // keeps_tail: the writer is not told what was read, as not all of the ring is there yet (KernelSide).
   // ring: of `slot`, which is number `index`; its size is a power of two, the same in all calls for that slot.
   template <typename Take>
-  Taken take(abi::ThreadSlot& slot, std::span<const char> ring, uint32_t index, std::vector<char>& bytes, bool keeps_tail, Take&& take_record) {
+  Taken take(abi::ThreadSlot& slot, std::span<const char> ring, uint32_t index, std::vector<char>& bytes, Take&& take_record) {
     size_t begin = bytes.size();
-    Taken taken = copy(slot, ring, index, bytes, keeps_tail);
+    Taken taken = copy(slot, ring, index, bytes);
     uint64_t time = 0;
     for (size_t at = begin; at < bytes.size();) {
       abi::RecordHeader header;
@@ -44,7 +43,7 @@ class RingReader {
   }
 
  private:
-  Taken copy(abi::ThreadSlot& slot, std::span<const char> ring, uint32_t index, std::vector<char>& bytes, bool keeps_tail);
+  Taken copy(abi::ThreadSlot& slot, std::span<const char> ring, uint32_t index, std::vector<char>& bytes);
   bool next(std::vector<char>& bytes, size_t at, abi::RecordHeader& header, uint64_t& time) const;
 
   std::vector<uint64_t> tails_;

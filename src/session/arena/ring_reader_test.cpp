@@ -21,7 +21,7 @@ class Ring : public testing::Test {
   std::vector<std::pair<uint16_t, uint64_t>> take() {
     std::vector<std::pair<uint16_t, uint64_t>> taken;
     std::vector<char> bytes;
-    damaged_ = reader_.take(slot_, ring_, 0, bytes, false, [&](const abi::RecordHeader& header, size_t at) {
+    damaged_ = reader_.take(slot_, ring_, 0, bytes, [&](const abi::RecordHeader& header, size_t at) {
       EXPECT_LE(at + header.size, bytes.size());
       abi::RecordHeader kept;
       std::memcpy(&kept, bytes.data() + at, sizeof kept);

@@ -101,7 +101,7 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
   TRY_DO(populated);
   if (memory.kernel()) {
     TRY_DO(side->fill_arena(*memory.kernel()));
-    side->populate_rings(*memory.kernel());
+    side->rings_thread_ = std::jthread([kernel_side = side.get(), &arena = *memory.kernel()](const std::stop_token& stop) { kernel_side->rings_made_ = kernel_side->populate_rings(arena, stop); });
   }
   side->imported_.resize(script.kernel.maps.size());
   return side;
@@ -111,12 +111,6 @@ namespace {
 
 uint64_t ring_size(const codegen::ArenaLayout& layout, uint32_t slot) { return slot % abi::kKernelLevels == 0 ? layout.kernel_ring_size : layout.kernel_small_ring_size; }
 uint64_t slot_offset(const codegen::ArenaLayout& layout, uint32_t slot) { return layout.slots_offset + (abi::kFirstSlot + slot) * layout.slot_stride; }
-
-// What of a ring is there before handlers run: as much as 0.1 s of the fastest records need, where there are few CPUs.
-uint64_t first_part(const codegen::ArenaLayout& layout) {
-  constexpr uint64_t kAll = 16 << 20, kLeast = 256 << 10;
-  return std::max<uint64_t>(kLeast, kAll * abi::kKernelLevels / std::max<uint32_t>(layout.kernel_slots, 1) & ~uint64_t{abi::kPageSize - 1});
-}
 
 }  // namespace
 
@@ -140,39 +134,25 @@ Result<void> KernelSide::fill_arena(const bpf::Arena& arena) const {
 
 Result<void> KernelSide::populate_slots(const bpf::Arena& arena) const {
   const codegen::ArenaLayout& layout = script_.kernel.arena;
-  for (uint32_t i = 0; i < layout.kernel_slots; ++i) {
-    const uint64_t ring = ring_size(layout, i), first = std::min(ring, first_part(layout)), at = slot_offset(layout, i);
-    TRY_DO(arena.populate(at, layout.ring_offset + first));
-    reinterpret_cast<abi::ThreadSlot*>(arena.memory().data() + at)->ring_tail = first - ring;
-  }
+  for (uint32_t i = 0; i < layout.kernel_slots; ++i) TRY_DO(arena.populate(slot_offset(layout, i), layout.ring_offset));
   return {};
 }
 
-void KernelSide::populate_rings(const bpf::Arena& arena) {
-  rings_are_whole_ = false;
-  rings_thread_ = std::jthread([this, &arena](const std::stop_token& stop) {
-    constexpr uint64_t kStep = 1 << 20;
-    const codegen::ArenaLayout& layout = script_.kernel.arena;
-    for (uint32_t i = 0; i < layout.kernel_slots; ++i) {
-      const uint64_t ring = slot_offset(layout, i) + layout.ring_offset, end = ring + ring_size(layout, i);
-      for (uint64_t at = ring + first_part(layout); at < end; at += kStep) {
-        if (stop.stop_requested()) return;
-        if (Result<void> made = arena.populate(at, std::min(kStep, end - at)); !made.ok()) {
-          rings_error_ = std::move(made).error();
-          rings_failed_.store(true, std::memory_order_release);
-          return;
-        }
-      }
-    }
-    rings_are_whole_.store(true, std::memory_order_release);
-  });
+Result<void> KernelSide::populate_rings(const bpf::Arena& arena, const std::stop_token& stop) const {
+  constexpr uint64_t kStep = 1 << 20;
+  const codegen::ArenaLayout& layout = script_.kernel.arena;
+  for (uint32_t i = 0; i < layout.kernel_slots; ++i) {
+    const uint64_t begin = slot_offset(layout, i) + layout.ring_offset, end = begin + ring_size(layout, i);
+    for (uint64_t at = begin; at < end && !stop.stop_requested(); at += kStep) TRY_DO(arena.populate(at, std::min(kStep, end - at)));
+  }
+  return {};
 }
 
 Result<void> KernelSide::attach() {
   TRY_DO(kernel_->attach());
   attached_ = true;
-  // Two busy CPUs fill the first part of their rings sooner than the rest is there.
   if (rings_thread_.joinable()) rings_thread_.join();
+  TRY_DO(rings_made_);
   if (followed_) TRY_DO(followed_->add_running(*kernel_));
   if (std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol); control.size() >= sizeof(abi::KernelControl)) {
     reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;

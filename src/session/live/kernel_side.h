@@ -2,7 +2,6 @@
 // The kernel domain of a running script: its eBPF programs and maps, and how its globals are copied between the maps and the controller.
 // Thread rule: one thread.
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -55,10 +54,6 @@ class KernelSide {
   Result<size_t> consume(Output& output);
   // Returns whether a handler in the kernel has called exit(). REQUIRES: called after attach().
   bool exit_requested() const;
-  // Returns whether rings of CPUs have all of their memory. Any thread.
-  bool rings_are_whole() const { return rings_are_whole_.load(std::memory_order_acquire); }
-  // Returns why rings can't get the rest of their memory; null: they can. Any thread.
-  const Error* rings_error() const { return rings_failed_.load(std::memory_order_acquire) ? &rings_error_ : nullptr; }
   // Returns the number of errors of handlers in the kernel, also of those whose message was lost; over an arena 0, as
   // the arena's head has it. REQUIRES: called after attach().
   uint32_t errors() const;
@@ -81,19 +76,17 @@ class KernelSide {
   std::optional<FollowedPrograms> followed_;
   std::unique_ptr<bpf::Kernel> kernel_;
   Result<void> fill_arena(const bpf::Arena& arena) const;
-  // Slots of CPUs with the first part of their rings. Another thread may do it meanwhile. The tails of the rings are where writers find room for that part
-  // alone, until rings_are_whole().
+  // Slots of CPUs, without their rings. Another thread may do it meanwhile.
   Result<void> populate_slots(const bpf::Arena& arena) const;
-  // The rest of the rings, by a thread of its own: it takes longer than all else of a start.
-  void populate_rings(const bpf::Arena& arena);
+  // The rings of these slots, by a thread of its own: it takes longer than all else of a start. attach() waits for it before handlers run.
+  Result<void> populate_rings(const bpf::Arena& arena, const std::stop_token& stop) const;
   std::vector<std::pair<std::string, uint64_t>> missed_;  // bpf::Kernel::missed(), since detach(); most first
   bool misses_uncounted_ = false;               // bpf::Kernel::misses_uncounted(), since detach()
   bool knows_processes_ = false;                // handlers look whether a process is traced
   bool attached_ = false;                       // since attach(); before, the controller's globals are the only ones
   std::vector<std::vector<Element>> imported_;  // parallel to script_.kernel.maps
-  std::atomic<bool> rings_are_whole_ = true, rings_failed_ = false;
-  Error rings_error_;           // set before rings_failed_
-  std::jthread rings_thread_;   // last: it uses the others
+  Result<void> rings_made_;    // by rings_thread_; read once it has ended
+  std::jthread rings_thread_;  // last: it uses the others
 };
 
 }  // namespace spile::session

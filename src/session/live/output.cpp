@@ -103,8 +103,7 @@ bool Output::take_ring(ArenaView& arena, uint32_t index) {
   const size_t run = pending_.size();
   // The owner's process stays there when the slot is given back.
   const auto pid = static_cast<uint32_t>(origin == Origin::kTarget ? arena.slot(index).noted_owner >> 32 & kMostPid : 0);
-  const bool keeps_tail = origin == Origin::kKernel && rings_are_whole_ && !rings_are_whole_();
-  RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, bytes_, keeps_tail, [&](const abi::RecordHeader& header, size_t offset) {
+  RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, bytes_, [&](const abi::RecordHeader& header, size_t offset) {
     if (origin == Origin::kTarget && !is_believed(header)) return;
     const char* payload = bytes_.data() + offset + sizeof header;
     if (streams_ && has_addresses(header)) {

@@ -65,8 +65,6 @@ class Output {
   // errors on standard error, runs commands, switches files, notes exit().
   void write_pending(bool everything);
 
-  // While this returns false, rings of CPUs are only in part there, and their writers are not told of room (KernelSide::rings_are_whole()).
-  void hold_rings_until(std::function<bool()> are_whole) { rings_are_whole_ = std::move(are_whole); }
   // From here on writes JSON Lines rather than text. The arena's clock dates them; it must outlive this.
   void write_events(const sema::Program& program, const ArenaView& arena);
   // From here on what is printed is sent as such lines, with `host` and the process as a key, rather than written. sender and the arena, whose clock dates them, must outlive this.
@@ -148,7 +146,6 @@ class Output {
   std::vector<char> stream_bytes_;        // of the ring being taken
   bool stream_usable_ = true;
   std::unique_ptr<RingReader> rings_;
-  std::function<bool()> rings_are_whole_;
   std::function<std::string()> why_untrusted_;
   std::set<std::string, std::less<>> warned_;  // each warning is printed once
   uint64_t target_warnings_ = 0;

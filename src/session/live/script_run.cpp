@@ -243,7 +243,6 @@ Result<void> ScriptRun::prepare() {
   if (process_stacks_ && process > 0) process_stacks_->set_target(process, traced_.processes.empty());
   if (has_kernel_probes()) {
     TRY(kernel_, KernelSide::load(program_, script_, files_, features_, process, memory_, messages_.verbosity()));
-    output_->hold_rings_until([this] { return kernel_->rings_are_whole(); });
     warn_of_children();
   }
   return {};
@@ -494,10 +493,6 @@ void ScriptRun::housekeeping(int64_t now) {
   next_housekeeping_ = now + kHousekeepingNs;
   arena_->refresh_clock();
   warn_of_users(now);
-  if (const Error* error = kernel_ ? kernel_->rings_error() : nullptr) {
-    print_to(stderr, "ERROR: {}\n  hint: {}\n", error->message, error->hint);
-    gave_up_ = true;
-  }
   if (!announced_ && now - armed_ns_ >= kAnnouncePatienceNs) announce();
   procfs_.serve_http();
   uint64_t skipped = count_skips(*arena_).skipped_probes();
