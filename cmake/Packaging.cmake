@@ -6,7 +6,7 @@ install(FILES tools/completion/spile.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/f
 install(FILES tools/systemd/spile@.service DESTINATION lib/systemd/system)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "man" EXCLUDE)
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.stp")
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.stp" PATTERN "README.md")
 install(DIRECTORY tapset DESTINATION ${CMAKE_INSTALL_DATADIR}/spile FILES_MATCHING PATTERN "*.stp" PATTERN "*.stpm")
 
 # A manual page for every function of the library, out of the comments in tapset/.

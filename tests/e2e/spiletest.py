@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SPILE_BUILD", ROOT / "build/release"))
@@ -429,6 +430,25 @@ class Postgres:
         children = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(self.pid)], capture_output=True).stdout
         return [int(line.split()[0]) for line in children.decode().splitlines() if "127.0.0.1" in line
                 or "[local]" in line]
+
+
+class Nginx:
+    def __init__(self):
+        binary, self.port, directory = installed("nginx"), free_port(), temporary_directory()
+        (directory / "index.html").write_text("hello\n")
+        (directory / "conf").write_text(f"""daemon off; pid {directory}/pid; worker_processes 1; error_log {directory}/log;
+{"user root;" if os.geteuid() == 0 else ""} events {{ }} http {{ access_log off; client_body_temp_path {directory}/b;
+proxy_temp_path {directory}/p; fastcgi_temp_path {directory}/f; uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
+server {{ listen 127.0.0.1:{self.port}; root {directory}; }} }}""")
+        master = start(binary, "-e", directory / "log", "-c", directory / "conf")
+        def children():
+            return pathlib.Path(f"/proc/{master.pid}/task/{master.pid}/children").read_text().split()
+        wait_until(children, 10, "nginx's worker")
+        self.worker = int(children()[0])
+        wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", self.port)) == 0, 10, "nginx to listen")
+
+    def get(self):
+        return urllib.request.urlopen(f"http://127.0.0.1:{self.port}/index.html", timeout=10).read()
 
 
 def _end_all():
