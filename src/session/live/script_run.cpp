@@ -696,6 +696,7 @@ bool ScriptRun::ends_after_errors() const {
 std::string ScriptRun::losses_text() {
   std::string text = count_skips(*arena_).text() + output_->refusals_text();
   if (kernel_) text += kernel_->skips_text();
+  if (const UserStacks* stacks = target_ ? target_->stacks() : user_stacks_.get()) text += stacks->losses();
   if (process_stacks_ && process_stacks_->cut_stacks() > 0) {
     text += fmt::format(
              "WARNING: {} user stacks in values were cut off: spile had not read yet what the process had mapped, or it ran code "

@@ -148,6 +148,12 @@ void UserStacks::add_vdso(pid_t pid, std::vector<MappedFile>& mapped) {
 }
 
 uint64_t UserStacks::describe(pid_t pid, std::span<const engine::Module> modules) {
+  const uint64_t map = map_of(pid, modules);
+  if (auto [known, added] = process_of_map_.try_emplace(map, pid); known->second != pid) known->second = 0;
+  return map;
+}
+
+uint64_t UserStacks::map_of(pid_t pid, std::span<const engine::Module> modules) {
   std::vector<MappedFile> mapped;
   for (const engine::Module& module : modules) {
     const LoadedFile& file = file_of(pid, module);
@@ -194,6 +200,11 @@ const UserStacks::Name& UserStacks::name_at(const LoadedFile& file, uint64_t fil
   return name;
 }
 
+std::string_view UserStacks::jit_name_at(uint64_t map, uint64_t address) {
+  const auto process = process_of_map_.find(map);
+  return process == process_of_map_.end() || process->second == 0 ? std::string_view() : jit_names_.name_at(process->second, address);
+}
+
 void UserStacks::append_line(std::string& text, uint32_t style, uint64_t map, uint64_t address, uint64_t lookup) {
   const MappedFile* found = nullptr;
   if (auto known = maps_.find(map); known != maps_.end()) {
@@ -205,13 +216,15 @@ void UserStacks::append_line(std::string& text, uint32_t style, uint64_t map, ui
   bool named = name && !name->function.empty();
   uint64_t offset = named ? address - found->place.bias - name->begin : 0;
   if (style == abi::kSymbolBrief) {
-    text += named ? fmt::format("{}+{:#x}\n", name->function, offset) : fmt::format("{:#x}\n", address);
+    const std::string_view made = found ? std::string_view() : jit_name_at(map, lookup);
+    text += named ? fmt::format("{}+{:#x}\n", name->function, offset) : made.empty() ? fmt::format("{:#x}\n", address) : fmt::format("{}\n", made);
   } else if (named) {
     text += fmt::format(" {:#x} : {}+{:#x}/{:#x} [{}]\n", address, name->function, offset, name->size, found->file->path);
   } else if (found) {
     text += fmt::format(" {:#x} [{}+{:#x}/{:#x}]\n", address, found->file->path, address - found->place.base, found->place.size);
   } else {
-    text += fmt::format(" {:#x}\n", address);
+    const std::string_view made = jit_name_at(map, lookup);
+    text += made.empty() ? fmt::format(" {:#x}\n", address) : fmt::format(" {:#x} : {} [JIT]\n", address, made);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "codegen/codegen.h"
 #include "debuginfo/debuginfo.h"
 #include "engine/engine.h"
+#include "session/stacks/jit_names.h"
 #include "session/text/printf_text.h"
 
 namespace spile::session {
@@ -37,6 +38,8 @@ class UserStacks {
   std::string symbols_text(uint32_t style, PayloadReader& payload);
   // Returns the text of a stack of a process with this map (describe()). addresses: as in a kBacktrace record.
   std::string text_of(uint32_t style, uint64_t map, std::span<const uint64_t> addresses);
+  // Returns "WARNING: ..." lines about files with names of JIT code, or "".
+  std::string losses() const { return jit_names_.losses(); }
 
  private:
   struct LoadedFile {
@@ -52,7 +55,9 @@ class UserStacks {
     std::string function;  // "": unknown
     uint64_t begin = 0, size = 0;
   };
+  uint64_t map_of(pid_t pid, std::span<const engine::Module> modules);
   const LoadedFile& file_of(pid_t pid, const engine::Module& module);
+  std::string_view jit_name_at(uint64_t map, uint64_t address);
   const LoadedFile* vdso_file();
   void add_vdso(pid_t pid, std::vector<MappedFile>& mapped);
   uint64_t write_table(const LoadedFile& file);
@@ -72,6 +77,9 @@ class UserStacks {
   std::map<std::vector<uint64_t>, uint64_t> maps_by_content_;
   std::map<uint64_t, std::vector<MappedFile>> maps_;  // by offset
   std::map<std::pair<const LoadedFile*, uint64_t>, Name> names_;
+  // Code in no file: of the only process that had the map. 0: several had it, and each has its own names.
+  std::map<uint64_t, pid_t> process_of_map_;
+  JitNames jit_names_;
 };
 
 }  // namespace spile::session
