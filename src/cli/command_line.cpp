@@ -75,6 +75,7 @@ Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& 
   if (script.presenter && options.passes.last == 4 && !options.output.file.empty())
     return Error{fmt::format("spile {} can't be a bundle: its output is made by the verb, of the script's records", verb.name),
                  fmt::format("run it on that machine, or take its script: spile --script {} ...", verb.name)};
+  if (script.sends_spans) options.output.otlp.clear();
   // What -p shows is the script's; a document has the script's records.
   if (options.passes.last == 5 && options.output.record.file.empty()) options.output.presenter = std::move(script.presenter);
   options.script.text = std::move(script.text);

@@ -341,7 +341,7 @@ constexpr OptionSpec kOptions[] = {
     {'b', nullptr, Takes::kNothing, "", "bulk mode: write a binary file for each thread; see --merge", set<&Options::output, &OutputOptions::bulk>},
     {0, "merge", Takes::kNothing, "", "print the FILEs written by -b as text, in order of time", ask<&Reading::merge>},
     {0, "http", Takes::kValue, "[ADDR:]PORT", "serve procfs files, or globals as metrics, over HTTP, on the loopback interface", take<&Options::output, &OutputOptions::http>, true},
-    {0, "otlp", Takes::kValue, "URL[,SECONDS]", "send globals as metrics to a collector of OpenTelemetry, every 10 s", take<&Options::output, &OutputOptions::otlp>, true},
+    {0, "otlp", Takes::kValue, "URL[,SECONDS]", "send globals as metrics to a collector of OpenTelemetry, every 10 s; of trace and snap calls as spans", take<&Options::output, &OutputOptions::otlp>, true},
     {0, "kafka", Takes::kValue, "BROKERS/TOPIC", "send what the script prints to Kafka, a record for each event", take<&Options::output, &OutputOptions::kafka>, true},
     {'F', nullptr, Takes::kNothing, "", "flight recorder: run in the background, keep the last output",
      set<&Options::output, &OutputOptions::flight_recorder>},

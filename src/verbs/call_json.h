@@ -13,6 +13,7 @@ namespace spile::verbs {
 
 struct CallRecord {
   uint64_t id = 0, parent = 0;  // parent 0: a root
+  uint64_t root = 0;            // the outermost call
   int64_t pid = 0, tid = 0, flow = 0;
   std::string thread;
   int depth = 1;

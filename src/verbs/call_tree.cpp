@@ -264,7 +264,8 @@ void CallTree::print_header(Flow& flow, std::string& out) {
 void CallTree::print(Flow& flow, std::string& out) {
   if (!is_text()) {
     for (const CallRecord& record : flow.ended) {
-      if (settings_.timeline) add_call(*settings_.timeline, record);
+      if (settings_.spans) settings_.spans->add(record);
+      else if (settings_.timeline) add_call(*settings_.timeline, record);
       else out += json_line(record);
     }
     flow.ended.clear();
@@ -307,10 +308,11 @@ CallRecord CallTree::record_of(const Flow& flow, const Call& call) {
   CallRecord record;
   record.id = call.id;
   record.parent = call.parent;
+  record.root = flow.open.front().call.id;
   record.pid = flow.pid;
   record.tid = flow.tid;
   record.flow = flow.number;
-  record.thread = flow.number < 0 && settings_.timeline ? flow_name(flow.number) : flow.name;
+  record.thread = flow.number < 0 && (settings_.timeline || settings_.spans) ? flow_name(flow.number) : flow.name;
   record.depth = call.depth;
   record.function = names_.empty() ? "?" : names_[call.function];
   record.began = call.began;
@@ -352,6 +354,7 @@ void CallTree::finish(std::string& out) {
     if (is_text()) out += fmt::format("{:>11} | {}\n", "", "(still running at the end)");
   }
   flows_.clear();
+  if (settings_.spans) settings_.spans->finish(CallSpans::kPatienceMs);
   if (!settings_.timeline) return;
   for (const auto& [why, count] : missing()) settings_.timeline->note_missing(why, count);
   out += session::perfetto_trace(*settings_.timeline, settings_.facts, session::read_clocks());
@@ -371,6 +374,7 @@ std::string CallTree::losses() const {
   };
   for (const auto& [why, count] : missing()) add(count, why);
   if (settings_.timeline) add(settings_.timeline->lost(), "calls are not in the file: there are too many");
+  if (settings_.spans) text += settings_.spans->losses();
   return text;
 }
 

@@ -26,6 +26,7 @@
 #include "session/stacks/sample_files.h"
 #include "session/timeline/timeline.h"
 #include "verbs/call_json.h"
+#include "verbs/call_spans.h"
 #include "verbs/call_values.h"
 
 namespace spile::verbs {
@@ -40,6 +41,7 @@ class CallTree final : public session::Presenter {
     ProcessTypes types = {};  // of functions of processes
     std::shared_ptr<session::Timeline> timeline = {};  // not null: the output is a trace for Perfetto
     session::SampleFacts facts = {};  // of that
+    std::shared_ptr<CallSpans> spans = {};  // not null: the output goes to a collector
   };
   explicit CallTree(Settings settings) : settings_(std::move(settings)) {}
 
@@ -97,7 +99,7 @@ class CallTree final : public session::Presenter {
   std::string end_of(const Call& call);
   void print_line(std::string& out, const Call& call, const std::string& text, bool ends) const;
   CallRecord record_of(const Flow& flow, const Call& call);
-  bool is_text() const { return !settings_.json && !settings_.timeline; }
+  bool is_text() const { return !settings_.json && !settings_.timeline && !settings_.spans; }
 
   Settings settings_;
   std::unordered_map<int64_t, Flow> flows_;

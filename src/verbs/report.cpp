@@ -17,6 +17,7 @@
 #include "session/run/run_timeline.h"
 #include "session/stacks/sample_files.h"
 #include "verbs/option_values.h"
+#include "verbs/recorded_calls.h"
 
 namespace spile::verbs {
 
@@ -70,7 +71,7 @@ std::string perfetto_of(const std::vector<session::RunDocument>& runs) {
   return session::perfetto_trace(session::timeline_of(runs), {"spile record " + facts.script_name, facts.script, facts.host}, {});
 }
 
-// Sends each tick of each run, in order. Returns the exit status.
+// Sends each tick of each run, in order, and its calls, if it has such. Returns the exit status.
 Result<int> send(const std::vector<session::RunDocument>& runs, const std::string& where) {
   constexpr size_t kMostAhead = 100;
   int64_t patience_ms = 30'000;
@@ -83,7 +84,12 @@ Result<int> send(const std::vector<session::RunDocument>& runs, const std::strin
   }
   sender->await_fewer(0, patience_ms);
   sender->finish(0);
-  const std::string losses = sender->losses();
+  std::string losses = sender->losses();
+  for (const session::RunDocument& run : runs) {
+    if (!has_calls(run)) continue;
+    TRY(const std::string of_calls, send_calls(run, where, patience_ms));
+    losses += of_calls;
+  }
   print_to(stderr, "{}", losses);
   return losses.empty() ? 0 : 1;
 }

@@ -80,7 +80,13 @@ void Snapshots::finish(std::string& out) {
     const session::Timeline::Thread thread = timeline_.threads()[i];
     if (thread.name.empty() && thread.id >= 0) timeline_.add_thread(thread.process, thread.id, name_of(thread.id));
   }
+  if (settings_.spans) {
+    settings_.spans->add(timeline_);
+    settings_.spans->finish(CallSpans::kPatienceMs);
+  }
   switch (settings_.form) {
+    case TimelineForm::kNone:
+      break;
     case TimelineForm::kTrees:
       out += session::text_trees(timeline_);
       break;
@@ -103,7 +109,8 @@ std::string Snapshots::losses() const {
   if (short_threads_ > 0)
     text += fmt::format("WARNING: {} threads of snapshots have less than --last, the least {}: their earlier calls were overwritten\n", short_threads_, time_text(shortest_ns_));
   for (const auto& [why, count] : timeline_.missing()) text += fmt::format("WARNING: {} {}\n", count, why);
-  if (timeline_.lost() > 0) text += fmt::format("WARNING: {} calls are not in the file: there are too many\n", timeline_.lost());
+  if (timeline_.lost() > 0) text += fmt::format("WARNING: {} calls are not in the snapshot: there are too many\n", timeline_.lost());
+  if (settings_.spans) text += settings_.spans->losses();
   return text;
 }
 
@@ -143,6 +150,11 @@ Result<VerbScript> make_snap(const VerbLine& line, const session::Options& optio
                             return_points(request.functions, !request.excluded.empty()), probe);
   script.limits = {"MAXSKIPPED=0"};
   settings.facts = run_facts("snap" + request.text, script.text, options);
+  if (!options.output.otlp.empty() && options.output.record.file.empty()) {
+    script.sends_spans = true;
+    if (options.output.file.empty()) settings.form = TimelineForm::kNone;
+    TRY(settings.spans, CallSpans::create(options.output.otlp, settings.facts, 0));
+  }
   script.presenter = std::make_shared<Snapshots>(std::move(settings));
   return script;
 }

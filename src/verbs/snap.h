@@ -11,11 +11,12 @@
 #include "session/text/presenter.h"
 #include "session/stacks/sample_files.h"
 #include "session/timeline/timeline.h"
+#include "verbs/call_spans.h"
 #include "verbs/verb_script.h"
 
 namespace spile::verbs {
 
-enum class TimelineForm : uint8_t { kTrees, kPerfetto, kChrome, kSpeedscope };
+enum class TimelineForm : uint8_t { kNone, kTrees, kPerfetto, kChrome, kSpeedscope };
 
 // Takes a snapshot of the calls at each record "snap PID TID NS FUNCTION DURATION" and at SIGUSR1, and at the end if there was none; writes all as one timeline. Records
 // "name TID NAME" name threads that have ended by then.
@@ -24,6 +25,7 @@ class Snapshots final : public session::Presenter {
   struct Settings {
     TimelineForm form = TimelineForm::kTrees;
     session::SampleFacts facts = {};
+    std::shared_ptr<CallSpans> spans = {};  // not null: calls are sent to a collector, too
     int64_t last_ns = 0;      // how far back a snapshot goes
     int most = 1;             // snapshots, then the run ends
     std::string when = {};    // --when as given; "": snapshots are taken by signals and at the end

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/print.h"
 #include "verbs/call_tree.h"
 #include "verbs/process_functions.h"
@@ -166,7 +167,10 @@ Result<VerbScript> make_trace(const VerbLine& line, const session::Options& opti
   const bool for_perfetto = options.output.file.ends_with(".pftrace");
   if (for_perfetto && request.json) return Error{"--json and a .pftrace file are two forms of output", "leave out one"};
   if (for_perfetto && options.output.rotate_bytes > 0) return Error{"-S can't be used with a .pftrace file, which is one file", {}};
+  const std::string& collector = options.output.otlp;
+  if (!collector.empty() && (request.json || !options.output.file.empty())) return Error{fmt::format("--otlp and {} are two forms of output", request.json ? "--json" : "-o"), "leave out one"};
   VerbScript script;
+  script.sends_spans = !collector.empty() && options.output.record.file.empty();
   CallTree::Settings settings{request.depth, request.over_ns, request.json};
   if (request.in_kernel) {
     TRY_DO(trace_kernel(request, options, settings, script.text));
@@ -181,6 +185,9 @@ Result<VerbScript> make_trace(const VerbLine& line, const session::Options& opti
     using Clock = session::Timeline::Clock;
     settings.timeline = std::make_shared<session::Timeline>(request.in_kernel ? Clock::kMonotonic : Clock::kRealtime);
     settings.facts = run_facts("trace" + request.text, script.text, options);
+  }
+  if (script.sends_spans) {
+    TRY(settings.spans, CallSpans::create(collector, run_facts("trace" + request.text, script.text, options), request.in_kernel ? realtime_offset_ns() : 0));
   }
   script.presenter = std::make_shared<CallTree>(std::move(settings));
   return script;

@@ -1,86 +1,7 @@
 # --otlp sends globals, hits and losses to a collector, whose messages are decoded here by the field numbers of opentelemetry-proto 1.x: gauges, exponential histograms with the quantiles of the values,
 # attributes of keys. A collector that is away, or asks for a pause, gets them later; one that never comes costs nothing but a warning with a count, and keeps no handler waiting.
-import http.server, math, struct, threading
-from spiletest import *
-
-
-def fields(data):
-    """The fields of a protobuf message: number -> list of values (int for varints, bytes for all others)."""
-    found, at = {}, 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    while at < len(data):
-        key = varint()
-        if key & 7 == 0:
-            value = varint()
-        else:
-            size = 8 if key & 7 == 1 else varint() if key & 7 == 2 else fail(f"wire type {key & 7}")
-            value = data[at:at + size]
-            if len(value) != size:
-                fail("a field ends too early")
-            at += size
-        found.setdefault(key >> 3, []).append(value)
-    return found
-
-
-def packed(data):
-    values, value, shift = [], 0, 0
-    for byte in data:
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            values.append(value)
-            value = shift = 0
-    return values
-
-
-zigzag = lambda n: n >> 1 ^ -(n & 1)
-real = lambda data: struct.unpack("<d", data)[0]
-signed = lambda data: struct.unpack("<q", data)[0]
-
-
-def attributes(many):
-    made = {}
-    for pair in map(fields, many):
-        value = fields(pair[2][0])
-        made[pair[1][0].decode()] = value[1][0].decode() if 1 in value else value[3][0]
-    return made
-
-
-def metrics(message):
-    [resource_metrics] = map(fields, fields(message)[1])
-    [scope_metrics] = map(fields, resource_metrics[2])
-    resource = attributes(fields(resource_metrics[1][0])[1])
-    return resource, {m[1][0].decode(): m for m in map(fields, scope_metrics[2])}
-
-
-class Collector(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    taken, refusals, seen = [], [], []
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        Collector.seen.append((self.path, self.headers["Content-Type"]))
-        status = Collector.refusals.pop(0) if Collector.refusals else 200
-        if status == 200:
-            Collector.taken.append(body)
-        self.send_response(status)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
-
+import math
+from otlptest import *
 
 values = [i * i for i in range(1, 2001)]
 SCRIPT = r"""global n, t, by, note, small probe begin { for (i = 1; i <= 2000; i++) t <<< i * i; t <<< 0; t <<< -5; by["k", 3] = -7; note = "x"; small[1] <<< 6; small[1] <<< 7 }
@@ -89,8 +10,7 @@ port = free_port()
 running = Session(f"--otlp=http://127.0.0.1:{port},0.05", "-e", SCRIPT.replace("COUNT", "150"))
 wait_until(lambda: running.process.poll() is None, 60, "spile to start")
 Collector.refusals += [503, 429]
-server_of_test = http.server.ThreadingHTTPServer(("127.0.0.1", port), Collector)
-threading.Thread(target=server_of_test.serve_forever, daemon=True).start()
+server_of_test = serve(port)
 running.wait().expect(status=0, err="")
 expect(set(Collector.seen), {("/v1/metrics", "application/x-protobuf")})
 expect_true(len(Collector.taken) >= 3 and not Collector.refusals, f"{len(Collector.taken)} messages")

@@ -3,38 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <protozero/pbf_writer.hpp>
 
 #include "abi/aggregate.h"
+#include "session/run/otlp_fields.h"
 #include "session/run/run_text.h"
-#include "session/terms/utf8_text.h"
 
 namespace spile::session {
 
 namespace {
-
-// A message of protobuf, field by field.
-class Message {
- public:
-  Message& number(uint32_t field, uint64_t value) { return writer().add_uint64(field, value), *this; }
-  Message& signed_number(uint32_t field, int32_t value) { return writer().add_sint32(field, value), *this; }
-  Message& fixed(uint32_t field, uint64_t value) { return writer().add_fixed64(field, value), *this; }
-  Message& real(uint32_t field, double value) { return writer().add_double(field, value), *this; }
-  Message& text(uint32_t field, std::string_view value) { return writer().add_string(field, valid_utf8(value)), *this; }
-  Message& message(uint32_t field, const Message& value) { return writer().add_message(field, value.bytes_), *this; }
-  Message& numbers(uint32_t field, const std::vector<uint64_t>& values) { return writer().add_packed_uint64(field, values.begin(), values.end()), *this; }
-  Message& fixed_numbers(uint32_t field, const std::vector<uint64_t>& values) { return writer().add_packed_fixed64(field, values.begin(), values.end()), *this; }
-  Message& reals(uint32_t field, const std::vector<double>& values) { return writer().add_packed_double(field, values.begin(), values.end()), *this; }
-  const std::string& get() const { return bytes_; }
-
- private:
-  protozero::pbf_writer writer() { return protozero::pbf_writer(bytes_); }
-  std::string bytes_;
-};
-
-// common.proto: KeyValue { key = 1, value = 2 }, AnyValue { string_value = 1, int_value = 3 }
-Message attribute(const std::string& name, const std::string& value) { return Message().text(1, name).message(2, Message().text(1, value)); }
-Message attribute(const std::string& name, int64_t value) { return Message().text(1, name).message(2, Message().number(3, static_cast<uint64_t>(value))); }
 
 void add_keys(Message& point, uint32_t field, const std::vector<RunKey>& keys) {
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -176,20 +152,15 @@ Message hits_sum(const RunFacts& facts, const std::vector<RunProbe>& probes, con
 
 std::string otlp_metrics(const RunFacts& facts, const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals, const RunTick& tick) {
   const auto loss = [&](const char* name, const char* description, uint64_t count) { return sum(name, description, {number_point(facts, tick, static_cast<int64_t>(count))}); };
-  // resource.proto: Resource { attributes = 1 }; names of the semantic conventions
-  Message resource;
-  resource.message(1, attribute("service.name", "spile")).message(1, attribute("host.name", facts.host)).message(1, attribute("spile.script", facts.script_name));
-  Message scope;  // InstrumentationScope { name = 1, version = 2 }
-  scope.text(1, "spile").text(2, facts.spile);
   Message metrics;  // ScopeMetrics { scope = 1, metrics = 2 }
-  metrics.message(1, scope).message(2, hits_sum(facts, probes, tick));
+  metrics.message(1, scope_of(facts.spile)).message(2, hits_sum(facts, probes, tick));
   metrics.message(2, loss("spile.skipped_hits", "hits whose handler could not run", tick.skipped));
   metrics.message(2, loss("spile.lost_records", "records that found no room in a ring", tick.lost_records));
   metrics.message(2, loss("spile.lost_elements", "updates of arrays that were full", tick.lost_elements));
   for (size_t i = 0; i < globals.size(); ++i) {
     if (tick.globals[i]->is_known && !tick.globals[i]->elements.empty()) metrics.message(2, metric_of(facts, globals[i], *tick.globals[i], tick));
   }
-  return Message().message(1, Message().message(1, resource).message(2, metrics)).get();
+  return Message().message(1, Message().message(1, resource_of(facts.host, facts.script_name)).message(2, metrics)).get();
 }
 
 }  // namespace spile::session

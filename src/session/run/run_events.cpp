@@ -7,9 +7,6 @@
 
 namespace spile::session {
 
-namespace {
-
-// Returns a printf's arguments as a record's payload has them (abi/record.h).
 std::string payload_of(const RunDocument& document, const RunEvent& event) {
   std::string payload;
   const auto put = [&](const auto& number) { payload.append(reinterpret_cast<const char*>(&number), sizeof number); };
@@ -27,8 +24,6 @@ std::string payload_of(const RunDocument& document, const RunEvent& event) {
   }
   return payload;
 }
-
-}  // namespace
 
 void append_event_text(std::string& out, const RunDocument& document, const RunEvent& event) {
   if (event.format == RunEvent::kText) {

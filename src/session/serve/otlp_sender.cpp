@@ -23,6 +23,7 @@ namespace {
 
 constexpr int64_t kRequestMs = 5'000;                   // for a request and its reply
 constexpr int64_t kFirstPauseMs = 200, kLongestPauseMs = 10'000;
+constexpr std::string_view kMetricsPath = "/v1/metrics", kSpansPath = "/v1/traces";
 constexpr size_t kMostReply = 64 << 10;                 // bytes of a reply that are read
 
 int64_t milliseconds() { return monotonic_ns() / 1'000'000; }
@@ -61,6 +62,7 @@ std::string header(const std::string& reply, std::string_view name) {
 
 struct OtlpSender::Place {
   std::string host, port, path;
+  const char* content = "";  // "metrics", "spans"
   struct Free {
     void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
   };
@@ -70,7 +72,7 @@ struct OtlpSender::Place {
   Outcome exchange(int fd, const std::string& message, int64_t until_ms) const;
 };
 
-Result<std::unique_ptr<OtlpSender>> OtlpSender::create(const std::string& where) {
+Result<std::unique_ptr<OtlpSender>> OtlpSender::create(const std::string& where, Signal signal) {
   const size_t comma = std::min(where.rfind(','), where.size());
   const std::string url = where.substr(0, comma), every = comma < where.size() ? where.substr(comma + 1) : "10";
   double seconds = 0;
@@ -85,7 +87,10 @@ Result<std::unique_ptr<OtlpSender>> OtlpSender::create(const std::string& where)
   const std::string rest = url.substr(kScheme.size());
   const size_t slash = std::min(rest.find('/'), rest.size());
   std::string authority = rest.substr(0, slash);
-  place->path = slash + 1 < rest.size() ? rest.substr(slash) : "/v1/metrics";
+  place->path = slash + 1 < rest.size() ? rest.substr(slash) : std::string(kMetricsPath);
+  if (signal == Signal::kSpans && place->path.ends_with(kMetricsPath)) place->path.replace(place->path.size() - kMetricsPath.size(), kMetricsPath.size(), kSpansPath);
+  else if (signal == Signal::kMetrics && place->path.ends_with(kSpansPath)) place->path.replace(place->path.size() - kSpansPath.size(), kSpansPath.size(), kMetricsPath);
+  place->content = signal == Signal::kSpans ? "spans" : "metrics";
   place->port = "4318";
   if (const size_t colon = authority.rfind(':'); colon != std::string::npos && authority.find(']', colon) == std::string::npos) {
     place->port = authority.substr(colon + 1);
@@ -109,8 +114,10 @@ Result<std::unique_ptr<OtlpSender>> OtlpSender::create(const std::string& where)
   return sender;
 }
 
+OtlpSender::OtlpSender(std::unique_ptr<Place> place) : place_(std::move(place)) {}
+
 // Signals are the main thread's.
-OtlpSender::OtlpSender(std::unique_ptr<Place> place) : place_(std::move(place)) {
+void OtlpSender::start() {
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -121,6 +128,7 @@ OtlpSender::OtlpSender(std::unique_ptr<Place> place) : place_(std::move(place)) 
 OtlpSender::~OtlpSender() { finish(0); }
 
 void OtlpSender::send(std::string message) {
+  if (!thread_.joinable()) start();
   const std::lock_guard lock(mutex_);
   waiting_bytes_ += message.size();
   waiting_.push_back(std::move(message));
@@ -255,8 +263,8 @@ std::string OtlpSender::losses() const {
   const std::lock_guard lock(mutex_);
   std::string text;
   const std::string place = fmt::format("http://{}:{}{}", place_->host, place_->port, place_->path);
-  if (given_up_ > 0) text += fmt::format("WARNING: messages of metrics not delivered to {}: {} ({})\n", place, given_up_, last_failure_.empty() ? "the run has ended" : last_failure_);
-  if (rejected_ > 0) text += fmt::format("WARNING: messages of metrics rejected by {}: {} ({})\n", place, rejected_, last_failure_);
+  if (given_up_ > 0) text += fmt::format("WARNING: messages of {} not delivered to {}: {} ({})\n", place_->content, place, given_up_, last_failure_.empty() ? "the run has ended" : last_failure_);
+  if (rejected_ > 0) text += fmt::format("WARNING: messages of {} rejected by {}: {} ({})\n", place_->content, place, rejected_, last_failure_);
   return text;
 }
 

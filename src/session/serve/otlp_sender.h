@@ -1,5 +1,5 @@
 #pragma once
-// Sends messages to a collector of OpenTelemetry by OTLP/HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp): a POST for each, over plain HTTP. A thread of its own sends them, so nobody waits for a
+// Sends messages to a collector of OpenTelemetry by OTLP/HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp): a POST for each, over plain HTTP. A thread of its own, which begins with the first message, sends them, so nobody waits for a
 // slow or absent collector: what it has not taken is kept up to a bound, tried again with growing pauses, and counted where it is given up. All functions: one thread.
 
 #include <condition_variable>
@@ -16,9 +16,10 @@ namespace spile::session {
 
 class OtlpSender {
  public:
-  // where: "http://HOST[:PORT][/PATH][,SECONDS]", of the collector; port 4318, the path /v1/metrics and 10 s if nothing is said. Errors: it is malformed, or another kind of URL; the host has no
-  // address.
-  static Result<std::unique_ptr<OtlpSender>> create(const std::string& where);
+  enum class Signal : uint8_t { kMetrics, kSpans };
+  // where: "http://HOST[:PORT][/PATH][,SECONDS]", of the collector; port 4318 and 10 s if nothing is said, and as the path /v1/metrics or /v1/traces, each of which also stands for the other. Errors: it
+  // is malformed, or another kind of URL; the host has no address.
+  static Result<std::unique_ptr<OtlpSender>> create(const std::string& where, Signal signal = Signal::kMetrics);
   ~OtlpSender();
   OtlpSender(const OtlpSender&) = delete;
   OtlpSender& operator=(const OtlpSender&) = delete;
@@ -39,6 +40,7 @@ class OtlpSender {
  private:
   struct Place;
   explicit OtlpSender(std::unique_ptr<Place> place);
+  void start();
   void run(std::stop_token stop);
   bool pause(std::stop_token stop, int64_t ms);
 
