@@ -41,6 +41,12 @@ inline constexpr MacroMember kMacroMembers[] = {
     {"struct inet_sock", "inet_rcv_saddr", "sk.__sk_common.skc_rcv_saddr"},
     {"struct inet_sock", "inet_dport", "sk.__sk_common.skc_dport"},
     {"struct inet_sock", "inet_num", "sk.__sk_common.skc_num"},
+    {"struct inet_sock", "daddr", "sk.__sk_common.skc_daddr"},  // without inet_ until Linux 2.6.33
+    {"struct inet_sock", "rcv_saddr", "sk.__sk_common.skc_rcv_saddr"},
+    {"struct inet_sock", "saddr", "inet_saddr"},
+    {"struct inet_sock", "dport", "sk.__sk_common.skc_dport"},
+    {"struct inet_sock", "sport", "inet_sport"},
+    {"struct inet_sock", "num", "sk.__sk_common.skc_num"},
     {"struct inet_request_sock", "ir_loc_addr", "req.__req_common.skc_rcv_saddr"},
     {"struct inet_request_sock", "ir_rmt_addr", "req.__req_common.skc_daddr"},
     {"struct inet_request_sock", "ir_num", "req.__req_common.skc_num"},

@@ -26,6 +26,7 @@
 #include "kernelinfo/code_names.h"
 #include "probes/code_points.h"
 #include "probes/family.h"
+#include "probes/kernel_renames.h"
 #include "probes/traced_world.h"
 
 namespace spile::probes {
@@ -46,6 +47,7 @@ struct Request {
   bool is_return = false;
   bool only_exported = false;
   bool is_hook = false;  // kernel.lsm("NAME"): the function security_NAME
+  bool alone = true;     // the point is not marked ? or !
   std::string suffix;  // of the text: ".return"
 };
 
@@ -204,26 +206,15 @@ Result<Request> parse(const syntax::ProbePoint& point) {
 
 std::string where(const Request& request) { return request.module.empty() ? "this kernel" : fmt::format("the module {}", request.module); }
 
-// Functions of scripts for older kernels that have another name now.
-struct Renamed {
-  std::string_view old_name, new_name;
-};
-constexpr Renamed kRenamed[] = {
-    {"__lock_page", "__folio_lock"},          {"_do_fork", "kernel_clone"},
-    {"account_page_dirtied", "folio_account_dirtied"}, {"add_to_page_cache_lru", "filemap_add_folio"},
-    {"blk_account_io_completion", "__blk_account_io_done"}, {"blk_account_io_done", "__blk_account_io_done"},
-    {"do_fork", "kernel_clone"},              {"do_page_fault", "exc_page_fault"},
-    {"do_sync_read", "vfs_read"},             {"do_sync_write", "vfs_write"},
-    {"lru_cache_add", "folio_add_lru"},       {"mark_page_accessed", "folio_mark_accessed"},
-    {"resched_task", "resched_curr"},         {"wait_on_page_bit", "folio_wait_bit"},
-};
-
 // Returns the name that a function of another kernel probably has in this one: a known new name; itself with underscores before or words behind; one that
 // is almost the same. Else empty.
 std::string today_name(const std::string& function, const std::vector<std::string>& names) {
   const auto has = [&](std::string_view name) { return std::ranges::find(names, name) != names.end(); };
-  for (const Renamed& each : kRenamed) {
-    if (each.old_name == function && has(each.new_name)) return std::string(each.new_name);
+  for (const RenamedFunction& each : kRenamedFunctions) {  // of a point that may resolve to nothing: see symbols_under_new_name
+    if (each.old_name != function) continue;
+    for (const std::string_view name : each.new_names) {
+      if (has(name)) return std::string(name);
+    }
   }
   for (const std::string& each : {"__" + function, "_" + function}) {
     if (has(each)) return each;
@@ -254,6 +245,10 @@ Error no_function(const Request& request, const kernelinfo::Symbols& symbols) {
   std::string near = glob ? std::string() : today_name(request.pattern, names);
   if (glob)
     return {fmt::format("no function that can be probed in {} matches '{}'", where(request), request.pattern), ""};
+  const auto gone = std::ranges::find(kGoneFunctions, request.pattern, &GoneFunction::old_name);
+  const auto there = [&](std::string_view name) { return name.find('(') != name.npos || std::ranges::find(names, name) != names.end(); };
+  if (request.module.empty() && gone != std::end(kGoneFunctions) && there(gone->instead))
+    return {fmt::format("no function '{}' in this kernel: it {}", request.pattern, gone->why), fmt::format("today: {}; compare what it is told and returns before using it", gone->instead)};
   return {fmt::format("no function '{}' in {}", request.pattern, where(request)), near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
 }
 
@@ -330,19 +325,31 @@ Result<void> check_address(const kernelinfo::Symbols& symbols, uint64_t address)
   return Error{fmt::format("{:#x} is not an address of the kernel's code", address), "/proc/kallsyms has the addresses of functions, which change with every boot"};
 }
 
-// The same function under the name that newer kernels give to it: system calls since Linux 4.17, functions that allocate since 6.10. Empty: none.
-std::vector<Symbol> symbols_under_new_name(const Request& request, const kernelinfo::Symbols& symbols) {
-  if (!request.module.empty() || request.is_statement || request.is_hook) return {};
+// The same function under the name that newer kernels give to it: system calls since Linux 4.17, functions that allocate since 6.10, and those of
+// kRenamedFunctions, which a warning names. Empty: none.
+std::vector<Symbol> symbols_under_new_name(TracedWorld& world, const Request& request, const kernelinfo::Symbols& symbols) {
+  if (!request.module.empty() || request.offset != 0 || request.is_hook) return {};
   Request renamed = request;
   const bool is_call = request.pattern.starts_with("sys_") || request.pattern.starts_with("SyS_");
   renamed.pattern = is_call ? "__x64_sys_" + request.pattern.substr(4) : request.pattern + "_noprof";
-  return symbols_of(renamed, symbols);
+  std::vector<Symbol> found = symbols_of(renamed, symbols);
+  // A script that gives the kernel a choice (?, !) names the new function, too, and would count it twice.
+  if (!found.empty() || !request.alone) return found;
+  const auto entry = std::ranges::find(kRenamedFunctions, request.pattern, &RenamedFunction::old_name);
+  if (entry == std::end(kRenamedFunctions)) return found;
+  for (const std::string_view name : entry->new_names) {
+    renamed.pattern = name;
+    if (name.empty() || (found = symbols_of(renamed, symbols)).empty()) continue;
+    world.remark(fmt::format("the function '{}' has another name since Linux {}: '{}' is probed", request.pattern, entry->since, name));
+    return found;
+  }
+  return found;
 }
 
 Result<Points> resolve_exact(TracedWorld& world, const Request& request) {
   TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
   std::vector<Symbol> found = symbols_of(request, *symbols);
-  if (found.empty()) found = symbols_under_new_name(request, *symbols);
+  if (found.empty()) found = symbols_under_new_name(world, request, *symbols);
   if (found.empty()) return no_function(request, *symbols);
   if (request.is_statement && found.size() > 1)
     return Error{fmt::format("'{}' has code at {} places", request.pattern, found.size()), "kernel.statement(0xADDRESS).absolute"};
@@ -501,6 +508,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     return points;
   }
   TRY(Request request, parse(point));
+  request.alone = !point.optional && !point.sufficient;
   TRY_DO(world.require_kernel(fmt::format("{}.{}", point.components[0].name, request.is_hook ? "lsm" : request.is_statement ? "statement" : "function").c_str()));
   if (!request.module.empty() && !world.kernel().has_module(request.module)) return resolve_later(world, request);
   if (request.address) {

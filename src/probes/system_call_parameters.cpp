@@ -248,6 +248,7 @@ constexpr Call kCalls[] = {
     {"readlinkat", "dfd:i pathname buf bufsiz:i"},
     {"readv", "fd vec vlen"},
     {"reboot", "magic1:i magic2:i cmd:u arg"},
+    {"recv", "fd:i ubuf size flags:u"},  // x86-64 has no such call; the kernel has the function
     {"recvfrom", "fd:i ubuf size flags:u addr addr_len"},
     {"recvmmsg", "fd:i mmsg vlen:u flags:u timeout"},
     {"recvmsg", "fd:i msg flags:u"},
@@ -286,6 +287,7 @@ constexpr Call kCalls[] = {
     {"semget", "key:i nsems:i semflg:i"},
     {"semop", "semid:i tsops nsops:u"},
     {"semtimedop", "semid:i tsops nsops:u timeout"},
+    {"send", "fd:i buff len flags:u"},  // as recv
     {"sendfile", "out_fd:i in_fd:i offset count"},
     {"sendmmsg", "fd:i mmsg vlen:u flags:u"},
     {"sendmsg", "fd:i msg flags:u"},

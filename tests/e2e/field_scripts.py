@@ -76,7 +76,7 @@ probe end { printf("%d %d %d\\n", n, @min(sizes), @max(sizes)) }""", "-c", f"{os
 else:
     # Names that other kernels have: what this one has in place of them.
     names = {line.split()[2] for line in open("/proc/kallsyms")}
-    for old, new, hint in [("do_fork", "kernel_clone", "did you mean 'kernel_clone'"), ("mark_page_accessed_x", "mark_page_accessed", "did you mean 'mark_page_accessed'")]:
+    for old, new, hint in [("page_cache_read", "filemap_fault", r"went with Linux 5.1[\s\S]*hint: today: filemap_fault"), ("mark_page_accessed_x", "mark_page_accessed", "did you mean 'mark_page_accessed'")]:
         if new not in names or old in names:
             continue
         result = spile("-p2", "-e", f'probe kernel.function("{old}") {{ next }}')
@@ -91,7 +91,11 @@ else:
         expect_match("page_fault_user", spile("-p2", "-e", "probe vm.pagefault { println($address, write_access) }").expect(status=0).out)
         expect_match("page_fault_user", spile("-p2", "-e", "probe vm.pagefault if (1) { println($$vars) }").expect(status=0).out)
     # The same functions under new names, and members that have moved.
-    for new, script, point in [("__x64_sys_openat", 'kernel.function("sys_openat") { println($dfd, user_string($filename), $flags, $$parms) }', "__x64_sys_openat"),
+    for new, script, point in [("kernel_clone", 'kernel.function("do_fork") { println(pid()) }', "kernel_clone"),
+                               ("tcp_v4_rcv", 'tcp.ipv4.receive { println(saddr, dport) }', "tcp_v4_rcv"),
+                               ("__x64_sys_recv", 'kernel.function("sys_recv").return { println(@entry($fd), @entry($ubuf), $return) }', "__x64_sys_recv"),
+                               ("tcp_v4_do_rcv", 'kernel.function("tcp_v4_do_rcv") { println(ip_ntop(@cast($sk, "inet_sock")->daddr), ntohs(@cast($sk, "inet_sock")->sport), @cast($sk, "inet_sock")->num) }', "tcp_v4_do_rcv"),
+                               ("__x64_sys_openat", 'kernel.function("sys_openat") { println($dfd, user_string($filename), $flags, $$parms) }', "__x64_sys_openat"),
                                ("__x64_sys_read", 'kernel.function("SyS_read").return { println($return, @entry($count)) }', "__x64_sys_read"),
                                ("kmem_cache_alloc_noprof", 'kernel.function("kmem_cache_alloc") { println($gfpflags) }', "kmem_cache_alloc_noprof"),
                                ("vfs_read", 'kernel.function("vfs_read") { println($file->f_dentry->d_inode->i_ino, @cast(task_current(), "task_struct")->state) }', "vfs_read"),
