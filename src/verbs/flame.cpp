@@ -16,8 +16,9 @@ Result<FlameForm> form_of(const std::string& file) {
   if (file.ends_with(".speedscope.json")) return FlameForm::kSpeedscope;
   if (file.ends_with(".svg")) return FlameForm::kSvg;
   if (file.ends_with(".html")) return FlameForm::kHtml;
+  if (file.ends_with(".pb.gz")) return FlameForm::kPprof;
   if (file.ends_with(".pftrace")) return FlameForm::kPerfetto;
-  return Error{fmt::format("-o {}: the name's ending does not say which file to write", file), "it can be .html, .svg, .folded, .speedscope.json or .pftrace"};
+  return Error{fmt::format("-o {}: the name's ending does not say which file to write", file), "it can be .html, .svg, .folded, .speedscope.json, .pb.gz or .pftrace"};
 }
 
 }  // namespace
@@ -51,6 +52,9 @@ void FlameSamples::finish(std::string& out) {
     case FlameForm::kHtml:
       out += session::html_page(samples_, facts_);
       break;
+    case FlameForm::kPprof:
+      out += session::pprof_file(samples_, facts_);
+      break;
     case FlameForm::kPerfetto:
       out += session::perfetto_samples(samples_, session::read_clocks());
       break;
@@ -72,7 +76,7 @@ Result<VerbScript> make_flame(const VerbLine& line, const session::Options& opti
   TRY(const FlameForm form, form_of(options.output.file));
   TRY(const FlameScript made, make_flame_script(line));
   if (form == FlameForm::kPerfetto && made.unit != session::Samples::Unit::kSamples)
-    return Error{fmt::format("-o {}: Perfetto's samples are of processor time, and have no weights", options.output.file), "use .html, .svg, .folded or .speedscope.json"};
+    return Error{fmt::format("-o {}: Perfetto's samples are of processor time, and have no weights", options.output.file), "use .html, .svg, .folded, .speedscope.json or .pb.gz"};
   VerbScript script;
   script.text = fmt::format("# spile flame{}\n{}", made.words, made.text);
   script.limits = made.limits;

@@ -28,6 +28,16 @@ for function, share in [("seventy", 70), ("twenty", 20), ("ten", 10)]:
     expect_true(abs(100 * counts[function] / counts["profiled"] - share) <= 12, f"{share} %: {counts}")
 expect_true(re.search(r";spend;seventy;burn \d+$", folded, re.M) is not None, folded)
 
+# pprof itself reads the profile.
+go = next((path for path in ["/usr/lib/go-1.19/bin/go", shutil.which("go")] if path and os.path.exists(path)), None)
+if go:
+    spile("flame", "--hz", "500", "-o", folder / "a.pb.gz", "-c", f"exec {program('profiled')} 600").expect(status=0)
+    top = subprocess.run([go, "tool", "pprof", "-top", "-cum", folder / "a.pb.gz"], capture_output=True, text=True, env=dict(os.environ, HOME=str(folder), GOCACHE=str(folder))).stdout
+    expect_match(r"^Type: samples$", top)
+    cumulative = {name: float(share) for share, name in re.findall(r"([\d.]+)% +(\w+)$", top, re.M)}
+    for function, share in [("seventy", 70), ("twenty", 20), ("ten", 10)]:
+        expect_true(abs(cumulative[function] - share) <= 12, f"{share} %: {top}")
+
 spile("flame", "-o", folder / "a.speedscope.json", "-c", f"exec {program('profiled')} 200").expect(status=0)
 speedscope = json.loads((folder / "a.speedscope.json").read_text())
 names = [frame["name"] for frame in speedscope["shared"]["frames"]]

@@ -20,6 +20,8 @@ struct SampleFacts {
 std::string folded_stacks(const Samples& samples);
 // Returns JSON for https://www.speedscope.app: a profile for each thread, with its samples in order of time. A sample weighs 1.
 std::string speedscope_file(const Samples& samples, const SampleFacts& facts);
+// Returns a profile for pprof: a value for each stack of each thread.
+std::string pprof_file(const Samples& samples, const SampleFacts& facts);
 // Returns a picture of a flame graph, 1,200 wide, the outermost functions on top; a box has its numbers as a title. Boxes under 0.3 wide are left out.
 std::string svg_picture(const Samples& samples, const SampleFacts& facts);
 // Returns a page that works offline and asks for nothing else: a flame graph with search and zoom, a table of functions, the script.

@@ -98,6 +98,10 @@ TEST(SampleFiles, FoldedStacksCountByThreadsName) {
   EXPECT_EQ(folded_stacks(odd), "a_b_;f_g 1\n");
 }
 
+TEST(SampleFiles, PprofIsGzip) {
+  for (const Samples& samples : {example(), Samples()}) EXPECT_EQ(pprof_file(samples, {"title", "", ""}).substr(0, 3), "\x1f\x8b\x08");
+}
+
 TEST(SampleFiles, SpeedscopeHasAProfileForEachThread) {
   const auto file = nlohmann::json::parse(speedscope_file(example(), {"title", "", ""}));
   EXPECT_EQ(file["profiles"].size(), 2u);
