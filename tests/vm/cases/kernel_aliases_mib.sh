@@ -1,4 +1,5 @@
 # What the kernel counts of IPv4 and TCP, by the library's aliases: each counter grows as the kernel's own of its name.
+# often: 6.1
 . /guest.sh
 ip link set lo up
 ip link set lo mtu 1500

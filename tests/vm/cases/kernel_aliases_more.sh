@@ -1,4 +1,5 @@
 # More aliases of the library over functions and tracepoints of the kernel, each with a cause that is counted: many in one script.
+# often: 6.12
 . /guest.sh
 ip link set lo up
 

@@ -1,4 +1,5 @@
 # Aliases of the library that no other case counts, each with a cause that is counted.
+# often: 6.1
 . /guest.sh
 ip link set lo up
 mkdir -p /ram && mount -t ramfs ram /ram || fail "no ramfs"
