@@ -75,6 +75,8 @@ Result<VerbScript> make_flame(const VerbLine& line, const session::Options& opti
   if (options.output.rotate_bytes > 0) return Error{"spile flame can't be used with -S: its output is one file", {}};
   TRY(const FlameForm form, form_of(options.output.file));
   TRY(const FlameScript made, make_flame_script(line));
+  if (made.words.ends_with(" --kernel") && options.target.processes.size() > 1)
+    return Error{"spile flame --off-cpu --kernel looks at one process and its children", "-x with one process, or -c COMMAND"};
   if (form == FlameForm::kPerfetto && made.unit != session::Samples::Unit::kSamples)
     return Error{fmt::format("-o {}: Perfetto's samples are of processor time, and have no weights", options.output.file), "use .html, .svg, .folded, .speedscope.json or .pb.gz"};
   VerbScript script;
@@ -85,9 +87,10 @@ Result<VerbScript> make_flame(const VerbLine& line, const session::Options& opti
   return script;
 }
 
-const VerbOption kFlameOptions[5] = {
+const VerbOption kFlameOptions[6] = {
     {"hz", "N", "flame: samples in a second of a thread's processor time (100)"},
     {"off-cpu", nullptr, "flame: the time in system calls, where threads wait"},
+    {"kernel", nullptr, "flame: with --off-cpu: all time without a processor, and where in the kernel"},
     {"alloc", nullptr, "flame: the memory that is allocated"},
     {"lock", nullptr, "flame: the time in which threads wait in futexes, for locks and conditions"},
     {"of", "FUNCTION", "flame: the calls of a function, by their callers"},

@@ -37,6 +37,6 @@ class FlameSamples final : public session::Presenter {
 
 // As Verb::make.
 Result<VerbScript> make_flame(const VerbLine& line, const session::Options& options);
-extern const VerbOption kFlameOptions[5];
+extern const VerbOption kFlameOptions[6];
 
 }  // namespace spile::verbs

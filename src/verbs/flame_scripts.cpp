@@ -37,13 +37,47 @@ std::string time_in_system_calls() {
                      "  if (waited >= 1000) {} <<< waited\n}}\n", kHere);
 }
 
+// As the scheduler sees it: from when a thread gives the processor up, or loses it, until it has it again.
+constexpr const char* kTimeOffProcessors = R"(global since, process_of, name_of, stack_of, weights[20000]
+probe kernel.trace("sched:sched_switch") {
+  if (target_set_pid(pid())) {
+    since[tid()] = gettimeofday_ns()
+    process_of[tid()] = pid()
+    name_of[tid()] = execname()
+    stack_of[tid()] = sprint_backtrace() . sprint_ubacktrace()
+  }
+  if ($next_pid in since) {
+    waited = gettimeofday_ns() - since[$next_pid]
+    process = process_of[$next_pid]
+    name = name_of[$next_pid]
+    stack = stack_of[$next_pid]
+    before = weights[process, name, stack]
+    weights[process, name, stack] = before + waited
+    delete since[$next_pid]
+    delete process_of[$next_pid]
+    delete name_of[$next_pid]
+    delete stack_of[$next_pid]
+  }
+}
+probe end {
+  # Not where spile itself has stopped the process.
+  foreach ([process, name, stack] in weights)
+    if (!isinstr(stack, "ptrace_stop+")) printf("stack %d %s %d %s\n", process, name, weights[process, name, stack], stack)
+}
+)";
+
 }  // namespace
 
 Result<FlameScript> make_flame_script(const VerbLine& line) {
   FlameScript script;
   std::string point = "timer.profile", chosen;
   script.limits = {"MAXSTRINGLEN=4096"};
+  bool in_kernel = false;
   for (const auto& [name, value] : line.options) {
+    if (name == "kernel") {
+      in_kernel = true;
+      continue;
+    }
     if (!chosen.empty()) return Error{fmt::format("--{} and --{} can't be shown in one picture", chosen, name), "run spile flame for each"};
     chosen = name;
     script.words += value.empty() ? " --" + name : fmt::format(" --{} {}", name, value);
@@ -64,6 +98,11 @@ Result<FlameScript> make_flame_script(const VerbLine& line) {
       script.text = weighing_script(fmt::format("probe process.function(\"{}\").call {{\n  {} <<< 1\n}}\n", function, kHere));
       script.unit = Unit::kCalls;
     }
+  }
+  if (in_kernel) {
+    if (chosen != "off-cpu") return Error{"spile flame --kernel goes with --off-cpu", "spile flame --off-cpu --kernel -x PID -o flame.html"};
+    script.words += " --kernel";
+    script.text = kTimeOffProcessors;
   }
   if (!script.text.empty()) return script;
   script.text = fmt::format("probe {} {{\n  printf(\"sample %d %d %d %s %s\\n\", gettimeofday_ns(), pid(), tid(), execname(), sprint_ubacktrace())\n}}\n", point);

@@ -24,7 +24,7 @@ const Verb kVerbs[] = {
     {"cache", "list | add FILE... | rm BUILD-ID|FILE... | prune [MIB] | export OUT [FILE...] | import IN",
      "show and change what is remembered of debug information, and carry it to other machines", nullptr, answer_cache},
     {"trace", "[--kernel] FUNCTION... ['!FUNCTION'] [--depth N] [--over TIME] [--also PATTERN] [--interrupts]", "show calls as trees, with times, arguments and results", make_trace, nullptr, kTraceOptions, true},
-    {"flame", "[--hz N | --off-cpu | --alloc | --lock | --of FUNCTION]", "show where threads spend processor time, wait, allocate, or call a function: a page with a flame graph (-o x.html), or folded stacks", make_flame, nullptr, kFlameOptions},
+    {"flame", "[--hz N | --off-cpu [--kernel] | --alloc | --lock | --of FUNCTION]", "show where threads spend processor time, wait, allocate, or call a function: a page with a flame graph (-o x.html), or folded stacks", make_flame, nullptr, kFlameOptions},
     {"snap", "[FUNCTION]... ['!FUNCTION'] [--when 'FUNCTION > TIME'] [--last TIME] [--count N]", "show what led to a slow call: the last calls of all threads before it, as a timeline (-o x.pftrace)", make_snap, nullptr, kSnapOptions},
     {"top", "FUNCTION... ['!FUNCTION'] [--every TIME] [--sort COLUMN] [--limit N]", "show which functions are called how often, and how long they take; live on a terminal", make_top, nullptr, kTopOptions, true},
     {"lat", "FUNCTION... [--every TIME] [--by EXPRESSION]", "show how long calls take: a histogram with percentiles, a heat map (--every), or a table by a value (--by)", make_lat, nullptr, kLatOptions, true},
