@@ -1,7 +1,7 @@
 # The architecture, enforced: which folder of src/ may include which. One folder is one static library
 # spile::NAME and one test binary NAME_test made of the *_test.cpp beside the sources.
 
-set(SPILE_FOLDERS base abi regex syntax sema debuginfo kernelinfo probes runtime codegen engine bpf session verbs editor cli)
+set(SPILE_FOLDERS base abi regex syntax sema debuginfo kernelinfo probes runtime codegen engine bpf session verbs editor libspile cli)
 
 set(SPILE_MAY_USE_base abi)
 set(SPILE_MAY_USE_abi)
@@ -18,6 +18,7 @@ set(SPILE_MAY_USE_bpf base abi)
 set(SPILE_MAY_USE_session base abi syntax sema debuginfo kernelinfo probes runtime codegen engine bpf)
 set(SPILE_MAY_USE_editor base syntax sema probes session)
 set(SPILE_MAY_USE_verbs base syntax debuginfo kernelinfo probes engine session)
+set(SPILE_MAY_USE_libspile base debuginfo session)
 set(SPILE_MAY_USE_cli base session verbs editor)
 
 # The rooms of a folder: each uses only those named before it, all but the first may be used by the files of the folder itself,

@@ -35,4 +35,39 @@ set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Probes running programs and kernels with s
  spile taps running Linux programs and kernels: probe scripts in the SystemTap
  language are compiled in milliseconds, armed in live processes without a
  rebuild, a restart or root, and cost nanoseconds a hit.")
+
+# Four packages: all that has no component is the program's; those of the library are in src/libspile/CMakeLists.txt. A library and its headers and module are of one version.
+install(FILES examples/library/count.c examples/library/latency.cpp examples/library/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libspile-dev/examples COMPONENT libspile-dev)
+install(FILES docs/man/libspile.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT libspile-dev)
+install(FILES examples/library/watch.py DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/python3-spile/examples COMPONENT python3-spile)
+foreach(package libspile0 libspile-dev python3-spile)
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} RENAME copyright COMPONENT ${package})
+endforeach()
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL Unspecified libspile0 libspile-dev python3-spile)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME spile)
+set(CPACK_DEBIAN_LIBSPILE0_PACKAGE_NAME libspile0)
+set(CPACK_DEBIAN_LIBSPILE0_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBSPILE0_PACKAGE_DEPENDS "spile (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_LIBSPILE0_DESCRIPTION "Library that runs probe scripts of spile
+ libspile starts spile for a script, and hands over what its handlers print,
+ its globals and its errors, to programs in C and C++.")
+set(CPACK_DEBIAN_LIBSPILE-DEV_PACKAGE_NAME libspile-dev)
+set(CPACK_DEBIAN_LIBSPILE-DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_LIBSPILE-DEV_PACKAGE_DEPENDS "libspile0 (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_LIBSPILE-DEV_DESCRIPTION "Headers of libspile, for C and C++20
+ spile.h, spile.hpp, and files for pkg-config and CMake.")
+set(CPACK_DEBIAN_PYTHON3-SPILE_PACKAGE_NAME python3-spile)
+set(CPACK_DEBIAN_PYTHON3-SPILE_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON3-SPILE_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON3-SPILE_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_PYTHON3-SPILE_PACKAGE_DEPENDS "python3, libspile0 (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_PYTHON3-SPILE_DESCRIPTION "Python module that runs probe scripts of spile
+ Events as an iterator, globals as dicts, errors as exceptions.")
+foreach(package LIBSPILE0 LIBSPILE-DEV)
+  set(CPACK_DEBIAN_${package}_PACKAGE_RECOMMENDS "")
+endforeach()
+# ldconfig(8) runs when the library comes and goes.
+set(CPACK_DEBIAN_LIBSPILE0_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/cmake/debian/triggers)
 include(CPack)

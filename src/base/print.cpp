@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/message_sink.h"
+
 namespace spile {
 
 namespace {
@@ -14,6 +16,7 @@ int output_error = 0;  // errno of the first write to standard output that faile
 }
 
 void print_text(std::FILE* stream, std::string_view text) noexcept {
+  if (stream == stderr && message_sink()) return hand_over(text);
   errno = 0;
   bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
   if (written || stream != stdout || output_error != 0) return;

@@ -10,7 +10,7 @@
 
 namespace spile {
 
-// Writes `text` to `stream` as far as that is possible. Only the first failure of standard output is remembered.
+// Writes `text` to `stream` as far as that is possible; that of `stderr` goes to the message_sink(), if there is one. Only the first failure of standard output is remembered.
 void print_text(std::FILE* stream, std::string_view text) noexcept;
 
 template <typename... Arguments>

@@ -77,7 +77,7 @@ Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& 
                  fmt::format("run it on that machine, or take its script: spile --script {} ...", verb.name)};
   if (script.sends_spans) options.output.otlp.clear();
   // What -p shows is the script's; a document has the script's records.
-  if (options.passes.last == 5 && options.output.record.file.empty()) options.output.presenter = std::move(script.presenter);
+  if (options.passes.last == 5 && !options.output.record.is_on()) options.output.presenter = std::move(script.presenter);
   options.script.text = std::move(script.text);
   // What the user says comes later, and holds.
   options.script.limits.insert(options.script.limits.begin(), script.limits.begin(), script.limits.end());
@@ -191,6 +191,7 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
   }
   TRY(const bool records, takes_record(words, argc > 1 ? argv[1] : "", reading));
   TRY_DO(check_options(reading, std::move(words)));
+  if (!records && reading.options.output.record.stream) return Error{"--stream is an option of spile record", "spile record --stream DESCRIPTOR SCRIPT"};
   if (records && (reading.asks || reading.interactive || reading.language_server || !reading.remotes.empty() || reading.options.passes.last < 5 || reading.options.listing.what != session::Listing::kNone))
     return Error{"record needs a script, or a verb that traces, that runs here", "spile record SCRIPT -x PID -o FILE.spile-run"};
   if (reading.asks) {

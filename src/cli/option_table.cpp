@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "base/proc.h"
+#include "session/run/run_stream.h"
 
 namespace spile::cli {
 
@@ -295,6 +296,13 @@ Result<void> take_flight_dump(Reading& reading, const std::string& value) {
   return {};
 }
 
+// At once, so that whatever is said from here on goes there.
+Result<void> take_stream(Reading& reading, const std::string& value) {
+  TRY(const int64_t descriptor, number(value, 3, INT32_MAX, "descriptor"));
+  TRY(reading.options.output.record.stream, session::RunStream::open(static_cast<int>(descriptor)));
+  return {};
+}
+
 template <bool Reading::*Field>
 Result<void> ask(Reading& reading, const std::string&) {
   reading.*Field = true;
@@ -345,6 +353,7 @@ constexpr OptionSpec kOptions[] = {
     {0, "kafka", Takes::kValue, "BROKERS/TOPIC", "send what the script prints to Kafka, a record for each event", take<&Options::output, &OutputOptions::kafka>, true},
     {'F', nullptr, Takes::kNothing, "", "flight recorder: run in the background, keep the last output",
      set<&Options::output, &OutputOptions::flight_recorder>},
+    {0, "stream", Takes::kValue, "DESCRIPTOR", "record: hand the run over on an open socket while it runs, as libspile asks for", take_stream, true},
     {0, "flight-dump", Takes::kValue, "PID", "print what the flight recorder PID holds", take_flight_dump},
     {0, "runtime", Takes::kValue, "MODE", "where handlers run: auto, inproc or dyninst (in the target), bpf or kernel (in the kernel)",
      take_runtime},

@@ -9,6 +9,7 @@
 #include <bit>
 
 #include "base/diagnostics.h"
+#include "base/message_sink.h"
 #include "base/print.h"
 #include "bpf/arena.h"
 #include "bpf/bpf.h"
@@ -29,7 +30,11 @@ int verbosity_of(Pass pass, const MessageOptions& messages) { return messages.pa
 
 // Prints what was diagnosed. True if the script can't go on.
 bool report(const Diagnostics& diagnostics, const MessageOptions& messages, Pass pass, const char* what) {
-  print_to(stderr, "{}", diagnostics.render(!messages.suppress_warnings, wants_color(messages.color, STDERR_FILENO)));
+  if (MessageSink* sink = message_sink()) {
+    for (const Diagnostic& diagnostic : diagnostics.all()) {
+      if (diagnostic.severity == Severity::kError || !messages.suppress_warnings) sink->take(message_of(diagnostic));
+    }
+  } else print_to(stderr, "{}", diagnostics.render(!messages.suppress_warnings, wants_color(messages.color, STDERR_FILENO)));
   size_t warnings = messages.suppress_warnings ? 0 : diagnostics.all().size() - diagnostics.errors();
   if (!diagnostics.has_errors() && (warnings == 0 || !messages.warnings_are_errors)) return false;
   if (!diagnostics.has_errors()) print_to(stderr, "spile: {} warning{} treated as errors (-W)\n", warnings, warnings == 1 ? "" : "s");

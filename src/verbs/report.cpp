@@ -105,7 +105,8 @@ Result<void> take_record(session::Options& options, std::vector<std::pair<std::s
     of_verbs.erase(option);
     break;
   }
-  if (options.output.file.empty()) return Error{"record needs the name of the file to write", "spile record SCRIPT -x PID -o FILE.spile-run"};
+  if (record.stream && !options.output.file.empty()) return Error{"record has one output: -o or --stream", {}};
+  if (options.output.file.empty() && !record.stream) return Error{"record needs the name of the file to write", "spile record SCRIPT -x PID -o FILE.spile-run"};
   const char* other = options.output.bulk ? "-b" : options.output.flight_recorder ? "-F" : options.output.rotate_bytes > 0 ? "-S" : options.verb.json ? "--json" : nullptr;
   if (other) return Error{fmt::format("record can't be used with {}: its output is one document", other), options.verb.json ? "spile report FILE --json shows it as JSON" : ""};
   record.file = std::move(options.output.file);

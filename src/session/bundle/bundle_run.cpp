@@ -18,7 +18,7 @@ Result<void> check_options(const Options& options, const std::string& path) {
   const ScriptOptions& script = options.script;
   if (!script.arguments.empty()) return fixed("an argument of the script");
   if (!script.additional_texts.empty()) return fixed("-E");
-  if (!options.output.record.file.empty()) return Error{path + " can't be recorded: what a document needs is compiled in", "record its script: spile record SCRIPT -o FILE"};
+  if (options.output.record.is_on()) return Error{path + " can't be recorded: what a document needs is compiled in", "record its script: spile record SCRIPT -o FILE"};
   if (!script.limits.empty()) return fixed("-D");
   if (script.guru) return fixed("-g");
   if (!options.program.global_values.empty()) return fixed("-G");

@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstring>
 
 #include "abi/time_counter.h"
 #include "base/clock.h"
+#include "base/message_sink.h"
+#include "base/print.h"
 #include "session/text/printf_text.h"
 
 namespace spile::session {
@@ -34,6 +37,22 @@ std::string plain_addresses(const abi::RecordHeader& header, PayloadReader& payl
   std::string text;
   for (uint64_t address : addresses_in(payload.next_string(), abi::kMostFrames)) text += fmt::format(" {:#x}\n", address);
   return text;
+}
+
+// place: "a.stp:3:5", or "".
+Message handler_error(const std::string& text, std::string_view excerpt, std::string_view place) {
+  Message message(MessageKind::kHandlerError, text);
+  message.excerpt = excerpt;
+  const size_t second = place.rfind(':');
+  const size_t first = second == std::string_view::npos || second == 0 ? second : place.rfind(':', second - 1);
+  if (first == std::string_view::npos) return message;
+  message.file = place.substr(0, first);
+  std::from_chars(place.data() + first + 1, place.data() + second, message.line);
+  std::from_chars(place.data() + second + 1, place.data() + place.size(), message.column);
+  message.end_line = message.line;
+  // The carets of the excerpt are as long as the place.
+  message.end_column = message.column + 1 + static_cast<uint32_t>(excerpt.size() - std::min(excerpt.size(), excerpt.rfind('^') + 2));
+  return message;
 }
 
 }  // namespace
@@ -93,7 +112,7 @@ bool Output::is_believed(const abi::RecordHeader& header) {
 void Output::report_damage(uint32_t ring) {
   ++damaged_;
   if (damaged_ <= kMostDamaged && !messages_.suppress_warnings) {
-    fprintf(stderr, "WARNING: output ring %u is damaged, its content is lost\n", ring);
+    print_to(stderr, "WARNING: output ring {} is damaged, its content is lost\n", ring);
   }
 }
 
@@ -154,7 +173,7 @@ void Output::append_stream(ArenaView& arena, uint32_t index) {
 }
 
 void Output::stream_failed(const Error& error) {
-  if (stream_usable_) fprintf(stderr, "ERROR: %s\n", error.message.c_str());
+  if (stream_usable_) print_to(stderr, "ERROR: {}\n", error.message);
   stream_usable_ = false;
 }
 
@@ -230,7 +249,7 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
   text_.clear();
   if (recorder_) {
     if (sender_) write_event(header, payload, size, origin, pid);
-    if (record(header, payload, size, origin)) return;
+    if (record(header, payload, size, origin, pid)) return;
   }
   if (events_ && write_event(header, payload, size, origin, pid)) return;
   switch (header.kind) {
@@ -259,7 +278,7 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
       write_error(std::string(script_string(arguments)));
       break;
     case abi::kError:
-      if (header.id < script_.errors.size()) write_error(error_text(script_.errors[header.id], arguments), script_.errors[header.id].excerpt);
+      if (header.id < script_.errors.size()) write_error(error_text(script_.errors[header.id], arguments), script_.errors[header.id].excerpt, script_.errors[header.id].place);
       else ++disbelieved_;
       break;
     case abi::kSystem:
@@ -299,10 +318,10 @@ int64_t Output::time_of(const abi::RecordHeader& header, Origin origin) const {
   return origin == Origin::kKernelRing ? static_cast<int64_t>(header.time) + realtime_offset_ns() : dated_by_->time_of(header.time);
 }
 
-bool Output::record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
+bool Output::record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin, uint32_t pid) {
   if (header.kind == abi::kPrintf) {
     if (header.id < script_.formats.size() && script_.formats[header.id].kind == codegen::OutputFormat::Kind::kPrintf) {
-      recorder_->add_printf(header, time_of(header, origin), PayloadReader(payload, size));
+      recorder_->add_printf(header, time_of(header, origin), pid, PayloadReader(payload, size));
     } else {
       ++disbelieved_;
     }
@@ -313,7 +332,7 @@ bool Output::record(const abi::RecordHeader& header, const char* payload, size_t
   event_text_.clear();
   if (has_text) append_record_text(event_text_, script_.formats, header, payload, size);
   else event_text_ = name_addresses(header, payload, size);
-  recorder_->add_text(header, time_of(header, origin), event_text_);
+  recorder_->add_text(header, time_of(header, origin), pid, event_text_);
   return true;
 }
 
@@ -396,11 +415,12 @@ void Output::write_warning(std::string_view text, Origin origin) {
   constexpr size_t kMostRemembered = 1000;
   if (warned_.size() < kMostRemembered) warned_.emplace(text);
   file_->flush();
+  if (MessageSink* sink = message_sink()) return sink->take(Message(MessageKind::kWarning, std::string(text)));
   fprintf(stderr, "WARNING: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
 // An error is printed once, and at the end how often it occurred: many threads may raise it before they are stopped.
-void Output::write_error(std::string text, std::string_view excerpt) {
+void Output::write_error(std::string text, std::string_view excerpt, std::string_view place) {
   if (messages_.suppress_handler_errors) {
     ++suppressed_errors_;
     return;
@@ -417,6 +437,7 @@ void Output::write_error(std::string text, std::string_view excerpt) {
   }
   error_counts_.emplace(last_error_, 1);
   file_->flush();
+  if (MessageSink* sink = message_sink()) return sink->take(handler_error(last_error_, excerpt, place));
   fprintf(stderr, "ERROR: %s\n%.*s", last_error_.c_str(), static_cast<int>(excerpt.size()), excerpt.data());
 }
 
@@ -436,7 +457,7 @@ std::string Output::refusals_text() const {
 
 void Output::print_repeated_errors() const {
   for (const auto& [text, times] : error_counts_) {
-    if (times > 1) fprintf(stderr, "WARNING: %llu times: ERROR: %s\n", static_cast<unsigned long long>(times), text.c_str());
+    if (times > 1) print_to(stderr, "WARNING: {} times: ERROR: {}\n", times, text);
   }
 }
 

@@ -128,14 +128,14 @@ class Output {
   // Returns whether the record was written as an event.
   bool write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin, uint32_t pid);
   // Returns whether the record was added to recorder_.
-  bool record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
+  bool record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin, uint32_t pid);
   int64_t time_of(const abi::RecordHeader& header, Origin origin) const;
   void present(const abi::RecordHeader& header, PayloadReader& arguments, const TextRules& rules);
   bool may_switch_file();
   void run_command(const abi::RecordHeader& header, PayloadReader& arguments, Origin origin);
   std::string_view script_string(PayloadReader& arguments) const;
   void write_warning(std::string_view text, Origin origin);
-  void write_error(std::string text, std::string_view excerpt = {});
+  void write_error(std::string text, std::string_view excerpt = {}, std::string_view place = {});
 
   const MessageOptions& messages_;
   const codegen::CompiledScript& script_;

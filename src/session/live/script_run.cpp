@@ -37,6 +37,7 @@
 #include "session/terms/progress.h"
 #include "session/run/run_metrics.h"
 #include "session/run/run_recorder.h"
+#include "session/run/run_stream.h"
 #include "session/serve/session_status.h"
 #include "session/terms/signals.h"
 #include "session/arena/skips.h"
@@ -213,11 +214,13 @@ Result<void> ScriptRun::prepare() {
     utsname names{};
     ::uname(&names);
     output_->send_events(program_, *arena_, kafka_.get(), names.nodename);
-    if (target_) target_->before_slots_are_reused([this] { output_->collect(*arena_); });
   }
-  if (!output_options_.record.file.empty()) {
-    TRY(recorder_, RunRecorder::create(*live_, script_, output_options_.record.file));
+  if (output_options_.record.is_on()) {
+    TRY(recorder_, RunRecorder::create(*live_, script_, output_options_.record));
     output_->record_by(recorder_.get(), *arena_);
+  }
+  if (target_ && (kafka_ || recorder_)) {  // events have their process
+    target_->before_slots_are_reused([this] { output_->collect(*arena_); });
   }
   if (!program_.guru) output_->trust_processes_by([this] { return why_processes_untrusted(); });
   if (output_options_.in_memory()) {
@@ -317,7 +320,9 @@ Result<void> ScriptRun::start() {
   if (recorder_) {
     note_places();
     if (kernel_) recorder_->note_kernel();
-    next_tick_ = armed_ns_ + output_options_.record.every_ns;
+    if (!output_options_.record.stream) next_tick_ = armed_ns_ + output_options_.record.every_ns;
+    recorder_->note_started();
+    recorder_->send();
   }
   status_ = StatusSocket::listen();
   timers_.start(armed_ns_);
@@ -369,6 +374,7 @@ Result<void> ScriptRun::wait_and_collect() {
     std::function<Result<void>()> take;
   };
   Presenter* const presenter = output_options_.presenter.get();
+  RunStream* const stream = output_options_.record.stream.get();
   auto done = [](auto act) { return [act]() -> Result<void> { return act(), Result<void>(); }; };
   const Source sources[] = {
       {signals_.fd(), done([this] { take_signals(); })},
@@ -377,6 +383,10 @@ Result<void> ScriptRun::wait_and_collect() {
       {procfs_.http_fd(), done([this] { procfs_.serve_http(); })},
       {presenter ? presenter->input() : -1, done([presenter] { presenter->take_input(); })},
       {status_.fd(), done([this] { status_.serve([this] { return describe(); }); })},
+      {stream ? stream->requests_fd() : -1, [this, stream]() -> Result<void> {
+        for (uint64_t left = stream->take_requests(); left > 0; --left) TRY_DO(record_tick());
+        return {};
+      }},
       {flight_.fd(), done([this] { flight_.serve(output_->file()); })},
       {target_ ? target_->wait_fd() : -1, [this] { return target_->poll(*arena_, 0); }},
       {kernel_ ? kernel_->poll_fd() : -1, done([] {})},
@@ -399,6 +409,7 @@ Result<void> ScriptRun::wait_and_collect() {
     output_->write_pending(false);
     next_collection_ = now + (any ? kBusyPollNs : kIdlePollNs);
   }
+  if (recorder_) recorder_->send();
   return {};
 }
 
@@ -580,7 +591,7 @@ void ScriptRun::note_places() {
 }
 
 Result<void> ScriptRun::record_tick() {
-  next_tick_ = monotonic_ns() + output_options_.record.every_ns;
+  if (!output_options_.record.stream) next_tick_ = monotonic_ns() + output_options_.record.every_ns;
   TRY_DO(fetch_globals());
   if (shares_arena()) output_->write_pending(false);
   note_places();

@@ -11,6 +11,8 @@
 
 #include <cstdio>
 
+#include "base/print.h"
+
 namespace spile::session {
 
 namespace {
@@ -45,7 +47,7 @@ void ShellCommands::run(const std::string& command) {
   }
   Child child{};
   if (int error = spawn_shell(command, child.pid); error != 0) {
-    fprintf(stderr, "WARNING: system(\"%s\"): %s\n", command.c_str(), strerror(error));
+    print_to(stderr, "WARNING: system(\"{}\"): {}\n", command, strerror(error));
     return;
   }
   child.ended.reset(static_cast<int>(syscall(SYS_pidfd_open, child.pid, 0)));

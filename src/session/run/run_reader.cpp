@@ -30,18 +30,22 @@ ValueType type_of(const std::string& name) {
   return name == "stats" ? ValueType::kStats : ValueType::kUnknown;
 }
 
-class Reader {
+}  // namespace
+
+class RunDecoder::Reader {
  public:
-  explicit Reader(FrameReader& frames) : frames_(frames) {}
-  Result<RunDocument> read();
+  std::string take(uint32_t kind, const std::string& payload);
+  std::string finish();
+  void forget_events();
+  RunDocument& document() { return document_; }
 
  private:
   // Each returns what is wrong with the payload; "": nothing.
-  std::string take(uint32_t kind, const std::string& payload);
   std::string take_facts(const std::string& payload);
   std::string take_texts(ByteReader in);
   std::string take_events(ByteReader in);
   std::string take_event(ByteReader& in);
+  std::string take_processes(ByteReader in);
   std::string take_global(ByteReader in);
   std::string take_tick(ByteReader in);
   std::string take_modules(ByteReader in);
@@ -49,12 +53,12 @@ class Reader {
   std::string take_end(ByteReader in);
   RunElement element(ByteReader& in, const RunGlobal& global);
   static RunStatistics::Buckets buckets(ByteReader& in, uint32_t most);
-  void finish();
 
-  FrameReader& frames_;
   RunDocument document_;
   bool has_facts_ = false;
   std::set<RunModule> modules_;
+  std::vector<std::pair<uint64_t, uint32_t>> processes_;  // of the events to come: so many have this process
+  size_t next_process_ = 0;                               // index into it
   uint64_t text_bytes_ = 0, kept_elements_ = 0;
   int64_t last_time_ = 0;
   std::vector<std::shared_ptr<const RunGlobalState>> current_;  // by global
@@ -62,7 +66,7 @@ class Reader {
   std::shared_ptr<const RunGlobalState> left_out_ = std::make_shared<const RunGlobalState>(RunGlobalState{{}, 0, false});
 };
 
-std::string Reader::take_facts(const std::string& payload) {
+std::string RunDecoder::Reader::take_facts(const std::string& payload) {
   if (has_facts_) return "there are two descriptions of the script";
   try {
     // Nothing in it is deep, and no number has a fraction: neither a conversion nor a recursion meets what it can't do.
@@ -107,7 +111,7 @@ std::string Reader::take_facts(const std::string& payload) {
   return {};
 }
 
-std::string Reader::take_texts(ByteReader in) {
+std::string RunDecoder::Reader::take_texts(ByteReader in) {
   for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
     std::string text = in.text();
     text_bytes_ += text.size() + sizeof text;
@@ -117,13 +121,17 @@ std::string Reader::take_texts(ByteReader in) {
   return in.ok() ? "" : "texts end too early";
 }
 
-std::string Reader::take_event(ByteReader& in) {
+std::string RunDecoder::Reader::take_event(ByteReader& in) {
   RunEvent event;
   const uint64_t format = in.number_up_to(document_.formats.size());
   const uint64_t probe = in.number_up_to(document_.probes.size());
   event.cpu = static_cast<uint16_t>(in.number_up_to(0xffff));
   last_time_ = static_cast<int64_t>(static_cast<uint64_t>(last_time_) + static_cast<uint64_t>(in.signed_number()));
   event.time_ns = last_time_;
+  if (next_process_ < processes_.size()) {
+    event.process = processes_[next_process_].second;
+    if (--processes_[next_process_].first == 0) ++next_process_;
+  }
   event.format = format == 0 ? RunEvent::kText : static_cast<uint32_t>(format - 1);
   event.probe = probe == 0 ? RunEvent::kNoProbe : static_cast<uint32_t>(probe - 1);
   event.first_value = document_.values.size();
@@ -143,7 +151,18 @@ std::string Reader::take_event(ByteReader& in) {
   return {};
 }
 
-std::string Reader::take_events(ByteReader in) {
+std::string RunDecoder::Reader::take_processes(ByteReader in) {
+  processes_.clear();
+  next_process_ = 0;
+  for (uint64_t n = in.number_up_to(kMostPlain); n > 0 && in.ok(); --n) {
+    const uint64_t count = in.number();
+    processes_.emplace_back(count, static_cast<uint32_t>(in.number_up_to(INT32_MAX)));
+    if (count == 0) in.refuse();
+  }
+  return in.ok() ? "" : "the processes of events can't be read";
+}
+
+std::string RunDecoder::Reader::take_events(ByteReader in) {
   for (uint64_t n = in.number(); n > 0; --n) {
     if (!in.ok()) return "events end too early";
     if (std::string wrong = take_event(in); !wrong.empty()) return wrong;
@@ -151,7 +170,7 @@ std::string Reader::take_events(ByteReader in) {
   return in.ok() ? "" : "events end too early";
 }
 
-RunStatistics::Buckets Reader::buckets(ByteReader& in, uint32_t most) {
+RunStatistics::Buckets RunDecoder::Reader::buckets(ByteReader& in, uint32_t most) {
   RunStatistics::Buckets buckets;
   uint64_t bucket = 0;
   for (uint64_t n = in.number_up_to(most); n > 0 && in.ok(); --n) {
@@ -163,7 +182,7 @@ RunStatistics::Buckets Reader::buckets(ByteReader& in, uint32_t most) {
   return buckets;
 }
 
-RunElement Reader::element(ByteReader& in, const RunGlobal& global) {
+RunElement RunDecoder::Reader::element(ByteReader& in, const RunGlobal& global) {
   RunElement element;
   for (const ValueType type : global.keys) element.keys.push_back(type == ValueType::kString ? RunKey(in.text()) : RunKey(in.signed_number()));
   if (global.type == ValueType::kLong) {
@@ -184,7 +203,7 @@ RunElement Reader::element(ByteReader& in, const RunGlobal& global) {
   return element;
 }
 
-std::string Reader::take_global(ByteReader in) {
+std::string RunDecoder::Reader::take_global(ByteReader in) {
   const uint64_t index = in.number();
   if (!in.ok() || index >= document_.globals.size()) return "a global is not there";
   const RunGlobal& global = document_.globals[index];
@@ -198,7 +217,7 @@ std::string Reader::take_global(ByteReader in) {
   return {};
 }
 
-std::string Reader::take_tick(ByteReader in) {
+std::string RunDecoder::Reader::take_tick(ByteReader in) {
   RunTick tick;
   tick.time_ns = in.signed_number();
   tick.skipped = in.number();
@@ -226,7 +245,7 @@ std::string Reader::take_tick(ByteReader in) {
   return {};
 }
 
-std::string Reader::take_modules(ByteReader in) {
+std::string RunDecoder::Reader::take_modules(ByteReader in) {
   for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
     RunModule module;
     module.path = in.text();
@@ -237,7 +256,7 @@ std::string Reader::take_modules(ByteReader in) {
   return in.ok() ? "" : "modules end too early";
 }
 
-std::string Reader::take_armed(ByteReader in) {
+std::string RunDecoder::Reader::take_armed(ByteReader in) {
   document_.armed.clear();
   document_.paused_ns = in.signed_number();
   for (uint64_t n = in.number_up_to(kMostMechanisms); n > 0 && in.ok(); --n) {
@@ -247,13 +266,13 @@ std::string Reader::take_armed(ByteReader in) {
   return in.ok() ? "" : "how places were armed can't be read";
 }
 
-std::string Reader::take_end(ByteReader in) {
+std::string RunDecoder::Reader::take_end(ByteReader in) {
   document_.ended_ns = in.signed_number();
   for (uint64_t n = in.number_up_to(kMostWarnings); n > 0 && in.ok(); --n) document_.warnings.push_back(in.text());
   return in.ok() ? "" : "the end can't be read";
 }
 
-std::string Reader::take(uint32_t kind, const std::string& payload) {
+std::string RunDecoder::Reader::take(uint32_t kind, const std::string& payload) {
   if (!has_facts_ && kind != static_cast<uint32_t>(FrameKind::kFacts)) return "it does not begin with a description of the script";
   if (document_.ended_ns) return "something follows the end";
   switch (static_cast<FrameKind>(kind)) {
@@ -265,34 +284,53 @@ std::string Reader::take(uint32_t kind, const std::string& payload) {
     case FrameKind::kModules: return take_modules(ByteReader(payload));
     case FrameKind::kArmed: return take_armed(ByteReader(payload));
     case FrameKind::kEnd: return take_end(ByteReader(payload));
+    case FrameKind::kProcesses: return take_processes(ByteReader(payload));
+    case FrameKind::kTextsAnew:
+      if (!document_.events.empty()) return "texts are dropped that events have";
+      document_.texts.clear();
+      text_bytes_ = 0;
+      return {};
+    case FrameKind::kMessage:
+    case FrameKind::kStarted: return {};
   }
   return {};  // of a later minor version
 }
 
 // Ticks and events of records that were forged, or read late, may be out of order.
-void Reader::finish() {
-  document_.is_cut = frames_.is_cut();
+std::string RunDecoder::Reader::finish() {
+  if (!has_facts_) return "it has no description of the script";
   if (!document_.ticks.empty()) document_.ticks.back().globals = current_;
   std::ranges::stable_sort(document_.events, {}, &RunEvent::time_ns);
   document_.modules.assign(modules_.begin(), modules_.end());
+  return {};
 }
 
-Result<RunDocument> Reader::read() {
-  while (true) {
-    TRY(std::optional<FrameReader::Frame> frame, frames_.next());
-    if (!frame) break;
-    if (const std::string wrong = take(frame->kind, frame->payload); !wrong.empty()) return frames_.damaged(wrong);
-  }
-  if (!has_facts_) return frames_.damaged("it has no description of the script");
-  finish();
-  return std::move(document_);
+void RunDecoder::Reader::forget_events() {
+  document_.events.clear();
+  document_.values.clear();
+  document_.ticks.clear();
+  kept_elements_ = 0;
+  is_counted_.assign(current_.size(), false);
 }
 
-}  // namespace
+RunDecoder::RunDecoder() : reader_(std::make_unique<Reader>()) {}
+RunDecoder::~RunDecoder() = default;
+std::string RunDecoder::take(uint32_t kind, const std::string& payload) { return reader_->take(kind, payload); }
+RunDocument& RunDecoder::document() { return reader_->document(); }
+std::string RunDecoder::finish() { return reader_->finish(); }
+void RunDecoder::forget_events() { reader_->forget_events(); }
 
 Result<RunDocument> read_run(const std::string& path) {
   TRY(FrameReader frames, FrameReader::open(path));
-  TRY(RunDocument document, Reader(frames).read());
+  RunDecoder decoder;
+  while (true) {
+    TRY(std::optional<Frame> frame, frames.next());
+    if (!frame) break;
+    if (const std::string wrong = decoder.take(frame->kind, frame->payload); !wrong.empty()) return frames.damaged(wrong);
+  }
+  if (const std::string wrong = decoder.finish(); !wrong.empty()) return frames.damaged(wrong);
+  RunDocument document = std::move(decoder.document());
+  document.is_cut = frames.is_cut();
   document.file = path;
   return document;
 }

@@ -10,6 +10,7 @@
 
 #include "base/elf_identity.h"
 #include "base/proc.h"
+#include "session/run/run_stream.h"
 
 namespace spile::session {
 
@@ -47,26 +48,31 @@ std::string build_id_in(std::string_view notes) {
 
 }  // namespace
 
-Result<std::unique_ptr<RunRecorder>> RunRecorder::create(const LiveRun& run, const codegen::CompiledScript& script, const std::string& path) {
+Result<std::unique_ptr<RunRecorder>> RunRecorder::create(const LiveRun& run, const codegen::CompiledScript& script, const RecordOptions& options) {
   std::unique_ptr<RunRecorder> recorder(new RunRecorder(run, script));
-  TRY(recorder->writer_, RunWriter::create(path, run.facts(), run.probes(), run.globals(), script.formats));
+  if (options.stream) {
+    recorder->is_stream_ = true;
+    TRY(recorder->writer_, RunWriter::begin(options.stream->frames(), run.facts(), run.probes(), run.globals(), script.formats));
+  } else {
+    TRY(recorder->writer_, RunWriter::create(options.file, run.facts(), run.probes(), run.globals(), script.formats));
+  }
   return recorder;
 }
 
-void RunRecorder::add_printf(const abi::RecordHeader& header, int64_t time_ns, PayloadReader arguments) {
+void RunRecorder::add_printf(const abi::RecordHeader& header, int64_t time_ns, uint32_t process, PayloadReader arguments) {
   values_.clear();
   for (const ValueType type : script_.formats[header.id].arguments) {
     if (type == ValueType::kString) values_.emplace_back(arguments.next_string());
     else values_.emplace_back(arguments.next_long());
   }
   const uint32_t probe = header.probe < run_.probes().size() ? header.probe : RunEvent::kNoProbe;
-  writer_->add_event({time_ns, 0, header.id, probe, header.cpu}, values_);
+  writer_->add_event({time_ns, 0, header.id, probe, header.cpu, process}, values_);
 }
 
-void RunRecorder::add_text(const abi::RecordHeader& header, int64_t time_ns, std::string_view text) {
+void RunRecorder::add_text(const abi::RecordHeader& header, int64_t time_ns, uint32_t process, std::string_view text) {
   const uint32_t probe = header.probe < run_.probes().size() ? header.probe : RunEvent::kNoProbe;
   const RunWriter::Value value = text;
-  writer_->add_event({time_ns, 0, RunEvent::kText, probe, header.cpu}, {&value, 1});
+  writer_->add_event({time_ns, 0, RunEvent::kText, probe, header.cpu, process}, {&value, 1});
 }
 
 void RunRecorder::add_tick(Controller& controller, std::span<const uint64_t> runs) {
@@ -96,6 +102,14 @@ void RunRecorder::note_armed(const std::map<std::string, uint64_t>& armed, int64
   writer_->set_armed(armed, paused_ns);
 }
 
+void RunRecorder::note_started() {
+  if (is_stream_) writer_->set_started();
+}
+
+void RunRecorder::send() {
+  if (is_stream_) writer_->send();
+}
+
 void RunRecorder::note_kernel() {
   std::ifstream file("/sys/kernel/notes", std::ios::binary);
   const std::string notes{std::istreambuf_iterator<char>(file), {}};
@@ -111,6 +125,7 @@ void RunRecorder::finish(int64_t time_ns, const std::string& warnings) {
     if (!line.empty()) lines.emplace_back(line);
     begin = end + 1;
   }
+  if (writer_->left_out() > 0) lines.push_back(fmt::format("{} events were left out: the program that has started spile reads them too slowly", writer_->left_out()));
   writer_->finish(time_ns, lines);
 }
 

@@ -20,11 +20,11 @@ namespace spile::session {
 class RunRecorder {
  public:
   // run and script must outlive this. Errors: the file can't be written.
-  static Result<std::unique_ptr<RunRecorder>> create(const LiveRun& run, const codegen::CompiledScript& script, const std::string& path);
+  static Result<std::unique_ptr<RunRecorder>> create(const LiveRun& run, const codegen::CompiledScript& script, const RecordOptions& options);
 
-  // Adds a record of kind kPrintf with its arguments, or any other as the text that it prints. REQUIRES: header.id of a kPrintf is a printf's format.
-  void add_printf(const abi::RecordHeader& header, int64_t time_ns, PayloadReader arguments);
-  void add_text(const abi::RecordHeader& header, int64_t time_ns, std::string_view text);
+  // Adds a record of kind kPrintf with its arguments, or any other as the text that it prints. process: whose handler it was; 0: not known. REQUIRES: header.id of a kPrintf is a printf's format.
+  void add_printf(const abi::RecordHeader& header, int64_t time_ns, uint32_t process, PayloadReader arguments);
+  void add_text(const abi::RecordHeader& header, int64_t time_ns, uint32_t process, std::string_view text);
 
   // Adds a tick. Takes what LiveRun::tick() takes.
   void add_tick(Controller& controller, std::span<const uint64_t> runs);
@@ -32,6 +32,9 @@ class RunRecorder {
   void note_modules(const std::vector<pid_t>& processes);
   // Notes how places in processes were armed until now; does nothing where that is known already.
   void note_armed(const std::map<std::string, uint64_t>& armed, int64_t paused_ns);
+  // Of a stream: notes that the probes are armed, sends what was added. Do nothing for a file.
+  void note_started();
+  void send();
   // Notes the running kernel's build-id.
   void note_kernel();
   // Ends the document. warnings: lines of the end, "WARNING: ...".
@@ -47,6 +50,7 @@ class RunRecorder {
   std::unique_ptr<RunWriter> writer_;
   std::set<RunModule> modules_;
   std::map<std::string, uint64_t> armed_;
+  bool is_stream_ = false;
   std::set<std::string> looked_at_;  // paths of modules, with their devices and inodes
   std::vector<RunWriter::Value> values_;  // reused
 };

@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kFlushBytes = 1 << 20;
 constexpr size_t kMostKnown = 64 << 20;  // bytes of texts that are remembered, so that they are written once
+constexpr size_t kMostKnownOfStream = 8 << 20;
 constexpr size_t kMostOfState = kMostPlain - (1 << 20);
 constexpr size_t kMostText = 1 << 20;    // bytes; handlers make no longer ones
 
@@ -55,6 +56,12 @@ void write_element(ByteWriter& out, const RunElement& element) {
 
 Result<std::unique_ptr<RunWriter>> RunWriter::create(const std::string& path, const RunFacts& facts, const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
                                                      const std::vector<codegen::OutputFormat>& formats) {
+  TRY(std::shared_ptr<FrameWriter> frames, FrameWriter::create(path));
+  return begin(std::move(frames), facts, probes, globals, formats);
+}
+
+Result<std::unique_ptr<RunWriter>> RunWriter::begin(std::shared_ptr<FrameWriter> frames, const RunFacts& facts, const std::vector<RunProbe>& probes,
+                                                    const std::vector<RunGlobal>& globals, const std::vector<codegen::OutputFormat>& formats) {
   Json object{{"spile", facts.spile}, {"host", facts.host}, {"kernel", facts.kernel}, {"machine", facts.machine}, {"begun_ns", facts.begun_ns}, {"every_ns", facts.every_ns},
               {"script_name", facts.script_name}, {"script", facts.script}, {"arguments", facts.arguments}, {"command", facts.command}, {"processes", facts.processes},
               {"probes", Json::array()}, {"globals", Json::array()}, {"formats", Json::parse(formats_to_json(formats))}};
@@ -64,17 +71,16 @@ Result<std::unique_ptr<RunWriter>> RunWriter::create(const std::string& path, co
                                  {"low", global.low}, {"high", global.high}, {"width", global.width}});
   }
   const std::string text = dump(object);
-  if (text.size() > kMostPlain) return Error{"record the run in " + path + ": script and probes take more than 64 MiB", "use fewer probes"};
-  TRY(FrameWriter frames, FrameWriter::create(path));
+  if (text.size() > kMostPlain) return Error{"record the run in " + frames->path() + ": script and probes take more than 64 MiB", "use fewer probes"};
   std::unique_ptr<RunWriter> writer(new RunWriter(std::move(frames), globals));
   writer->last_time_ = facts.begun_ns;
-  TRY_DO(writer->frames_.append(FrameKind::kFacts, text));
+  TRY_DO(writer->frames_->append(FrameKind::kFacts, text));
   return writer;
 }
 
 void RunWriter::append(FrameKind kind, std::string_view payload) {
   if (failure_) return;
-  if (auto written = frames_.append(kind, payload); !written.ok()) failure_ = written.error();
+  if (auto written = frames_->append(kind, payload); !written.ok()) failure_ = written.error();
 }
 
 uint64_t RunWriter::index_of(std::string_view text) {
@@ -94,6 +100,7 @@ uint64_t RunWriter::index_of(std::string_view text) {
 void RunWriter::add_event(const RunEvent& event, std::span<const Value> values) {
   ++events_;
   if (failure_) return;
+  if (frames_->is_stream() && !make_room()) return void(++left_out_);
   new_events_.number(event.format == RunEvent::kText ? 0 : uint64_t{event.format} + 1);
   new_events_.number(event.probe == RunEvent::kNoProbe ? 0 : uint64_t{event.probe} + 1);
   new_events_.number(event.cpu);
@@ -103,12 +110,41 @@ void RunWriter::add_event(const RunEvent& event, std::span<const Value> values) 
     if (const auto* text = std::get_if<std::string_view>(&value)) new_events_.number(index_of(*text));
     else new_events_.signed_number(std::get<int64_t>(value));
   }
+  if (new_processes_.empty() || new_processes_.back().second != event.process) new_processes_.emplace_back(0, event.process);
+  ++new_processes_.back().first;
   ++new_event_count_;
   if (new_events_.size() > kFlushBytes || new_texts_.size() > kFlushBytes) flush();
 }
 
+// Readers of a stream keep no text for longer than events need it. Returns whether the reader of the stream keeps up.
+bool RunWriter::make_room() {
+  if (frames_->is_congested()) return false;
+  if (known_bytes_ <= kMostKnownOfStream) return true;
+  flush();
+  append(FrameKind::kTextsAnew, {});
+  known_texts_.clear();
+  known_bytes_ = text_count_ = 0;
+  return true;
+}
+
+void RunWriter::send() {
+  flush();
+  if (failure_) return;
+  if (auto sent = frames_->send(); !sent.ok()) failure_ = sent.error();
+}
+
 // Texts come before the events that have them.
 void RunWriter::flush() {
+  if (std::ranges::any_of(new_processes_, [](const auto& some) { return some.second != 0; })) {
+    ByteWriter out;
+    out.number(new_processes_.size());
+    for (const auto& [count, process] : new_processes_) {
+      out.number(count);
+      out.number(process);
+    }
+    append(FrameKind::kProcesses, out.take());
+  }
+  new_processes_.clear();
   for (auto [kind, bytes, count] : {std::tuple{FrameKind::kTexts, &new_texts_, &new_text_count_}, std::tuple{FrameKind::kEvents, &new_events_, &new_event_count_}}) {
     if (*count == 0) continue;
     ByteWriter head;
@@ -140,7 +176,7 @@ void RunWriter::add_tick(const RunTick& tick) {
   flush();
   ByteWriter out;
   out.signed_number(tick.time_ns);
-  for (const uint64_t number : {tick.skipped, tick.lost_records, tick.lost_elements}) out.number(number);
+  for (const uint64_t number : {tick.skipped, tick.lost_records + left_out_, tick.lost_elements}) out.number(number);
   out.number(tick.hits.size());
   for (const std::optional<uint64_t>& hits : tick.hits) {
     out.number(hits ? 1 : 0);
@@ -178,7 +214,7 @@ void RunWriter::finish(int64_t ended_ns, const std::vector<std::string>& warning
   for (const std::string& warning : warnings) out.text(warning);
   append(FrameKind::kEnd, out.take());
   if (failure_) return;
-  if (auto synced = frames_.sync(); !synced.ok()) failure_ = synced.error();
+  if (auto synced = frames_->sync(); !synced.ok()) failure_ = synced.error();
 }
 
 }  // namespace spile::session

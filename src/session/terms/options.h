@@ -19,6 +19,7 @@ namespace spile::session {
 using debuginfo::DownloadOptions;
 using probes::Runtime;
 class Presenter;  // presenter.h
+class RunStream;  // run/run_stream.h
 
 // The script and how its text is read: pass 1. Exactly one of file and text is given, except for listings; -E alone sets text to "".
 struct ScriptOptions {
@@ -59,11 +60,14 @@ struct TargetOptions {
   pid_t first_process() const { return processes.empty() ? 0 : processes.front(); }
 };
 
-// spile record: the run is stored as a document (run/run_writer.h).
+// spile record: the run is stored as a document (run/run_writer.h), or handed over while it runs.
 struct RecordOptions {
   std::string file = {};                           // -o; empty: no
+  std::shared_ptr<RunStream> stream = {};          // --stream; null: no
   int64_t every_ns = 1'000'000'000;                // --every: between ticks
   std::vector<std::string> arguments = {};         // of the script
+
+  bool is_on() const { return !file.empty() || stream; }
 };
 
 // Where the script's output goes, and through which buffers: pass 5.

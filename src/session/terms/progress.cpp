@@ -6,6 +6,8 @@
 
 #include <chrono>
 
+#include "base/message_sink.h"
+
 namespace spile::session {
 
 namespace {
@@ -22,7 +24,7 @@ void write_line(const std::string& text) {
 
 bool shows_progress(const MessageOptions& messages) {
   static const bool is_terminal = isatty(STDERR_FILENO) == 1;
-  return is_terminal && !messages.suppress_warnings && messages.pass_verbosity == decltype(messages.pass_verbosity){};
+  return is_terminal && !message_sink() && !messages.suppress_warnings && messages.pass_verbosity == decltype(messages.pass_verbosity){};
 }
 
 Progress::Progress(const MessageOptions& messages) : enabled_(shows_progress(messages)) {}

@@ -1,0 +1,31 @@
+# The examples of libspile, built by CMake's find_package against an installed tree, count exactly what the programs do.
+from libspile_install import *
+
+build = temporary_directory()
+subprocess.run(["cmake", "-S", ROOT / "examples/library", "-B", build, f"-DCMAKE_PREFIX_PATH={PREFIX}"], check=True, stdout=subprocess.DEVNULL)
+subprocess.run(["cmake", "--build", build], check=True, stdout=subprocess.DEVNULL)
+calls = program("calls")
+
+out = run(build / "latency", "foo", 0, f"{calls} 500 3")
+expect(len(re.findall(r"^thread \d+: \d+ us$", out, re.M)), 1500, "slow calls")
+expect_match(r"^1500 calls, half within \d+ ns, 99 % within \d+ ns, the longest \d+ ns$", out)
+expect_match(r"^7 calls", run(build / "latency", "foo", 10_000_000, f"{calls} 7"))
+expect(run(build / "latency", "nowhere", 0, f"{calls} 7", status=1), "")
+
+watch = [sys.executable, "-B", ROOT / "examples/library/watch.py"]
+out = run(*watch, "foo", f"{calls} 4 2")
+expect(sorted(re.findall(r"^foo\(arg=0x(\d)\) by calls$", out, re.M)), sorted("0123" * 2))
+expect(sorted(re.findall(r"^2 x (\d)$", out, re.M)), list("0123"))
+expect_match(r"^0 calls were lost$", out)
+
+# A redis that serves: the calls between arming and the end.
+redis = Redis()
+counting = subprocess.Popen([build / "count", str(redis.pid), "processCommand", "60"], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+expect(counting.stdout.readline(), "armed\n")
+for i in range(300):
+    expect(redis.command("PING"), "PONG")
+redis_ended = redis.command("SHUTDOWN", "NOSAVE")
+out = counting.communicate(timeout=60)[0]
+expect(counting.returncode, 0)
+commands = int(re.search(r"^ +(\d+) processCommand$", out, re.M)[1])
+expect_true(301 <= commands <= 305, f"300 PING, SHUTDOWN, and what the client says first: {out}")
