@@ -1,5 +1,5 @@
 // Does one thing N times, for the tools and the library's probe aliases that count it:
-//   causes unix|tcp|udp N   sends and receives N messages of 6 bytes over one pair of sockets
+//   causes unix|tcp|tcp6|udp N  sends and receives N messages of 6 bytes over one pair of sockets
 //   causes mutex N          waits N times, 3 ms each, for a mutex that another thread holds
 //   causes pages N          writes to N pages of memory for the first time
 //   causes pieces N         reads 2 pieces of 3 bytes from /dev/zero and writes them to /dev/null, N times
@@ -15,10 +15,12 @@
 //   causes files N          N times at one of two Unix sockets: write, read, writev and readv of 6 bytes
 //   causes unconnect N      N times: connects a socket of UDP and one of TCP, sets TCP_NODELAY, and connects both to nothing
 //   causes pty N            N times: sets the size of a pseudo-terminal's master, asks whether it is ready, writes 6 bytes to it and reads them from the slave
+//   causes counters N      opens N counters of processor 0, and maps the ring of each
 //   causes facts N          prints its parent, group, session, user and group of users, then asks for its parent N times
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
@@ -70,11 +72,20 @@ static void talk(const char* kind, long count) {
   if (strcmp(kind, "unix") == 0) {
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) exit(1);
   } else {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int family = strcmp(kind, "tcp6") == 0 ? AF_INET6 : AF_INET;
+    union {
+      struct sockaddr_in four;
+      struct sockaddr_in6 six;
+    } address;
+    memset(&address, 0, sizeof address);
+    if (family == AF_INET6)
+      address.six = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    else
+      address.four = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
-    int type = strcmp(kind, "tcp") == 0 ? SOCK_STREAM : SOCK_DGRAM;
-    int server = socket(AF_INET, type, 0);
-    ends[0] = socket(AF_INET, type, 0);
+    int type = strcmp(kind, "udp") == 0 ? SOCK_DGRAM : SOCK_STREAM;
+    int server = socket(family, type, 0);
+    ends[0] = socket(family, type, 0);
     if (bind(server, (struct sockaddr*)&address, size) || getsockname(server, (struct sockaddr*)&address, &size)) exit(1);
     if (type == SOCK_STREAM && listen(server, 1)) exit(1);
     if (connect(ends[0], (struct sockaddr*)&address, size)) exit(1);
@@ -179,6 +190,15 @@ static void unconnect(long count) {
     close(accept(server, NULL, NULL));
   }
 }
+// Counters of processor 0, with a ring each: memory that the kernel asks of that processor's node.
+static void count_events(long count) {
+  for (long i = 0; i < count; i++) {
+    struct perf_event_attr event = {.type = PERF_TYPE_SOFTWARE, .size = sizeof event, .config = PERF_COUNT_SW_DUMMY};
+    int counter = syscall(SYS_perf_event_open, &event, -1, 0, -1, 0);
+    if (counter < 0 || mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, counter, 0) == MAP_FAILED) exit(1);
+    close(counter);
+  }
+}
 static void use_terminal(long count) {
   int master = posix_openpt(O_RDWR | O_NOCTTY);
   if (master < 0 || grantpt(master) || unlockpt(master)) exit(1);
@@ -239,6 +259,8 @@ int main(int argc, char** argv) {
     unconnect(count);
   } else if (strcmp(what, "pty") == 0) {
     use_terminal(count);
+  } else if (strcmp(what, "counters") == 0) {
+    count_events(count);
   } else if (strcmp(what, "facts") == 0) {
     printf("%d %d %d %d %d\n", getppid(), getpgrp(), getsid(0), geteuid(), getegid());
     fflush(stdout);
