@@ -28,10 +28,10 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGE_CONTACT "The spile authors <spile@localhost>")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libdebuginfod1)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_RECOMMENDS libdebuginfod1)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS librdkafka1)  # for --kafka
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Probes running programs and kernels with scripts
+set(CPACK_DEBIAN_UNSPECIFIED_DESCRIPTION "Probes running programs and kernels with scripts
  spile taps running Linux programs and kernels: probe scripts in the SystemTap
  language are compiled in milliseconds, armed in live processes without a
  rebuild, a restart or root, and cost nanoseconds a hit.")
@@ -44,6 +44,7 @@ foreach(package libspile0 libspile-dev python3-spile)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} RENAME copyright COMPONENT ${package})
 endforeach()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # else the first line of all descriptions
 set(CPACK_COMPONENTS_ALL Unspecified libspile0 libspile-dev python3-spile)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME spile)
@@ -65,9 +66,6 @@ set(CPACK_DEBIAN_PYTHON3-SPILE_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_PYTHON3-SPILE_PACKAGE_DEPENDS "python3, libspile0 (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_PYTHON3-SPILE_DESCRIPTION "Python module that runs probe scripts of spile
  Events as an iterator, globals as dicts, errors as exceptions.")
-foreach(package LIBSPILE0 LIBSPILE-DEV)
-  set(CPACK_DEBIAN_${package}_PACKAGE_RECOMMENDS "")
-endforeach()
 # ldconfig(8) runs when the library comes and goes.
 set(CPACK_DEBIAN_LIBSPILE0_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/cmake/debian/triggers)
 include(CPack)

@@ -282,7 +282,7 @@ void LiveSession::end() {
   process_.finish(kEndPatienceMs);
   state_ = State::kEnded;
   outcome_ = SPILE_END;
-  if (process_.how_ended() == "has ended with status 0") return;
+  if (has_end_ && process_.how_ended() == "has ended with status 0") return;
   const auto error = std::ranges::find_if(messages_, [](const KeptMessage& message) { return message.shown.code < 0; });
   if (error != messages_.end()) {
     outcome_error_ = *error;
