@@ -59,6 +59,17 @@ void print_help() {
   }
 }
 
+// What `spile VERB --help` prints; tools/document_verbs.py makes the verb's manual page of it.
+void print_verb_help(const verbs::Verb& verb) {
+  std::string help = verb.help;
+  help[0] = static_cast<char>(toupper(static_cast<unsigned char>(help[0])));
+  print_to(stdout, "Usage: spile [OPTIONS] {} {}\n\n{}.\n", verb.name, verb.words, help);
+  if (verb.has_json || !verb.options.empty()) print_to(stdout, "\nOptions of {}:\n", verb.name);
+  for (const verbs::VerbOption& option : verb.options) print_to(stdout, "  {:<27} {}\n", fmt::format("--{}{}{}", option.name, option.value ? " " : "", option.value ? option.value : ""), option.help);
+  if (verb.has_json) print_to(stdout, "  {:<27} {}\n", "--json", "print JSON Lines");
+  print_to(stdout, "\nOther options are those of spile --help, where they have a meaning for the verb; spile-{}(1) and docs/verbs.md say more.\n", verb.name);
+}
+
 Error no_option(const verbs::Verb& verb, const std::string& name) { return {fmt::format("spile {} has no option --{}", verb.name, name), "see spile --help"}; }
 
 // Makes the script that a verb and its words ask for.
@@ -164,7 +175,10 @@ Result<int> answer(const verbs::Verb& verb, const session::Options& options) {
 }
 
 Result<int> do_other(Reading& reading, const std::vector<std::string>& words) {
-  if (reading.help) {
+  const verbs::Verb* verb = words.empty() ? nullptr : verbs::find_verb(words.front());
+  if (reading.help && verb) {
+    print_verb_help(*verb);
+  } else if (reading.help) {
     print_help();
   } else if (reading.version) {
     print_to(stdout, "spile {} (the language of SystemTap 5.2)\nCopyright the authors of spile. MIT license: there is NO WARRANTY.\n", kVersion);
@@ -204,7 +218,7 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
   }
   if (!reading.remotes.empty()) {
     if (reading.options.output.presenter) return Error{"trace and flame can't be used with --remote", "run spile there, by ssh"};
-    TRY(int status, run_remotely(reading.remotes, reading.options));
+    TRY(int status, run_remotely(reading.remotes, reading.options, reading.processes));
     return std::optional<int>(status);
   }
   if (reading.interactive) return std::optional<int>(editor::run_interactive(reading.options));

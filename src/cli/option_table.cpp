@@ -120,12 +120,13 @@ Result<void> take_process(Reading& reading, const std::string& value) {
   std::vector<pid_t> wanted;
   if (value.find_first_not_of("0123456789-+ ") != std::string::npos) {
     wanted = processes_named(value);
-    if (wanted.empty()) return Error{fmt::format("no process is called '{}'", value), geteuid() == 0 ? "-x takes a process ID, or the name of a program" : "-x takes a process ID, or the name of a program; processes of other users need root"};
+    if (wanted.empty() && !reading.no_process) reading.no_process = Error{fmt::format("no process is called '{}'", value), geteuid() == 0 ? "-x takes a process ID, or the name of a program; to see the programs of other users, root needs CAP_SYS_PTRACE, which a container may lack" : "-x takes a process ID, or the name of a program; processes of other users need root"};
   } else {
     auto pid = number(value, 1, INT32_MAX, "process ID");
     if (!pid.ok()) return Error{fmt::format("invalid target process ID number '{}'", value), {}};
     wanted.push_back(static_cast<pid_t>(*pid));
   }
+  reading.processes.push_back(value);
   std::vector<pid_t>& processes = reading.options.target.processes;
   for (pid_t pid : wanted) {
     if (std::find(processes.begin(), processes.end(), pid) == processes.end()) processes.push_back(pid);
@@ -310,7 +311,7 @@ Result<void> ask(Reading& reading, const std::string&) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    {'h', "help", Takes::kNothing, "", "show this summary", ask<&Reading::help>},
+    {'h', "help", Takes::kNothing, "", "show this summary; spile VERB --help that of a verb", ask<&Reading::help>},
     {'V', "version", Takes::kNothing, "", "show the version", ask<&Reading::version>},
     {'e', nullptr, Takes::kValue, "SCRIPT", "run SCRIPT, the text of a script", take_script},
     {'E', nullptr, Takes::kValue, "SCRIPT", "run SCRIPT in addition to the main one", take_text},

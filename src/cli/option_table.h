@@ -25,6 +25,8 @@ struct Reading {
   pid_t flight_dump = 0;  // of --flight-dump; 0: not given
   bool interactive = false, language_server = false;
   std::vector<std::string> remotes;   // of --remote; empty: the script runs here
+  std::vector<std::string> processes; // of -x, as given: --remote looks for names where the script runs
+  std::optional<Error> no_process;    // a name of -x that no process here has; an error unless the script runs elsewhere
   const verbs::Verb* asks = nullptr;  // the verb that answers; its words are options.script.arguments
   bool shows_script = false;  // --script
   std::vector<std::pair<std::string, std::string>> verb_options = {};  // by name, in their order

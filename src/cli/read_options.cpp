@@ -100,6 +100,7 @@ Result<std::vector<std::string>> apply_options(const std::vector<std::string>& a
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   TRY_DO(apply_all(argv, reading, of_verbs));
+  if (reading.no_process && reading.remotes.empty()) return *reading.no_process;
   return std::vector<std::string>(argv.begin() + optind, argv.end() - 1);
 }
 

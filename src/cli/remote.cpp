@@ -42,9 +42,13 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 // The options that hold where the bundle runs; the others are in it.
-std::string options_there(const session::Options& options) {
+std::string options_there(const session::Options& options, const std::vector<std::string>& processes) {
   std::string words;
-  for (pid_t pid : options.target.processes) words += fmt::format(" -x {}", pid);
+  for (const std::string& process : processes) words += " -x " + quoted(process);
+  const session::OutputOptions& output = options.output;
+  for (const auto& [name, value] : {std::pair("http", &output.http), std::pair("otlp", &output.otlp), std::pair("kafka", &output.kafka)}) {
+    if (!value->empty()) words += fmt::format(" --{}={}", name, quoted(*value));
+  }
   if (!options.target.command.empty()) words += " -c " + quoted(options.target.command);
   if (!options.target.children) words += " --no-children";
   for (int i = 0; i < options.messages.verbosity(); ++i) words += " -v";
@@ -183,8 +187,8 @@ std::string program_in(const std::string& script) {
 }
 
 // Compiles the script to a bundle in `path`. Returns the exit status.
-Result<int> compile_here(session::Options options, const std::string& path) {
-  if (!options.target.processes.empty()) {
+Result<int> compile_here(session::Options options, bool has_process, const std::string& path) {
+  if (has_process) {
     std::string text = options.script.text.value_or("");
     if (!options.script.text) {
       TRY(text, read_file(options.script.file));
@@ -249,13 +253,13 @@ void read_until_ended(std::vector<std::unique_ptr<Host>>& hosts, int signals) {
 
 }  // namespace
 
-Result<int> run_remotely(const std::vector<std::string>& names, const session::Options& options) {
+Result<int> run_remotely(const std::vector<std::string>& names, const session::Options& options, const std::vector<std::string>& processes) {
   const std::string runner_path = fs::read_symlink("/proc/self/exe").parent_path() / "spile-run";
   TRY(const std::string runner, read_file(runner_path));
   TemporaryFolder folder;
   if (folder.path().empty()) return Error::from_errno("make a temporary folder", errno);
   const std::string bundle_path = folder.path() + "/script.spile";
-  TRY(const int compiled, compile_here(options, bundle_path));
+  TRY(const int compiled, compile_here(options, !processes.empty(), bundle_path));
   if (compiled != 0) return compiled;
   TRY(const std::string bundle, read_file(bundle_path));
 
@@ -265,7 +269,7 @@ Result<int> run_remotely(const std::vector<std::string>& names, const session::O
   sigprocmask(SIG_BLOCK, &ends, nullptr);
   UniqueFd signals(signalfd(-1, &ends, SFD_CLOEXEC));
   const auto data = std::make_shared<const std::string>(runner + bundle);
-  const std::string command = script_there(runner.size(), bundle.size(), options_there(options));
+  const std::string command = script_there(runner.size(), bundle.size(), options_there(options, processes));
   std::vector<std::unique_ptr<Host>> hosts;
   for (const std::string& name : names) {
     hosts.push_back(std::make_unique<Host>(name));

@@ -3,7 +3,7 @@
 // through all passes, so that -x, -c, -T, -o and -p mean what they mean for a script. `spile --script hist ...` prints the script. A verb that asks, such as
 // `spile funcs /bin/ls`, answers itself, and runs nothing.
 //
-// To add a verb: a file with its make or answer function, a line in kVerbs (verb.cpp), a test beside it, a section in docs/man/spile.1 and docs/verbs.md.
+// To add a verb: a file with its make or answer function, a line in kVerbs (verb.cpp), a test beside it, a section in docs/man/spile.1 and docs/verbs.md, of which its own manual page is made.
 
 #include <span>
 #include <string>

@@ -1,48 +1,5 @@
 # --remote runs a script by ssh as two users, each line with its machine's name; one that fails does not stop the others; Ctrl-C ends all.
-from spiletest import *
-
-sshd = installed("sshd")
-if os.geteuid() != 0:
-    skip("needs root, to let another user log in by ssh")
-try:
-    other = pwd.getpwnam("postgres")
-except KeyError:
-    skip("the user postgres, who has a shell, is not there")
-folder = temporary_directory()
-folder.chmod(0o755)
-port = free_port()
-for name in ("host", "user"):
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
-os.makedirs("/run/sshd", exist_ok=True)
-(folder / "keys").write_text((folder / "user.pub").read_text())
-(folder / "sshd_config").write_text(f"""Port {port}
-ListenAddress 127.0.0.1
-HostKey {folder}/host
-AuthorizedKeysFile {folder}/keys
-StrictModes no
-UsePAM yes
-PermitRootLogin yes
-PasswordAuthentication no
-PidFile none
-""")
-(folder / "ssh_config").write_text(f"""Host *
-  HostName 127.0.0.1
-  Port {port}
-  IdentityFile {folder}/user
-  UserKnownHostsFile /dev/null
-  StrictHostKeyChecking no
-  LogLevel ERROR
-  BatchMode yes
-""")
-start(sshd, "-D", "-e", "-f", str(folder / "sshd_config"))
-os.environ["SPILE_SSH"] = f"ssh -F {folder}/ssh_config"
-
-
-def answers():
-    return subprocess.run(["ssh", "-F", folder / "ssh_config", "root@here", "true"], capture_output=True).returncode == 0
-
-
-wait_until(answers, 30, "sshd answers")
+from sshtest import *
 
 calls = program("calls")
 script = f'global n probe process("{calls}").function("foo") {{ n++ }} probe end {{ printf("%d calls as %d\\n", n, uid()) }}'
@@ -65,6 +22,13 @@ tracing.send_signal(signal.SIGINT)
 expect(tracing.communicate(timeout=60)[0].decode(), "root@one: end\n")
 expect(tracing.returncode, 0)
 expect_untouched(target.pid)
+
+# A name is looked up there: each of the two users finds its own processes only, and a machine without one says so.
+name = f"elsewhere{os.getpid()}"
+(folder / name).symlink_to(program_there)
+named = start(folder / name, 60, 1, ready="ready")
+tracing = spile(*hosts, "-e", script.replace('println("hits")', "exit()"), "-x", name).expect(status=1, out="root@one: end\n", err_match=rf"postgres@two: spile: no process is called '{name}'")
+spile("-e", script, "-x", name + "x").expect(status=1, err_match="no process is called")
 
 # Mistakes.
 spile("--remote=root@one", "-e", "probe process.function(\"f\") {}", "-x", "1").expect(status=1, err_match="the script does not say which program")

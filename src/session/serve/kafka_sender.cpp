@@ -10,10 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace spile::session {
 
 namespace {
 
+constexpr int64_t kReportsNs = 50'000'000;
 constexpr int kPurgeMs = 1'000;  // for the reports about records that were given up; they come at once
 
 // The functions of librdkafka that are used here, by their types in its header.
@@ -73,6 +76,8 @@ struct KafkaSender::Client {
   rd_kafka_t* handle = nullptr;
   rd_kafka_topic_t* topic = nullptr;
   uint64_t sent = 0, acknowledged = 0;
+  int since_reports = 0;   // records since reports were taken
+  int64_t reports_at = 0;  // when that was
   std::string broker_failure;  // the last one of a connection
   std::string record_failure;  // the last one of a record
 
@@ -95,6 +100,7 @@ Result<std::unique_ptr<KafkaSender>> KafkaSender::create(const std::string& wher
   std::vector<std::pair<std::string, std::string>> properties = {
       {"bootstrap.servers", brokers},
       {"client.id", "spile"},
+      {"linger.ms", "100"},            // many events in a message
       {"enable.idempotence", "true"},  // a record that is sent again is stored once, and in order
       {"queue.buffering.max.messages", std::to_string(kMostEvents)},
       {"queue.buffering.max.kbytes", std::to_string(kMostKib)},
@@ -145,7 +151,12 @@ void KafkaSender::send(std::string_view key, std::string_view value) {
   ++client_->sent;
   const int failed = kafka.produce_(client_->topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, const_cast<char*>(value.data()), value.size(), key.data(), key.size(), nullptr);
   if (failed) client_->record_failure = kafka.err2str_(kafka.last_error_());
-  kafka.poll_(client_->handle, 0);  // a record counts as waiting until its report is taken
+  // A record counts as waiting until its report is taken. Looking for reports costs system calls even where there are none.
+  constexpr int kOften = 1'000;
+  if (!failed && ++client_->since_reports < kOften && monotonic_ns() - client_->reports_at < kReportsNs) return;
+  client_->since_reports = 0;
+  client_->reports_at = monotonic_ns();
+  kafka.poll_(client_->handle, 0);
 }
 
 void KafkaSender::finish(int patience_ms) {
