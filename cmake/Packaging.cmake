@@ -6,7 +6,7 @@ install(FILES tools/completion/spile.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/f
 install(FILES tools/systemd/spile@.service DESTINATION lib/systemd/system)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "man" EXCLUDE)
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.stp" PATTERN "README.md")
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.stp" PATTERN "*.yaml" PATTERN "README.md")
 install(DIRECTORY tapset DESTINATION ${CMAKE_INSTALL_DATADIR}/spile FILES_MATCHING PATTERN "*.stp" PATTERN "*.stpm")
 
 # A manual page for every function of the library, out of the comments in tapset/.
@@ -21,6 +21,16 @@ add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/library_manual.stamp
   COMMENT "Writing the manual pages of the library" VERBATIM)
 add_custom_target(library_manual ALL DEPENDS ${CMAKE_BINARY_DIR}/library_manual.stamp)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/man3/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+
+# A manual page for every verb, out of docs/verbs.md and the verb's --help.
+add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/verbs_manual.stamp
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/man1
+  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tools/document_verbs.py $<TARGET_FILE:spile> ${CMAKE_SOURCE_DIR}/docs/verbs.md ${CMAKE_BINARY_DIR}/man1
+  COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/verbs_manual.stamp
+  DEPENDS spile ${CMAKE_SOURCE_DIR}/docs/verbs.md ${CMAKE_SOURCE_DIR}/tools/document_verbs.py
+  COMMENT "Writing the manual pages of verbs" VERBATIM)
+add_custom_target(verbs_manual ALL DEPENDS ${CMAKE_BINARY_DIR}/verbs_manual.stamp)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/man1/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
