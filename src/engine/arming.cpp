@@ -29,6 +29,14 @@ uint64_t nanoseconds(Clock::duration time) {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
 }
 
+// Whether a trampoline of the site would call a handler that there is not.
+bool lacks_handler(const SiteRequest& site) {
+  if (const auto* entry = std::get_if<EntryProbe>(&site.probe)) return entry->enter == 0;
+  if (const auto* instruction = std::get_if<InstructionProbe>(&site.probe)) return instruction->enter == 0;
+  const auto* returns = std::get_if<ReturnProbe>(&site.probe);
+  return returns && (returns->exit == 0 || (returns->enter == 0 && !(site.flags & abi::kReturnsInPlace)));
+}
+
 }  // namespace
 
 // --- Clients and their requests ---
@@ -74,17 +82,24 @@ void Arming::note_trouble(pid_t pid, const Error& error, const Client* client) {
 
 // Scans handlers that have not been scanned yet. Nothing is armed before its handlers have passed.
 Result<void> Arming::check_handlers(Client& client, std::span<const SiteRequest> sites) {
+  if (std::ranges::any_of(sites, lacks_handler)) return Error{"a probed place has no handler", "in a bundle: somebody has changed it, make it again; else please report it with the script"};
   if (client.image.unchecked) return {};
-  std::set<std::pair<uint32_t, bool>> unchecked;
+  std::set<HandlerEntry> unchecked;
   for (const SiteRequest& site : sites) {
-    bool registers = site.flags & abi::kWantsRegisters;
+    const bool registers = site.flags & abi::kWantsRegisters;
+    const auto* returns = std::get_if<ReturnProbe>(&site.probe);
     site.each_handler([&](uint32_t offset) {
-      if (!client.checked.contains({offset, registers})) unchecked.insert({offset, registers});
+      using Keeps = HandlerEntry::Keeps;
+      const Keeps keeps = registers                            ? Keeps::kNone  // the trampoline has saved them
+                          : returns && offset == returns->enter ? Keeps::kAllButResult
+                          : returns && offset == returns->exit  ? Keeps::kAllButArguments
+                                                                : Keeps::kAll;
+      const HandlerEntry entry{offset, registers, keeps};
+      if (!client.checked.contains(entry)) unchecked.insert(entry);
     });
   }
   if (unchecked.empty()) return {};
-  std::vector<HandlerEntry> entries;
-  for (auto [offset, registers] : unchecked) entries.push_back({offset, registers});
+  const std::vector<HandlerEntry> entries(unchecked.begin(), unchecked.end());
   TRY(uint64_t stack, native_architecture().check_handlers(client.image, entries));
   // Only now: a client that sends a rejected handler again must be rejected again.
   client.checked.merge(unchecked);

@@ -230,6 +230,27 @@ TEST_F(LifecycleTest, FaultsInHandlersAreFixedAndOthersAreNot) {
   EXPECT_EQ(victim.ask("crash", engine_.get()), "fault caught");
 }
 
+TEST_F(LifecycleTest, HandlersThatCanNotGoOnAreLeft) {
+  Program victim({kVictim, "1"});
+  victim.answer();
+  attach(victim.pid());
+  SiteRequest faulty = base(kVictim, "pointer_taker", 1);
+  faulty.probe = EntryProbe{handlers_.offset("store_behind_arena")};
+  arm({faulty, entry(kVictim, "leaf", 2)});
+  for (int i = 1; i <= 3; i++) {
+    EXPECT_EQ(victim.ask("pointer 0", engine_.get(), &events_), "pointer");
+    EXPECT_EQ(counts(0).entered, static_cast<uint64_t>(i));
+  }
+  const Event* left = find(Event::Kind::kHandlerLeft);
+  ASSERT_NE(left, nullptr);
+  EXPECT_NE(left->message.find("SIGSEGV"), std::string::npos) << left->message;
+  EXPECT_EQ(victim.ask("calls 5", engine_.get()), "done");
+  EXPECT_EQ(counts(2).entered, 10u);
+  detach();
+  EXPECT_EQ(traces(victim.pid()), "");
+  EXPECT_EQ(victim.ask("crash"), "fault caught");
+}
+
 TEST_F(LifecycleTest, AttachAndDetachUnderLoadManyTimes) {
   Program victim({kVictim, "3"});
   victim.answer();

@@ -1,5 +1,7 @@
 #include "engine/signal_stops.h"
 
+#include <fmt/format.h>
+#include <string.h>
 #include <sys/ptrace.h>
 
 #include <algorithm>
@@ -69,6 +71,17 @@ void SignalStops::mend(Thread& thread, int signal) {
   arming_.note_failure(*space, pid, mend_signal_action(tracer_, thread, signal));
 }
 
+std::optional<SignalStops::HandlerPlace> SignalStops::handler_at(Thread& thread, Address pc) {
+  for (auto& [id, used] : thread.process->space->clients) {
+    for (auto& region : used.regions) {
+      if (!region->contains(pc)) continue;
+      Client* client = arming_.clients().find(id);
+      return client ? std::optional(HandlerPlace{id, client, region.get()}) : std::nullopt;
+    }
+  }
+  return {};
+}
+
 // A load of traced memory in a handler has faulted: the handler goes on where its fix-up says, and the target's own
 // handling of the signal never learns of it.
 std::optional<ClientId> SignalStops::redirect_fault(Thread& thread) {
@@ -78,21 +91,43 @@ std::optional<ClientId> SignalStops::redirect_fault(Thread& thread) {
   ThreadRegisters registers;
   if (!machine.read_registers(thread.tid, registers).ok()) return {};
   Address pc = machine.pc(registers);
-  for (auto& [id, used] : thread.process->space->clients) {
-    for (auto& region : used.regions) {
-      if (!region->contains(pc)) continue;
-      Client* client = arming_.clients().find(id);
-      if (!client) return {};
-      const std::vector<abi::FaultFixup>& fixups = client->image.fixups;
-      int64_t offset = pc - region->image();
-      auto fixup = std::lower_bound(fixups.begin(), fixups.end(), offset,
-                                    [](const abi::FaultFixup& a, int64_t value) { return a.fault_offset < value; });
-      if (fixup == fixups.end() || fixup->fault_offset != offset) return {};
-      if (!move_on(thread, registers, region->image() + fixup->resume_offset, info)) return {};
-      return id;
-    }
+  const std::optional<HandlerPlace> place = handler_at(thread, pc);
+  if (!place) return {};
+  const std::vector<abi::FaultFixup>& fixups = place->client->image.fixups;
+  int64_t offset = pc - place->region->image();
+  auto fixup = std::lower_bound(fixups.begin(), fixups.end(), offset,
+                                [](const abi::FaultFixup& a, int64_t value) { return a.fault_offset < value; });
+  if (fixup == fixups.end() || fixup->fault_offset != offset) return {};
+  if (!move_on(thread, registers, place->region->image() + fixup->resume_offset, info)) return {};
+  return place->id;
+}
+
+// Takes the thread out of a handler that has faulted elsewhere. Returns false if the signal is not of a handler, or the thread's registers can't be
+// found again.
+bool SignalStops::leave_handler(Thread& thread) {
+  constexpr int kMostLeft = 1000;  // a handler that is always called again
+  siginfo_t info;
+  if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0 || info.si_code <= 0) return false;
+  const Architecture& machine = native_architecture();
+  ThreadRegisters registers;
+  if (!machine.read_registers(thread.tid, registers).ok()) return false;
+  const std::optional<HandlerPlace> place = handler_at(thread, machine.pc(registers));
+  if (!place || place->client->image.unchecked || ++left_[thread.tid] > kMostLeft) return false;
+  const TargetMemory& memory = thread.process->space->memory;
+  auto read = [&memory](uint64_t address) -> std::optional<uint64_t> {
+    auto word = memory.read_value<uint64_t>(Address(address));
+    return word.ok() ? std::optional(*word) : std::nullopt;
+  };
+  const std::vector<HandlerEntry> entries(place->client->checked.begin(), place->client->checked.end());
+  const uint64_t offset = static_cast<uint64_t>(machine.pc(registers) - place->region->image());
+  if (!machine.leave_handler(place->client->image, entries, place->region->image(), registers, read)) return false;
+  if (!move_on(thread, registers, machine.pc(registers), info)) return false;
+  if (left_[thread.tid] == 1) {
+    reports_.report(place->client, {.kind = Event::Kind::kHandlerLeft,
+                                    .pid = thread.process->pid,
+                                    .message = fmt::format("a handler has raised SIG{} (at {:#x} of its code), and was left", sigabbrev_np(info.si_signo), offset)});
   }
-  return {};
+  return true;
 }
 
 // Drops a signal. But if the thread blocks or ignores it, its arrival alone has reset the program's action.
@@ -111,13 +146,14 @@ void SignalStops::signal_arrived(Thread& thread) {
     auto registers = calls_.is_on() ? CallWatch::rings(thread.tid) : std::nullopt;
     bool rings = CallWatch::rings_for_slots(thread.tid);
     auto client = redirect_fault(thread);
-    if (!client) return show_fault(*space, thread);
+    if (!client) return leave_handler(thread) ? signal_is_ours(thread) : show_fault(*space, thread);
     signal_is_ours(thread);
     if (rings) return works_.hold_for({.kind = DeferredWork::kSlots, .pid = thread.process->pid, .tid = thread.tid, .client = *client}, thread);
     auto call = registers ? CallWatch::read_call(*space, *registers) : std::nullopt;
     if (call) works_.hold_for({.kind = DeferredWork::kWatchedCall, .pid = thread.process->pid, .tid = thread.tid, .call = *call}, thread);
   } else if (thread.signal == SIGFPE || thread.signal == SIGILL) {
-    show_fault(*space, thread);
+    if (leave_handler(thread)) thread.signal = 0;
+    else show_fault(*space, thread);
   } else if (calls_.is_on() && CallWatch::is_cancellation(thread.signal)) {
     CallWatch::leave_call(*space, thread);
   } else if (thread.signal == SIGTRAP) {

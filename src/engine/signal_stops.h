@@ -1,9 +1,11 @@
 #pragma once
 // Stops of threads at signals: those that our code raises (breakpoints, traps, loads of bad pointers in handlers), which the program
-// never sees, and faults of the program's own in our code (shown_faults.h).
+// never sees, and faults of the program's own in our code (shown_faults.h). A fault of a handler that no fix-up foresees is a fault of ours, or of
+// a bundle that somebody has changed: the thread is taken out of the handler and goes on, and the client is to end.
 
 #include <signal.h>
 
+#include <map>
 #include <optional>
 
 #include "engine/process_lives.h"
@@ -31,7 +33,15 @@ class SignalStops {
 
  private:
   void mend(Thread& thread, int signal);
+  // The handler that a place in the process's memory belongs to.
+  struct HandlerPlace {
+    ClientId id;
+    Client* client;
+    Region* region;
+  };
+  std::optional<HandlerPlace> handler_at(Thread& thread, Address pc);
   std::optional<ClientId> redirect_fault(Thread& thread);
+  bool leave_handler(Thread& thread);
   void signal_is_ours(Thread& thread);
 
   Tracer& tracer_;
@@ -40,6 +50,7 @@ class SignalStops {
   EventReports& reports_;
   WorkQueue& works_;
   ProcessLives& lives_;
+  std::map<pid_t, int> left_;  // by thread: how often it was taken out of a handler
 };
 
 }  // namespace spile::engine

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -137,10 +138,16 @@ struct Gate {
   uint64_t on, off;  // values of the word; the emitted code has `on`
 };
 
+// Reads 8 bytes of a process's memory.
+using WordReader = std::function<std::optional<uint64_t>(uint64_t address)>;
+
 // Where control enters an image.
 struct HandlerEntry {
   uint32_t offset;       // in the image
   bool takes_registers;  // its argument is an abi::Registers of ours; else its arguments are the traced program's
+  // Which registers are as they were when it returns: those that its trampoline does not restore.
+  enum class Keeps : uint8_t { kAll, kAllButResult, kAllButArguments, kNone } keeps = Keeps::kAll;
+  auto operator<=>(const HandlerEntry&) const = default;
 };
 
 // A trampoline, ready for one address.
@@ -322,6 +329,10 @@ class Architecture {
                                                 uint32_t* trap_offset) const = 0;
   // Refuses compiled handlers that could do harm (x86_64/checker.h). Returns how many bytes of stack the deepest of them takes.
   virtual Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const = 0;
+  // Takes a thread out of a handler that can't go on, as if it had returned; its result is 0, where it has one. at: where the image lies in the process.
+  // Returns false, with the registers as they were, where the checker has not seen what the handler has made of the thread's registers. REQUIRES: check_handlers
+  // has let the entries pass.
+  virtual bool leave_handler(const abi::CodeImage& image, std::span<const HandlerEntry> entries, Address at, ThreadRegisters& registers, const WordReader& read) const = 0;
   // Emits a handler at `at` for SIGTRAP, which goes on where its table (all zero yet, at a multiple of 8) of at most `entries` pairs says.
   // A signal that our code has not raised does what it does by default, with all that came with it: the handler resets the action. Another
   // thread that meets a bad pointer in that moment ends the process first, and is what a core file shows.

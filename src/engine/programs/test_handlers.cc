@@ -103,6 +103,11 @@ uint64_t pop_frame(uint64_t* return_slot, uint64_t value) {
 #define ENTRY_STACK (static_cast<uint64_t*>(__builtin_frame_address(0)) + 1)
 
 HANDLER void count_first() { add(counts(0).entered, 1); }
+// The checker believes that the place is in the arena.
+HANDLER void store_behind_arena() {
+  add(counts(0).entered, 1);
+  *reinterpret_cast<volatile uint64_t*>(arena() + (uint64_t{1} << 46)) = 1;
+}
 HANDLER void count_by_id(uint64_t first) {
   uint64_t site = ENTRY_STACK[1];
   add(counts(site).entered, 1);
@@ -145,4 +150,6 @@ HANDLER void read_memory(const uint64_t* pointer) {
       : "r"(pointer));
   add(counts(0).entered, 1);
   add(counts(0).sum, value);
+  // The attribute does not keep the register of an argument: the compiler must not use it for something else.
+  asm volatile("" ::"D"(pointer));
 }

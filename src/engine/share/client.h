@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "abi/code_image.h"
+#include "engine/arch/architecture.h"
 #include "engine/space/address_space.h"
 #include "engine/space/arena_hold.h"
 #include "engine/space/space_setup.h"
@@ -33,7 +34,7 @@ struct Client {
 
   std::map<std::string, std::vector<RequestList>> requests;  // by module path
   std::set<std::pair<uint64_t, uint64_t>> resolved;          // device and inode of modules asked about
-  std::set<std::pair<uint32_t, bool>> checked;               // handlers: offset, and whether it takes registers
+  std::set<HandlerEntry> checked;                            // handlers that the checker has let pass
   std::set<uint32_t> switched_off;                           // site ids, by switch_sites or from the start
   bool walks_by_steps = false;                               // has handlers for the steps of libunwind
   uint64_t handler_stack = 0;                                // bytes of stack that the deepest handler of `checked` takes

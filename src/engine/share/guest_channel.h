@@ -139,7 +139,7 @@ class MessageReader {
     value = static_cast<T>(number);
   }
   static constexpr Mechanism last_of(Mechanism) { return Mechanism::kRefused; }
-  static constexpr Event::Kind last_of(Event::Kind) { return Event::Kind::kReleased; }
+  static constexpr Event::Kind last_of(Event::Kind) { return Event::Kind::kHandlerLeft; }
   static constexpr ThreadChange::Kind last_of(ThreadChange::Kind) { return ThreadChange::Kind::kSystemCallReturn; }
   void read(ThreadChange& change);
   template <size_t kAlternative = 0>

@@ -26,6 +26,7 @@ struct Event {
     kCallsInProcess,   // handlers in pid report its system calls from now on
     kCallsTraced,      // watch_threads reports them from now on; message: why
     kReleased,         // pid is not traced any more, as another program is about to trace it; message: which
+    kHandlerLeft,      // a handler of the client's could not go on in pid, and was left; message: why. The client should end
   };
   Kind kind;
   pid_t pid = 0;

@@ -456,6 +456,17 @@ SPILE_INLINE inline ShadowFrame* find_frame(ThreadSlot* slot, uint64_t stack_slo
   return find_elsewhere(slot, stack_slot);
 }
 
+// The frame that an exit has taken, which the engine has taken the thread out of (engine's SignalStops): it runs once more. Without a frame the address to go
+// on at is lost: a program that returns twice from one call. It would crash anyway.
+SPILE_COLD ShadowFrame* find_claimed(ThreadSlot* slot, uint32_t* pending) {
+  const uint32_t depth = slot->shadow_depth;
+  if (depth == 0 || depth > spile_rt_shadow_capacity) __builtin_trap();
+  ShadowFrame* top = frame_at(slot, depth - 1);
+  if (top->stack_slot != 0 || top->reserved == kHole) __builtin_trap();
+  *pending = depth;
+  return top;
+}
+
 // The frame's address, made anew from that of the memory that it is in: what is stored to by it is seen to be ours, however many
 // ways it has come by (engine's checker of handlers).
 template <typename Frame>
@@ -594,8 +605,7 @@ SPILE_INLINE void spile_rt_return_entered(Context*, uint64_t cfa, uint64_t* save
 
 SPILE_INLINE uint64_t* spile_rt_return_find(Context* context, uint64_t cfa) {
   ShadowFrame* frame = find_frame(context->slot, return_slot_of(cfa), &context->pending);
-  // Without a frame the address to go on at is lost: a program that returns twice from one call. It would crash anyway.
-  if (unlikely(!frame)) __builtin_trap();
+  if (unlikely(!frame)) frame = find_claimed(context->slot, &context->pending);
   context->site_id = static_cast<uint32_t>(frame->site_id);
   return saves_of(frame);
 }

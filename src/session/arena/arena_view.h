@@ -27,6 +27,12 @@ class ArenaView {
 
   const codegen::ArenaLayout& layout() const { return layout_; }
   char* base() const { return base_; }
+  // Returns whether `size` bytes at an address lie in the memory of either arena.
+  bool holds(const void* address, uint64_t size) const {
+    const uint64_t offset = reinterpret_cast<uint64_t>(address) - reinterpret_cast<uint64_t>(base_);
+    auto within = [size](uint64_t at, uint64_t room) { return at < room && size <= room - at; };
+    return within(offset, layout_.size) || (layout_.kernel_offset != 0 && within(offset - layout_.kernel_offset, kernel_.size));
+  }
   abi::ArenaHeader& header() const { return *reinterpret_cast<abi::ArenaHeader*>(base_); }
   // The header that handlers in the kernel look at; null: they have no arena.
   abi::ArenaHeader* kernel_header() const {

@@ -1,10 +1,12 @@
 #include "session/arena/controller.h"
 
 #include <errno.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "abi/stack_tables.h"
 #include "base/check.h"
@@ -15,6 +17,7 @@ namespace spile::session {
 Result<std::unique_ptr<Controller>> Controller::place(const codegen::ControllerCode& code, ArenaView& arena,
                                                       std::function<void()> drain) {
   std::unique_ptr<Controller> controller(new Controller(code, arena, std::move(drain)));
+  TRY(controller->guard_, HandlerGuard::create());
   size_t size = (code.image.bytes.size() + abi::kPageSize - 1) & ~size_t{abi::kPageSize - 1};
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return Error::from_errno("place the controller's code", errno);
@@ -25,7 +28,11 @@ Result<std::unique_ptr<Controller>> Controller::place(const codegen::ControllerC
   abi::ImageCells cells{};
   cells.arena = reinterpret_cast<uint64_t>(arena.base());
   cells.host_context = reinterpret_cast<uint64_t>(controller.get());
-  cells.host_drain = reinterpret_cast<uint64_t>(+[](void* context) { static_cast<Controller*>(context)->drain_(); });
+  cells.host_drain = reinterpret_cast<uint64_t>(+[](void* context) { 
+    auto* self = static_cast<Controller*>(context);
+    HandlerGuard::Pause ours(*self->guard_);
+    self->drain_();
+  });
   std::memcpy(memory, &cells, sizeof cells);
   arena.controller_state().image_size = size;
   if (mprotect(memory, size, PROT_READ | PROT_EXEC) != 0) return Error::from_errno("protect the controller's code", errno);
@@ -36,6 +43,12 @@ Controller::~Controller() {
   if (text_) munmap(text_, text_size_);
 }
 
+void Controller::give_up(std::string_view reason) {
+  if (failure_) return;
+  failure_ = Error{fmt::format("code of the script that runs in spile {}: the session ends, and probes are removed", reason),
+                   "in a bundle: somebody has changed it, make it again; in embedded C (-g): look there; else please report it with the script"};
+}
+
 void Controller::initialize() { call<void()>(code_.init); }
 
 void Controller::merge() {
@@ -44,19 +57,14 @@ void Controller::merge() {
 }
 
 void Controller::run_probe(int probe) {
-  uint32_t offset = code_.probes[static_cast<size_t>(probe)];
-  CHECK(offset != 0);
-  call<void()>(offset);
+  call<void()>(code_.probes[static_cast<size_t>(probe)]);
 }
 
 bool Controller::condition_holds(int probe) {
-  uint32_t offset = code_.conditions[static_cast<size_t>(probe)];
-  CHECK(offset != 0);
-  return call<uint64_t()>(offset) != 0;
+  return call<uint64_t()>(code_.conditions[static_cast<size_t>(probe)]) != 0;
 }
 
 std::vector<uint64_t> Controller::walk_stack(uint32_t most) {
-  CHECK(code_.walk_stack != 0);
   const uint64_t stack_end = arena_.controller_state().stack_end;  // of a handler that runs
   std::vector<char> kept(arena_.exchange(), arena_.exchange() + arena_.layout().exchange_size);
   auto* addresses = reinterpret_cast<uint64_t*>(arena_.exchange());
@@ -101,8 +109,16 @@ bool Controller::for_each_element(int global,
   auto* cursor = reinterpret_cast<Cursor*>(arena_.exchange());
   *cursor = {};
   using Next = const char*(uint32_t, uint32_t*, uint32_t*, void**);
+  // What the code returns is as good as the code: places outside the arena, and steps that don't lead on, are not believed.
+  uint32_t before = 0;
   while (const char* key = call<Next>(code_.global_next, static_cast<uint32_t>(global), &cursor->position, &cursor->length, &cursor->value)) {
-    visit({key, cursor->length}, cursor->value);
+    const uint32_t length = cursor->length;
+    const bool leads_on = cursor->position > std::exchange(before, cursor->position);
+    if (!leads_on || (length > 0 && !arena_.holds(key, length)) || !arena_.holds(cursor->value, arena_.layout().exchange_size)) {
+      give_up("returned an element that can't be");
+      break;
+    }
+    visit({key, length}, cursor->value);
   }
   return cursor->position != codegen::kNoLock;
 }

@@ -1,15 +1,20 @@
 #pragma once
 // The controller domain: places the script's controller code in spile itself and runs begin, end, error and timer
-// handlers on merged globals. Thread rule: one thread.
+// handlers on merged globals. A handler that dies or does not end is given up (handler_guard.h): from then on no code runs, and the functions
+// below return what they do where there is nothing. Thread rule: one thread.
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/result.h"
 #include "codegen/codegen.h"
 #include "session/arena/arena_view.h"
+#include "session/arena/handler_guard.h"
 
 namespace spile::session {
 
@@ -48,6 +53,11 @@ class Controller {
   // REQUIRES: visit calls no function of this.
   bool for_each_element(int global, const std::function<void(std::span<const char> key, const void* value)>& visit);
 
+  // Why a handler was given up. Null: none was.
+  const Error* failure() const { return failure_ ? &*failure_ : nullptr; }
+  // Handlers that still run when CLOCK_MONOTONIC has reached this are given up soon after; 0: never.
+  void set_limit(int64_t monotonic_ns) { guard_->set_limit(monotonic_ns); }
+
   // Returns the number of elements that found no room in merge() and add_element().
   uint64_t lost_elements() const { return lost_elements_; }
 
@@ -57,12 +67,39 @@ class Controller {
   char* exchanged_key() const { return arena_.exchange() + codegen::kExchangeHead; }
   Controller(const codegen::ControllerCode& code, ArenaView& arena, std::function<void()> drain)
       : code_(code), arena_(arena), drain_(std::move(drain)) {}
-  // Calls the code at an offset of the image, as a function of this type. The code may use the stack below this frame.
+  // Calls the code at an offset of the image, as a function of this type. The code may use the stack below this frame. 0: there is no such code, as only
+  // in a bundle that somebody has changed.
   template <typename Function, typename... Arguments>
-  [[gnu::noinline, clang::disable_tail_calls]] auto call(uint32_t offset, Arguments... arguments) const {
-    arena_.controller_state().stack_end = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-    return reinterpret_cast<Function*>(text_ + offset)(arguments...);
+  [[gnu::noinline, clang::disable_tail_calls]] auto call(uint32_t offset, Arguments... arguments) {
+    using Returned = std::invoke_result_t<Function*, Arguments...>;
+    if (failure_) return Returned();
+    HandlerGuard::Call guarded(*guard_);
+    if (offset == 0) return give_up("is missing"), Returned();
+    switch (sigsetjmp(guarded.place, 0)) {
+      case 0:
+        arena_.controller_state().stack_end = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+        run(reinterpret_cast<Function*>(text_ + offset), arguments...);
+      case HandlerGuard::kReturned:
+        if constexpr (std::is_void_v<Returned>) return;
+        else return result<Returned>;
+      default:
+        return give_up(guard_->reason()), Returned();
+    }
   }
+  // Code that was entered in its midst may return with other registers than it found, so nothing relies on them from here to call()'s frame; and it may
+  // take what lies above its return address for its own: that is room of zeros.
+  template <typename Function, typename... Arguments>
+  [[noreturn, gnu::noinline]] static void run(Function* function, Arguments... arguments) {
+    using Returned = std::invoke_result_t<Function*, Arguments...>;
+    volatile uint64_t room[512] = {};
+    asm volatile("" ::"r"(room) : "memory");
+    if constexpr (std::is_void_v<Returned>) function(arguments...);
+    else result<Returned> = function(arguments...);
+    HandlerGuard::return_to_call();
+  }
+  template <typename Returned>
+  static inline Returned result;
+  void give_up(std::string_view reason);
 
   const codegen::ControllerCode& code_;
   ArenaView& arena_;
@@ -70,6 +107,8 @@ class Controller {
   char* text_ = nullptr;
   size_t text_size_ = 0;
   uint64_t lost_elements_ = 0;
+  std::unique_ptr<HandlerGuard> guard_;
+  std::optional<Error> failure_;
 };
 
 }  // namespace spile::session

@@ -66,6 +66,9 @@ Result<void> check_sites(const Bundle& bundle) {
 Result<void> check_image(const abi::CodeImage& image, std::initializer_list<uint32_t> entries) {
   constexpr size_t kLargest = size_t{1} << 30;
   if (image.bytes.size() > kLargest || image.code_begin > image.code_end || image.code_end > image.bytes.size()) return wrong("code");
+  // Its cells are filled in by whoever places it.
+  const size_t cells = image.bytes.empty() ? 0 : sizeof(abi::ImageCells);
+  if (image.code_begin < cells || std::any_of(image.bytes.begin(), image.bytes.begin() + static_cast<ptrdiff_t>(cells), [](uint8_t byte) { return byte != 0; })) return wrong("code");
   for (const abi::FaultFixup& fixup : image.fixups) {
     if (fixup.fault_offset < image.code_begin || fixup.fault_offset >= image.code_end) return wrong("places of faults");
     if (fixup.resume_offset < image.code_begin || fixup.resume_offset >= image.code_end) return wrong("places of faults");
@@ -109,6 +112,22 @@ Result<void> check_layout(const codegen::ArenaLayout& layout, const char* what) 
   }
   if ((layout.ring_size & (layout.ring_size - 1)) != 0 || (layout.calls_capacity & (layout.calls_capacity - 1)) != 0) return wrong(what);
   if (layout.calls_offset + uint64_t{layout.calls_capacity} * sizeof(abi::CallRecord) > layout.slot_stride) return wrong(what);
+  return {};
+}
+
+// Where the session's own memory lies, as place_private() puts it (codegen/layout.cpp): ArenaView covers it where processes see the arena.
+Result<void> check_private(const Bundle& bundle) {
+  const codegen::ArenaLayout& layout = bundle.script.layout;
+  const char* what = "private memory";
+  const bool is_seen = !bundle.script.target.image.bytes.empty();
+  if (layout.globals_offset < sizeof(abi::ArenaHeader) || layout.private_offset < layout.globals_offset || layout.exchange_offset < layout.private_offset) return wrong(what);
+  if (is_seen && layout.private_offset % abi::kPageSize != 0) return wrong(what);
+  if (layout.slots_offset % abi::kPageSize != 0 || layout.exchange_size < codegen::kExchangeHead) return wrong(what);
+  if (layout.exchange_offset + layout.exchange_size + abi::kStackCopySize + abi::kStrayPageSize + abi::kPageSize > layout.slots_offset) return wrong(what);
+  for (uint64_t offset : {layout.slot_stride, uint64_t{layout.ring_offset}, uint64_t{layout.scratch_offset}, uint64_t{layout.shadow_offset}}) {
+    if (offset % sizeof(uint64_t) != 0) return wrong(what);
+  }
+  if (layout.slot_count <= abi::kOverflowSlot || layout.ring_size < abi::kPageSize) return wrong(what);
   return {};
 }
 
@@ -177,6 +196,7 @@ Result<void> check_bundle(const Bundle& bundle) {
   TRY_DO(check_sites(bundle));
   TRY_DO(check_code(bundle));
   TRY_DO(check_layout(bundle.script.layout, "memory"));
+  TRY_DO(check_private(bundle));
   TRY_DO(check_both(bundle));
   TRY_DO(check_counters(bundle));
   TRY_DO(check_formats(bundle));

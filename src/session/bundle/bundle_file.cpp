@@ -231,7 +231,10 @@ Result<void> check_owner(const std::string& path, const struct stat& info) {
   if (info.st_uid != geteuid() && info.st_uid != 0) {
     return Error{fmt::format("{} belongs to user {}, and has machine code that would run with your rights", path, info.st_uid), "copy it, if you trust that user: the copy is yours"};
   }
-  if (info.st_mode & S_IWOTH) return Error{fmt::format("anybody may write {}, which has machine code that would run with your rights", path), fmt::format("chmod o-w {}", path)};
+  if (info.st_mode & S_IWOTH) return Error{fmt::format("anybody may write {}, which has machine code that would run with your rights", path), fmt::format("chmod go-w {}", path)};
+  if (info.st_mode & S_IWGRP) {
+    return Error{fmt::format("group {} may write {}, which has machine code that would run with your rights", info.st_gid, path), fmt::format("chmod go-w {}", path)};
+  }
   return {};
 }
 

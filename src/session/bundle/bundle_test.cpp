@@ -5,6 +5,7 @@
 #include <fstream>
 #include <random>
 
+#include "abi/arena.h"
 #include "session/bundle/bundle_check.h"
 #include "session/bundle/bundle_file.h"
 
@@ -34,10 +35,20 @@ struct Made {
     program.globals.push_back(script_tree.globals.back().get());
     program.site_groups.push_back({.entry_probes = {0}, .return_probes = {}});
     program.sites.add({point.site, 0, {0}});
-    script.target.image = {std::vector<uint8_t>(64, 0xc3), 8, 64, {{9, 12}}, false, false};
-    script.target.groups = {{16, 0, 0, 0}};
-    script.controller.image = {std::vector<uint8_t>(64, 0xc3), 8, 64, {}, false, false};
-    script.controller.init = 8;
+    std::vector<uint8_t> code(sizeof(abi::ImageCells));
+    code.resize(192, 0xc3);
+    script.target.image = {code, 128, 192, {{129, 132}}, false, false};
+    script.target.groups = {{136, 0, 0, 0}};
+    script.controller.image = {code, 128, 192, {}, false, false};
+    script.controller.init = 128;
+    codegen::ArenaLayout& layout = script.layout;
+    layout.globals_offset = layout.private_offset = layout.exchange_offset = abi::kPageSize;
+    layout.exchange_size = abi::kPageSize;
+    layout.slots_offset = 128 << 10;
+    layout.slot_count = 16;
+    layout.ring_offset = layout.ring_size = abi::kPageSize;
+    layout.slot_stride = 2 * abi::kPageSize;
+    layout.size = 1 << 20;
     script.controller.probes = {0};
     script.controller.conditions = {0};
     script.hit_counters = {0};
@@ -134,7 +145,6 @@ TEST_F(BundleTest, IsRejectedWhenItsMemoryForBothPlacesIsNotAsTheCompilerMakesIt
     made.script.kernel.object = {1};
     made.script.kernel.over_arena = true;
     made.script.kernel.arena.size = 1 << 20;
-    made.script.layout.size = 1 << 20;
     made.script.layout.kernel_offset = (uint64_t{1} << 32) + abi::kKernelArenaBase;
     made.script.layout.shared_size = 2 * abi::kPageSize;
     made.script.layout.processes_offset = made.script.layout.kernel_offset + 4096;
@@ -150,6 +160,24 @@ TEST_F(BundleTest, IsRejectedWhenItsMemoryForBothPlacesIsNotAsTheCompilerMakesIt
   EXPECT_FALSE(is_accepted([](auto& script) { script.layout.shared_size = 100; }));
   EXPECT_FALSE(is_accepted([](auto& script) { script.layout.processes_offset += 1 << 20; }));
   EXPECT_FALSE(is_accepted([](auto& script) { script.kernel.arena.size = uint64_t{1} << 41; }));
+}
+
+TEST_F(BundleTest, IsRejectedWhenItsCodeOrMemoryCantBePlaced) {
+  auto is_accepted = [&](auto change) {
+    Made made;
+    change(made.script);
+    made.write(path());
+    return read_bundle(path()).ok();
+  };
+  EXPECT_TRUE(is_accepted([](codegen::CompiledScript&) {}));
+  EXPECT_FALSE(is_accepted([](auto& script) { script.target.image.bytes[0] = 1; })) << "whoever places the code fills in its cells";
+  EXPECT_FALSE(is_accepted([](auto& script) { script.controller.image.code_begin = 8; }));
+  EXPECT_FALSE(is_accepted([](auto& script) { script.target.groups[0].enter = 192; }));
+  EXPECT_FALSE(is_accepted([](auto& script) { script.layout.private_offset += 8; }));
+  EXPECT_FALSE(is_accepted([](auto& script) { script.layout.slots_offset = 16 << 10; })) << "no room for a copied stack";
+  EXPECT_FALSE(is_accepted([](auto& script) { script.layout.slot_stride += 1; }));
+  EXPECT_FALSE(is_accepted([](auto& script) { script.layout.slot_count = 1; }));
+  EXPECT_FALSE(is_accepted([](auto& script) { script.layout.ring_size = 0; }));
 }
 
 TEST_F(BundleTest, IsRejectedWhenAHistogramHasNoWidth) {
@@ -171,6 +199,10 @@ TEST_F(BundleTest, IsRejectedIfOthersMayWriteIt) {
   auto bundle = read_bundle(path());
   ASSERT_FALSE(bundle.ok());
   EXPECT_THAT(bundle.error().message, HasSubstr("anybody may write"));
+  ASSERT_EQ(chmod(path().c_str(), 0664), 0);
+  bundle = read_bundle(path());
+  ASSERT_FALSE(bundle.ok());
+  EXPECT_THAT(bundle.error().message, testing::ContainsRegex("group [0-9]+ may write"));
 }
 
 TEST_F(BundleTest, ReplacesAFileAsAWhole) {

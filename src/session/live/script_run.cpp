@@ -235,6 +235,7 @@ Result<void> ScriptRun::prepare() {
     output_->name_kernel_by(&kernel_stacks_);
   }
   TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->collect_controller(*arena_); }));
+  if (traced_.time_limit_ns > 0) controller_->set_limit(monotonic_ns() + traced_.time_limit_ns);  // of begin probes; from start() on, of all others
   controller_->initialize();
   walk_in_kernel();
 
@@ -315,6 +316,7 @@ Result<void> ScriptRun::start() {
     if (!ran.ok()) print_to(stderr, "ERROR: {}\n", ran.error().message);
   }, metrics_face()));
   armed_ns_ = monotonic_ns();
+  if (traced_.time_limit_ns > 0) controller_->set_limit(armed_ns_ + traced_.time_limit_ns);
   armed_at_ = time(nullptr);
   if (otlp_) next_send_ = armed_ns_ + otlp_->every_ns();
   if (recorder_) {
@@ -520,7 +522,7 @@ bool ScriptRun::failed() const {
   if (const auto* header = arena_->kernel_header(); header && __atomic_load_n(&header->errors, __ATOMIC_RELAXED) > most) return true;
   // Any traced process can write this word: it counts where the script's handlers there can.
   bool may_fail = script_.target_records & (abi::record_kind_bit(abi::kError) | abi::record_kind_bit(abi::kErrorText));
-  return output_->errors() > most || gave_up_ || (may_fail && std::atomic_ref<uint32_t>(arena_->header().errors).load() > most);
+  return output_->errors() > most || gave_up_ || controller_->failure() || (target_ && target_->handler_failed()) || (may_fail && std::atomic_ref<uint32_t>(arena_->header().errors).load() > most);
 }
 
 bool ScriptRun::exit_requested() const {
@@ -653,6 +655,7 @@ void ScriptRun::await_thaw() {
 
 // Removes all probes, so that every target is as it was, then runs the end probes.
 Result<void> ScriptRun::stop() {
+  controller_->set_limit(0);  // end probes take the time that they need
   if (output_options_.presenter) {
     output_->collect(*arena_);
     output_->write_pending(true);
@@ -762,6 +765,7 @@ int ScriptRun::finish() {
   output_->finish_streams(*arena_);
   output_->commands().wait_all(signals_.fd());
   if (target_) target_->warn_never_loaded();
+  if (const Error* failure = controller_->failure()) print_to(stderr, "ERROR: {}\n  hint: {}\n", failure->message, failure->hint);
   bool all_well = !failed() && !output_->write_failed();
   if (otlp_) otlp_->finish(kSendPatienceMs);
   if (kafka_) kafka_->finish(kSendPatienceMs);

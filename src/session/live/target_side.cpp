@@ -276,7 +276,10 @@ void TargetSide::find_switched_groups() {
 void TargetSide::switch_conditions(const std::function<bool(int probe)>& holds) {
   // Each condition is evaluated, since evaluating it also makes handlers see the result.
   for (auto& [probe, holds_now] : conditions_) holds_now = holds(probe);
-  auto wanted = [&](int probe) { return conditions_.at(probe); };
+  auto wanted = [&](int probe) {
+    const auto known = conditions_.find(probe);
+    return known == conditions_.end() || known->second;
+  };
   std::vector<uint32_t> turned[2];
   for (SwitchedGroup& switched : switched_) {
     const sema::SiteGroup& group = program_.site_groups[static_cast<size_t>(switched.group)];
@@ -567,6 +570,12 @@ Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
         break;
       case engine::Event::Kind::kTrouble:
         print_to(stderr, "WARNING: process {}: {}\n", event.pid, event.message);
+        break;
+      case engine::Event::Kind::kHandlerLeft:
+        arena.enable(false);  // others would only fail in the same way
+        if (std::exchange(handler_failed_, true)) break;
+        print_to(stderr, "ERROR: process {}: {}: the session ends, and probes are removed\n  hint: in a bundle: somebody has changed it, make it again; else please report it with the script\n",
+                 event.pid, event.message);
         break;
       case engine::Event::Kind::kCallsInProcess:
         if (messages_.verbosity() > 0) print_to(stderr, "pid {}: system calls are probed in the process.\n", event.pid);

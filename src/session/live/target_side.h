@@ -97,6 +97,8 @@ class TargetSide {
   }
   // Returns whether the process of -c, or all of -x, have ended, as far as poll() has seen it.
   bool finished() const { return finished_; }
+  // Whether a handler in a process had to be left, because it could not go on.
+  bool handler_failed() const { return handler_failed_; }
   // Returns the status of -c's command as waitpid(2) has it; null: it has not ended, or no -c was given.
   std::optional<int> command_status() const { return command_status_; }
   // Returns why a process that has ended could not be trusted (session/terms/trust.h), or "". It is judged for scripts without -g whose handlers
@@ -159,6 +161,7 @@ class TargetSide {
   pid_t waited_for_ = 0;         // the process that the last message about waiting was for
   bool resumed_ = false;
   bool finished_ = false;
+  bool handler_failed_ = false;
   std::vector<UniqueFd> watched_;  // pidfds of the processes of -x that run, where nothing is attached to
   std::optional<int> command_status_;
   uint64_t refusals_printed_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "abi/arena.h"
@@ -40,6 +41,8 @@ class Checker {
   Result<uint64_t> run() {
     find_functions();
     for (const HandlerEntry& entry : entries_) {
+      std::array<bool, 16>& kept = kept_[entry.offset];
+      for (size_t i = 0; i < 16; i++) kept[i] |= is_kept(i, entry.keeps);
       State state;
       state.function = entry.offset;
       for (uint8_t argument : {kRdi, kRsi, kRdx, kRcx, kR8, kR9}) state.registers[argument] = value_of(Kind::kTraced);
@@ -61,8 +64,53 @@ class Checker {
     return most_stack_;
   }
 
+  // Unwinds a handler, by what is known of the places of registers. words: registers by Gpr; pc and rsp change with them. Returns whether the handler's
+  // caller is reached, with all registers as the handler found them. REQUIRES: run() has succeeded.
+  bool unwind(uint64_t image, uint64_t& pc, std::array<uint64_t, 16>& words, const WordReader& read) {
+    constexpr int kMostFrames = 64;  // MAXNESTING and more
+    std::array<bool, 16> known;
+    known.fill(true);
+    std::array<bool, 16> kept;  // of the outermost handler that was found
+    kept.fill(true);
+    for (int depth = 0; depth < kMostFrames; depth++) {
+      const std::optional<State> state = state_at(pc - image);
+      if (!state) return false;
+      const Value& rsp = state->registers[kRsp];
+      if (rsp.kind != Kind::kFrame || !rsp.exact) return false;
+      const uint64_t entry = words[kRsp] - static_cast<uint64_t>(rsp.number);
+      std::array<uint64_t, 16> found{};
+      std::array<bool, 16> has{};
+      for (size_t i = 0; i < 16; i++) has[i] = find_original(i, *state, entry, words, known, read, found[i]);
+      const std::optional<uint64_t> caller = read(entry);
+      if (!caller) return false;
+      words = found;
+      known = has;
+      words[kRsp] = entry + 8;
+      known[kRsp] = true;
+      if (auto handler = kept_.find(state->function); handler != kept_.end()) kept = handler->second;
+      if (*caller < image + image_.code_begin || *caller >= image + image_.code_end) {
+        pc = *caller;
+        if (!kept[kRax]) words[kRax] = 0;
+        for (size_t i = 0; i < 16; i++) {
+          if (kept[i] && !known[i]) return false;
+        }
+        return true;
+      }
+      constexpr uint64_t kCallSize = 5;  // of the only form that is allowed
+      pc = *caller - kCallSize;
+    }
+    return false;
+  }
+
  private:
   enum Mark : uint8_t { kStart = 1, kInside = 2, kTarget = 4 };  // of a byte
+
+  static bool is_kept(size_t number, HandlerEntry::Keeps keeps) {
+    using Keeps = HandlerEntry::Keeps;
+    if (keeps == Keeps::kNone) return false;
+    if (keeps == Keeps::kAllButResult) return number != size_t{kRax};
+    return keeps == Keeps::kAll || (number != size_t{kRdi} && number != size_t{kRsi});  // those of abi::SiteKind::kReturn's exit
+  }
 
   // --- Errors ---
 
@@ -77,7 +125,7 @@ class Checker {
       hex += fmt::format("{:02x} ", image_.bytes[i]);
     }
     return Error{fmt::format("a compiled handler is not safe: {} at {:#x} (bytes {}...)", problem_, where_, hex),
-                 "this is a fault of spile: please report it with the script"};
+                 "in a bundle: somebody has changed it, make it again; else please report it with the script"};
   }
   uint8_t& mark(uint32_t at) { return marks_[at - image_.code_begin]; }
   bool in_code(int64_t at) const { return at >= image_.code_begin && at < image_.code_end; }
@@ -123,7 +171,7 @@ class Checker {
       uint32_t next = at + instruction.length;
       if (instruction.mnemonic == ZYDIS_MNEMONIC_RET) {
         return leave(at, state);
-      } else if (instruction.mnemonic == ZYDIS_MNEMONIC_UD2 || instruction.mnemonic == ZYDIS_MNEMONIC_INT3) {
+      } else if (instruction.mnemonic == ZYDIS_MNEMONIC_UD2) {
         if (settled_) ends_.push_back(block_of(at));
         return true;
       } else if (instruction.mnemonic == ZYDIS_MNEMONIC_CALL) {
@@ -208,7 +256,7 @@ class Checker {
       ends_.push_back(block_of(at));
       const Value& rsp = state.registers[kRsp];
       bool whole = rsp.kind == Kind::kFrame && rsp.exact && rsp.number == 0;
-      return whole || refuse(at, "a return with a misplaced stack pointer");
+      return whole ? keeps_registers(at, state) : refuse(at, "a return with a misplaced stack pointer");
     }
     auto value = [](Value given) {
       bool exact = given.exact && given.kind == Kind::kNumber;
@@ -224,6 +272,17 @@ class Checker {
     if (!fresh && joined == known->second) return true;
     known->second = joined;
     for (uint32_t caller : callers_[state.function]) pending_.insert(caller);
+    return true;
+  }
+
+  // Trampolines save nothing for handlers. Functions that these call may change what they like.
+  bool keeps_registers(uint32_t at, const State& state) {
+    auto handler = kept_.find(state.function);
+    if (handler == kept_.end()) return true;
+    for (size_t i = 0; i < 16; i++) {
+      const bool changed = i != size_t{kRsp} && state.registers[i].origin != static_cast<int>(i);
+      if (changed && handler->second[i]) return refuse(at, "a return with a register that is not as it was");
+    }
     return true;
   }
 
@@ -270,6 +329,48 @@ class Checker {
     if (zero_ != Zero::kUnknown && instruction.mnemonic == ZYDIS_MNEMONIC_JNZ)
       return {zero_ == Zero::kNo, zero_ == Zero::kYes};
     return {true, true};
+  }
+
+  // --- Unwinding ---
+
+  // What holds before the instruction at an offset. Nothing: no path was seen to lead there.
+  std::optional<State> state_at(uint64_t offset) {
+    if (offset < image_.code_begin || offset >= image_.code_end) return {};
+    const uint32_t wanted = static_cast<uint32_t>(offset);
+    auto start = states_.upper_bound(wanted);
+    if (start == states_.begin()) return {};
+    --start;
+    uint32_t at = start->first;
+    State state = *start->second;
+    while (at < wanted) {
+      const CheckedInstruction* found = code_.at(at);
+      if (!found) return {};
+      const CheckedInstruction instruction = *found;
+      if (instruction.mnemonic == ZYDIS_MNEMONIC_CALL) {
+        if (instruction.target < 0 || !call(at, static_cast<uint32_t>(instruction.target), add(state.registers[kRsp], exactly(-8)), state)) return {};
+      } else if (instruction.mnemonic != ZYDIS_MNEMONIC_JMP && !instruction.conditional) {
+        execute(at, instruction, state);
+      }
+      at += instruction.length;
+    }
+    return at == wanted ? std::optional(std::move(state)) : std::nullopt;
+  }
+
+  // Finds what a register held at the entry of the state's function: in a register, or in a word of its frame.
+  static bool find_original(size_t wanted, const State& state, uint64_t entry, const std::array<uint64_t, 16>& words, const std::array<bool, 16>& known,
+                            const WordReader& read, uint64_t& value) {
+    for (size_t i = 0; i < 16; i++) {
+      if (i == size_t{kRsp} || !known[i] || state.registers[i].origin != static_cast<int>(wanted)) continue;
+      value = words[i];
+      return true;
+    }
+    for (size_t word = 0; word < state.frame.size(); word++) {
+      if (state.frame[word].kind == Kind::kNothing || state.frame[word].origin != static_cast<int>(wanted)) continue;
+      const std::optional<uint64_t> kept = read(entry - 8 * (word + 1));
+      value = kept.value_or(0);
+      return kept.has_value();
+    }
+    return false;
   }
 
   // --- Single instructions ---
@@ -321,6 +422,10 @@ class Checker {
       return inside ? true : refuse(at, "a load outside the image");
     }
     Value address = address_of(at, instruction, operand, state);
+    if (address.kind == Kind::kSaved && address.exact && operand.writes) {
+      bool inside = address.number >= 0 && address.number + operand.size / 8 <= static_cast<int64_t>(sizeof(abi::Registers));
+      if (!inside) return refuse(at, "a store beside the saved registers");
+    }
     if (address.kind == Kind::kFrame && address.exact && operand.writes && !operand.hidden)
       return check_frame(at, operand, address.number, state);
     bool readable = address.kind == Kind::kImage || address.kind == Kind::kMixed;
@@ -542,6 +647,7 @@ class Checker {
   std::set<uint32_t> functions_;
   std::map<uint32_t, std::set<uint32_t>> callers_;  // of a function: pieces that call it
   std::map<uint32_t, Returned> returned_;           // of a function
+  std::map<uint32_t, std::array<bool, 16>> kept_;   // of a handler: registers that it must keep, by Gpr
   Zero zero_ = Zero::kUnknown;
   bool settled_ = false;                                 // states are final: accesses are checked
   std::map<uint32_t, std::vector<uint32_t>> came_from_;  // pieces of code that lead to a piece
@@ -557,6 +663,11 @@ class Checker {
 
 Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) {
   return Checker(image, entries).run();
+}
+
+bool leave_handler(const abi::CodeImage& image, std::span<const HandlerEntry> entries, uint64_t at, uint64_t& pc, std::array<uint64_t, 16>& registers, const WordReader& read) {
+  Checker checker(image, entries);
+  return checker.run().ok() && checker.unwind(at, pc, registers, read);
 }
 
 }  // namespace spile::engine::x86_64

@@ -2,17 +2,20 @@
 
 #include "engine/arch/x86_64/checker.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "abi/arena.h"
+#include "engine/arch/x86_64/assembler.h"
 
 namespace spile::engine::x86_64 {
 namespace {
 
 constexpr uint32_t kCode = sizeof(abi::ImageCells);
 
-std::string checked(std::string_view hex, bool registers = false, std::vector<abi::FaultFixup> fixups = {},
-                    bool guru = false) {
+using Keeps = HandlerEntry::Keeps;
+
+abi::CodeImage image_of(std::string_view hex) {
   abi::CodeImage image;
   image.bytes.resize(kCode);
   image.code_begin = kCode;
@@ -22,9 +25,15 @@ std::string checked(std::string_view hex, bool registers = false, std::vector<ab
     i++;
   }
   image.code_end = static_cast<uint32_t>(image.bytes.size());
+  return image;
+}
+
+std::string checked(std::string_view hex, bool registers = false, std::vector<abi::FaultFixup> fixups = {},
+                    bool guru = false, Keeps keeps = Keeps::kNone) {
+  abi::CodeImage image = image_of(hex);
   image.fixups = std::move(fixups);
   image.guru = guru;
-  HandlerEntry entry{kCode, registers};
+  HandlerEntry entry{kCode, registers, keeps};
   auto result = check_handlers(image, std::span(&entry, 1));
   if (result.ok()) return "";
   std::string message = result.error().message;
@@ -88,6 +97,52 @@ TEST(Checker, RefusesStoresIntoTheFrameThatAreNotTheFrames) {
   EXPECT_EQ(checked("48 89 7c 24 fc c3"), "a store over the return address");           // mov %rdi, -4(%rsp)
   EXPECT_EQ(checked("48 89 bc 24 00 ff ff ff c3"), "a store below the stack");          // mov %rdi, -256(%rsp)
   EXPECT_EQ(checked("48 89 7c 24 80 c3"), "");                                          // in the red zone
+}
+
+TEST(Checker, RefusesRegistersThatAreNotRestored) {
+  auto with = [](Keeps keeps, std::string_view hex) { return checked(hex, false, {}, false, keeps); };
+  const char* changed = "a return with a register that is not as it was";
+  EXPECT_EQ(with(Keeps::kAll, "50 53 31 c0 31 db 5b 58 c3"), "");           // push %rax; push %rbx; xor ...; pop %rbx; pop %rax; ret
+  EXPECT_EQ(with(Keeps::kAll, "50 53 31 c0 31 db 58 5b c3"), changed);      // popped in the wrong order
+  EXPECT_EQ(with(Keeps::kAll, "31 c0 c3"), changed);                        // xor %eax, %eax; ret
+  EXPECT_EQ(with(Keeps::kAllButResult, "31 c0 c3"), "");
+  EXPECT_EQ(with(Keeps::kAllButResult, "31 ff c3"), changed);               // xor %edi, %edi; ret
+  EXPECT_EQ(with(Keeps::kAllButArguments, "31 ff 31 f6 c3"), "");
+  EXPECT_EQ(with(Keeps::kAllButArguments, "31 c0 c3"), changed);
+  EXPECT_EQ(with(Keeps::kAll, "85 ff 74 02 31 db c3"), changed);            // on one path: test %edi, %edi; je 1f; xor %ebx, %ebx; 1: ret
+  EXPECT_EQ(with(Keeps::kAll, "e8 01 00 00 00 c3 31 db c3"), changed);      // in a function that is called
+  EXPECT_EQ(with(Keeps::kAll, "53 e8 02 00 00 00 5b c3 31 db c3"), "");     // which its caller makes up for
+  EXPECT_EQ(checked("48 c7 47 08 01 00 00 00 c3", true), "");               // movq $1, 8(%rdi), of an abi::Registers
+  EXPECT_EQ(checked("48 c7 87 00 01 00 00 01 00 00 00 c3", true), "a store beside the saved registers");
+}
+
+// Unwinds from an offset in the code, with rsp at 0x1000 and what is on the stack from there on. Returns "pc rsp rbx", or "".
+std::string left(std::string_view hex, uint32_t at, std::vector<uint64_t> stack, Keeps keeps = Keeps::kAll) {
+  const abi::CodeImage image = image_of(hex);
+  const HandlerEntry entry{kCode, false, keeps};
+  std::array<uint64_t, 16> registers{};
+  for (uint64_t i = 0; i < 16; i++) registers[i] = 100 + i;
+  registers[x86_64::kRsp] = 0x1000;
+  constexpr uint64_t kImage = 0x100000;
+  uint64_t pc = kImage + kCode + at;
+  auto read = [&stack](uint64_t address) -> std::optional<uint64_t> {
+    const uint64_t index = (address - 0x1000) / 8;
+    return index < stack.size() ? std::optional(stack[index]) : std::nullopt;
+  };
+  if (!leave_handler(image, std::span(&entry, 1), kImage, pc, registers, read)) return "";
+  return fmt::format("{:x} {:x} {}", pc, registers[x86_64::kRsp], registers[x86_64::kRbx]);
+}
+
+TEST(Checker, LeavesHandlersWithTheRegistersThatTheyFound) {
+  constexpr std::string_view pushes = "53 31 db 90 5b c3";  // push %rbx; xor %ebx, %ebx; nop; pop %rbx; ret
+  EXPECT_EQ(left(pushes, 0, {0x7000}), "7000 1008 103");
+  EXPECT_EQ(left(pushes, 1, {55, 0x7000}), "7000 1010 103");  // it is still in the register, too
+  EXPECT_EQ(left(pushes, 3, {55, 0x7000}), "7000 1010 55");
+  EXPECT_EQ(left(pushes, 5, {0x7000}), "7000 1008 103");
+  EXPECT_EQ(left(pushes, 2, {55, 0x7000}), "");  // inside an instruction
+  EXPECT_EQ(left(pushes, 3, {55}), "");          // the stack can't be read
+  // push %rbx; call 1f; pop %rbx; ret; 1: push %rbp; xor %ebx, %ebx; nop; pop %rbp; ret: from within the function called
+  EXPECT_EQ(left("53 e8 02 00 00 00 5b c3 55 31 db 90 5d c3", 11, {66, 0x100000 + kCode + 6, 55, 0x7000}), "7000 1020 55");
 }
 
 TEST(Checker, RefusesWhatMayBeAnAddressOfTheProgramOnOnePath) {
@@ -166,6 +221,7 @@ TEST(Checker, RefusesInstructionsOutsideItsList) {
   EXPECT_EQ(checked("66 0f ef c0 c3"), "an instruction that is not allowed (pxor)");
   EXPECT_EQ(checked("d9 e8 c3"), "an instruction that is not allowed (fld1)");
   EXPECT_EQ(checked("cd 80 c3"), "an instruction that is not allowed (int)");
+  EXPECT_EQ(checked("cc c3"), "an instruction that is not allowed (int3)");
   EXPECT_EQ(checked("f4"), "an instruction that is not allowed (hlt)");
   EXPECT_EQ(checked("0f 01 ef c3"), "an instruction that is not allowed (wrpkru)");
   EXPECT_EQ(checked("f3 0f ae d0 c3"), "an instruction that is not allowed (wrfsbase)");

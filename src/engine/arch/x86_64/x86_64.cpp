@@ -134,6 +134,18 @@ class X86_64 final : public Architecture {
   Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const override {
     return x86_64::check_handlers(image, entries);
   }
+  bool leave_handler(const abi::CodeImage& image, std::span<const HandlerEntry> entries, Address at, ThreadRegisters& registers, const WordReader& read) const override {
+    auto& r = raw(registers);
+    auto places = std::to_array<unsigned long long*>({&r.rax, &r.rcx, &r.rdx, &r.rbx, &r.rsp, &r.rbp, &r.rsi, &r.rdi,
+                                                      &r.r8, &r.r9, &r.r10, &r.r11, &r.r12, &r.r13, &r.r14, &r.r15});  // ORDER Gpr
+    std::array<uint64_t, 16> words;
+    for (size_t i = 0; i < words.size(); i++) words[i] = *places[i];
+    uint64_t pc = r.rip;
+    if (!x86_64::leave_handler(image, entries, at.value, pc, words, read)) return false;
+    for (size_t i = 0; i < words.size(); i++) *places[i] = words[i];
+    r.rip = pc;
+    return true;
+  }
   SignalHandler emit_trap_handler(Address at, uint64_t entries) const override {
     return x86_64::emit_trap_handler(at, entries);
   }

@@ -1,0 +1,8 @@
+# Bundles whose code or tables somebody has changed, under right checksums: spile-run ends by itself with a status, and a program that is harmed was not
+# harmed in silence. tools/torture/bundle_campaign.py does it for as long as one likes; docs/security.md says what can't be promised.
+from spiletest import *
+
+sys.path.insert(0, str(ROOT / "tools/torture"))
+import bundle_campaign
+
+expect(bundle_campaign.main(["--seconds", "12", "--seed", "14"]), 0, "what tools/torture/bundle_campaign.py returns")
