@@ -118,7 +118,7 @@ Result<std::vector<FunctionSource>> functions_at(AskedFiles& files, const AskedP
 
 std::pair<int, int> lines_in(const FunctionSource& source, const AskedPlace& place) {
   if (place.first == 0) return {source.declared.line, source.last_line()};
-  const bool in_file = !place.relative && place.first >= source.declared.line && place.first <= source.last_line();
+  const bool in_file = !place.relative && std::max(place.first, place.last) >= source.declared.line && place.first <= source.last_line();
   const int from = in_file || source.declared.line == 0 ? 0 : source.declared.line;
   return {from + place.first, from + place.last};
 }

@@ -34,7 +34,8 @@ struct FunctionSource {
 // information about them.
 Result<std::vector<FunctionSource>> functions_at(AskedFiles& files, const AskedPlace& place);
 
-// Whether the function has the line `first` of its file; else `first` counts from its declaration, as perf probe does. Returns the lines of the file.
+// Returns the lines of the file. Numbers are lines of the file if any of them is the function's; else, and where place.relative, they count from its
+// declaration, as perf probe's do.
 std::pair<int, int> lines_in(const FunctionSource& source, const AskedPlace& place);
 
 }  // namespace spile::verbs

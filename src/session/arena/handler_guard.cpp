@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <iterator>
+#include <string_view>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -20,6 +21,15 @@ HandlerGuard* the_guard = nullptr;
 struct sigaction actions_before[std::size(kFaults)];
 
 int tick_signal() { return SIGRTMIN + 3; }
+
+// Called in a signal's handler. Handlers in processes do nothing from here on, as after SIGKILL.
+[[noreturn]] void end_at_once() {
+  constexpr std::string_view kText =
+      "ERROR: code of the script has damaged spile's own memory: spile ends at once\n"
+      "  hint: in a bundle: somebody has changed it, make it again; in embedded C (-g): look there; what is left in processes does nothing\n";
+  (void)!write(STDERR_FILENO, kText.data(), kText.size());
+  _exit(1);
+}
 
 }  // namespace
 
@@ -71,9 +81,13 @@ void HandlerGuard::return_to_call() { siglongjmp(the_guard->current_->place, kRe
 void HandlerGuard::take_fault(int signal, siginfo_t* info, void*) {
   HandlerGuard& guard = *the_guard;
   if (Call* call = guard.current_; call && info->si_code > 0 && gettid() == guard.thread_) {
+    if (guard.ended_ == call) end_at_once();
+    guard.ended_ = call;
+    guard.has_ended_ = true;
     guard.signal_ = signal;
     siglongjmp(call->place, 1);
   }
+  if (guard.has_ended_ && info->si_code > 0) end_at_once();
   // A fault of ours: it comes again, and does what it did before.
   for (size_t i = 0; i < std::size(kFaults); ++i) {
     if (kFaults[i] == signal) sigaction(signal, &actions_before[i], nullptr);
@@ -85,6 +99,8 @@ void HandlerGuard::take_tick(int, siginfo_t*, void*) {
   HandlerGuard* guard = the_guard;
   Call* call = guard ? guard->current_ : nullptr;
   if (!call || !guard->is_to_end() || ++call->ticks <= kPatienceSeconds) return;
+  guard->ended_ = call;
+  guard->has_ended_ = true;
   guard->signal_ = 0;
   siglongjmp(call->place, 1);
 }

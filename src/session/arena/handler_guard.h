@@ -6,7 +6,7 @@
 // A handler that loops is ended when a signal that ends spile (SIGINT, SIGTERM, SIGHUP, SIGQUIT) has waited for it, or the run's time limit has
 // passed, for kPatienceSeconds of its processor time. A timer counts that time, which never fires while spile sleeps.
 //
-// What the handler changed before stays changed: this is no sandbox. Thread rule: one thread, that which made it; one object at a time.
+// What the handler changed before stays changed: this is not a sandbox. If spile itself faults after that, it ends at once with an error and status 1. Thread rule: one thread, that which made it; one object at a time.
 
 #include <sys/types.h>
 
@@ -34,7 +34,10 @@ class HandlerGuard {
   // A call of a handler. Calls nest: code of ours that a handler calls may call another one. The place must be set by sigsetjmp(place, 0), in
   // the frame that has this object, which no frame with a destructor may lie above.
   struct Call {
-    explicit Call(HandlerGuard& of) : guard(of), outer(of.current_) { guard.current_ = this; }
+    explicit Call(HandlerGuard& of) : guard(of), outer(of.current_) {
+      guard.current_ = this;
+      guard.ended_ = nullptr;
+    }
     ~Call() { guard.current_ = outer; }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
@@ -68,6 +71,8 @@ class HandlerGuard {
   bool is_to_end() const;
 
   Call* volatile current_ = nullptr;
+  Call* volatile ended_ = nullptr;  // the last call, if its handler was ended
+  volatile bool has_ended_ = false;
   int64_t limit_ns_ = 0;
   volatile int signal_ = 0;  // of the fault; 0: it did not end
   pid_t thread_ = 0;

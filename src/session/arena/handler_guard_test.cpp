@@ -75,6 +75,18 @@ TEST_F(HandlerGuardTest, EndsALoopWhenASignalWaits) {
   sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
+TEST(HandlerGuardDeathTest, EndsAtOnceIfSpileFaultsAfterAHandler) {
+  EXPECT_EXIT(
+      {
+        auto guard = std::move(*HandlerGuard::create());
+        HandlerGuard::Call call(*guard);
+        auto* page = static_cast<volatile char*>(mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        (void)sigsetjmp(call.place, 0);
+        (void)*page;  // the second time, too, where the handler is given up
+      },
+      testing::ExitedWithCode(1), "has damaged spile's own memory");
+}
+
 TEST(HandlerGuardDeathTest, LeavesFaultsOfOursAlone) {
   EXPECT_EXIT(
       {
