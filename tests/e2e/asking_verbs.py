@@ -50,8 +50,8 @@ probeable = {row["line"] for row in rows("lines", shop, "shop.c") if row["probea
 listed = spile("-l", f'process("{shop}").statement("*@shop.c:*")').expect(status=0).out
 expect(probeable, {int(line) for line in re.findall(r":(\d+)\"", listed)}, "lines with code")
 # Numbers are lines of the file if any of them is the function's.
-for numbers, wanted in (("4-12", "4-12"), ("7-40", "7-14"), ("1-3", "6-8"), ("+4-5", "9-10"), ("5", "5-5")):
-    expect_match(rf"^<price_of@\S*shop.c:{wanted}>\n", spile("lines", shop, f"price_of:{numbers}").expect(status=0).out)
+for numbers, wanted in ((":4-12", "4-12"), (":7-40", "7-14"), (":1-3", "6-8"), ("+4-5", "9-10"), (":5", "5-5")):
+    expect_match(rf"^<price_of@\S*shop.c:{wanted}>\n", spile("lines", shop, f"price_of{numbers}").expect(status=0).out)
 expect_match(r"\n +7 \*    if .*\n +\$item \$count \$total\n$", spile("lines", shop, "price_of:7").expect(status=0).out)
 spile("lines", shop, "shop.c:2-3").expect(status=1, err_match="no code on these lines")
 spile("lines", shop, "nosuch.c:2-3").expect(status=1, err_match="no code of source file 'nosuch.c'")
