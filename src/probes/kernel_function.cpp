@@ -385,9 +385,28 @@ void explain_left_out(TracedWorld& world, const Request& request, const kernelin
   }
 }
 
+// The functions by /proc/kallsyms that a pattern stands for, where the kernel does not list those that can be traced, as while it is locked down.
+std::vector<kernelinfo::TraceableFunction> functions_by_symbols(TracedWorld& world, const Request& request, const kernelinfo::Symbols& symbols) {
+  std::vector<kernelinfo::TraceableFunction> functions;
+  for (const Symbol& symbol : symbols.all()) {
+    if (!symbol.is_code() || symbol.module != request.module || !debuginfo::glob_matches(request.pattern, symbol.name)) continue;
+    if (symbol.name.starts_with("__pfx_") || symbol.name.starts_with("__cfi_") || !world.kernel().refusal(symbol).empty()) continue;
+    functions.push_back({.name = std::string(symbol.name), .module = std::string(symbol.module), .address = symbol.address});
+  }
+  return functions;
+}
+
 Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
-  TRY(const std::vector<kernelinfo::TraceableFunction>* traceable, world.kernel().traceable());
   TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
+  Result<const std::vector<kernelinfo::TraceableFunction>*> listed = world.kernel().traceable();
+  std::vector<kernelinfo::TraceableFunction> by_symbols;
+  if (!listed.ok()) {
+    if (symbols->addresses_hidden()) return listed.error();
+    by_symbols = functions_by_symbols(world, request, *symbols);
+    if (by_symbols.empty()) return no_function(request, *symbols);
+    world.remark(fmt::format("the functions that match '{}' are those of /proc/kallsyms, of which the kernel may refuse some: {}", request.pattern, listed.error().message));
+  }
+  const std::vector<kernelinfo::TraceableFunction>* traceable = listed.ok() ? *listed : &by_symbols;
   std::unordered_set<std::string_view> exported;
   for (const Symbol& symbol : symbols->all()) {
     if (request.only_exported && symbol.name.starts_with("__ksymtab_")) exported.insert(symbol.name.substr(10));
@@ -428,6 +447,20 @@ Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
     }
   }
   return points;
+}
+
+// What other kernels have as a module may be part of this one: its functions are the kernel's, whose names alone do not say which are from there.
+Result<void> take_from_kernel(TracedWorld& world, Request& request) {
+  if (request.module.empty()) return {};
+  TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
+  if (std::ranges::any_of(symbols->all(), [&](const Symbol& symbol) { return symbol.module == request.module; })) return {};
+  if (debuginfo::is_glob(request.pattern) || request.only_exported)
+    return Error{fmt::format("'{}' is part of this kernel, not a module: which functions a pattern stands for is not known", request.module), "kernel.function(\"NAME*\") has those of the whole kernel"};
+  if (symbols_of(request, *symbols).empty() && symbols->named(request.pattern, "").empty()) return {};
+  world.remark(fmt::format("'{}' is part of this kernel, not a module: '{}' is the kernel's function of that name", request.module, request.pattern));
+  request.module.clear();
+  request.head = request.head.starts_with("kprobe") ? "kprobe" : "kernel";
+  return {};
 }
 
 // The function of a module that is not loaded: whether it has the function shows when it is.
@@ -511,6 +544,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   request.alone = !point.optional && !point.sufficient;
   TRY_DO(world.require_kernel(fmt::format("{}.{}", point.components[0].name, request.is_hook ? "lsm" : request.is_statement ? "statement" : "function").c_str()));
   if (!request.module.empty() && !world.kernel().has_module(request.module)) return resolve_later(world, request);
+  TRY_DO(take_from_kernel(world, request));
   if (request.address) {
     TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
     TRY_DO(check_address(*symbols, *request.address));

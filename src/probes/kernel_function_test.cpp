@@ -198,6 +198,24 @@ TEST_F(KernelFunctionTest, FindsFunctionsByNamesOfOlderKernels) {
   EXPECT_THAT(points("kernel.function(\"do_fork\")"), ElementsAre("kernel.function(\"do_fork\")"));
 }
 
+TEST_F(KernelFunctionTest, TakesPatternsFromSymbolsWhereTheKernelIsLockedDown) {
+  std::filesystem::remove(folder_ + "/tracing/available_filter_functions");
+  auto made = elaborate("probe kernel.function(\"vfs_*\"), module(\"loop\").function(\"*\") { next }");
+  EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"vfs_read\")", "kernel.function(\"vfs_write\")", "module(\"loop\").function(\"lo_open\")", "module(\"loop\").function(\"vfs_read\")"));
+  EXPECT_THAT(made->world->remarks(), testing::Contains(HasSubstr("the functions that match 'vfs_*' are those of /proc/kallsyms, of which the kernel may refuse some")));
+  EXPECT_THAT(error("probe kernel.function(\"do_in*\") { next }"), HasSubstr("matches 'do_in*'"));  // do_int3 is on the blacklist
+  EXPECT_THAT(error("probe kernel.function(\"nothing_*\") { next }"), HasSubstr("matches 'nothing_*'"));
+}
+
+TEST_F(KernelFunctionTest, FindsFunctionsOfModulesThatArePartOfTheKernel) {
+  write("sys/module/vfs/uevent", "");
+  auto made = elaborate("probe module(\"vfs\").function(\"vfs_write\").return { next }");
+  EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"vfs_write\").return"));
+  EXPECT_THAT(made->world->remarks(), ElementsAre("'vfs' is part of this kernel, not a module: 'vfs_write' is the kernel's function of that name"));
+  EXPECT_THAT(error("probe module(\"vfs\").function(\"vfs_*\") { next }"), HasSubstr("'vfs' is part of this kernel, not a module: which functions a pattern stands for is not known"));
+  EXPECT_THAT(error("probe module(\"vfs\").function(\"nothing\") { next }"), HasSubstr("no function 'nothing' in the module vfs"));
+}
+
 TEST_F(KernelFunctionTest, SaysWhatBecameOfAFunction) {
   EXPECT_THAT(error("probe kernel.function(\"do_sync_read\") { next }"), HasSubstr("no function 'do_sync_read' in this kernel: it went with Linux 4.1"));
   EXPECT_THAT(error("probe kernel.function(\"do_sync_read\").return { next }"), HasSubstr("hint: today: vfs_read; compare"));

@@ -74,6 +74,8 @@ probe syscall.write.return { if (@entry($count) >= 1000 && $return == @entry($co
 probe end { printf("%d %d %d\\n", n, @min(sizes), @max(sizes)) }""", "-c", f"{os.path.realpath(sys.executable)} -S -E {work}").expect(status=0).out
     expect(out, "50 1000 1049\n")
 else:
+    # A command line as main() has it, from its second word on, by a function that only the library has.
+    expect_match(r'(?m)^"3" "a b"$', spile("-e", 'probe process.function("main") { println(__get_argv(pointer_arg(2), 1)) }', "-c", f"{program('calls')} 3 'a b'").expect(status=0).out)
     # Names that other kernels have: what this one has in place of them.
     names = {line.split()[2] for line in open("/proc/kallsyms")}
     for old, new, hint in [("page_cache_read", "filemap_fault", r"went with Linux 5.1[\s\S]*hint: today: filemap_fault"), ("mark_page_accessed_x", "mark_page_accessed", "did you mean 'mark_page_accessed'")]:
