@@ -22,6 +22,7 @@ constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;  // of all texts
 constexpr int kDeepest = 16;                             // levels of the description
 constexpr size_t kMostKeys = 64;                         // of an array
 constexpr size_t kMostTickParts = 50'000'000;            // counts of probes and states of globals, in all ticks
+constexpr size_t kMostProcesses = 1'000'000;  // of the events of a frame: writers make frames of at most some 200,000 events
 constexpr size_t kMostModules = 1'000'000, kMostWarnings = 10'000, kMostMechanisms = 100;
 
 ValueType type_of(const std::string& name) {
@@ -154,7 +155,7 @@ std::string RunDecoder::Reader::take_event(ByteReader& in) {
 std::string RunDecoder::Reader::take_processes(ByteReader in) {
   processes_.clear();
   next_process_ = 0;
-  for (uint64_t n = in.number_up_to(kMostPlain); n > 0 && in.ok(); --n) {
+  for (uint64_t n = in.number_up_to(kMostProcesses); n > 0 && in.ok(); --n) {
     const uint64_t count = in.number();
     processes_.emplace_back(count, static_cast<uint32_t>(in.number_up_to(INT32_MAX)));
     if (count == 0) in.refuse();
