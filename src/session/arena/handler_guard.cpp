@@ -76,11 +76,20 @@ HandlerGuard::~HandlerGuard() {
   the_guard = nullptr;
 }
 
+sigjmp_buf& HandlerGuard::next_slot() {
+  CHECK(depth_ < kMostCalls);  // a handler empties a ring, and that walks a stack: no deeper
+  Slot& slot = slots_[depth_++];
+  slot.ticks = 0;
+  ended_ = nullptr;
+  current_ = &slot;
+  return slot.place;
+}
+
 void HandlerGuard::return_to_call() { siglongjmp(the_guard->current_->place, kReturned); }
 
 void HandlerGuard::take_fault(int signal, siginfo_t* info, void*) {
   HandlerGuard& guard = *the_guard;
-  if (Call* call = guard.current_; call && info->si_code > 0 && gettid() == guard.thread_) {
+  if (Slot* call = guard.current_; call && info->si_code > 0 && gettid() == guard.thread_) {
     if (guard.ended_ == call) end_at_once();
     guard.ended_ = call;
     guard.has_ended_ = true;
@@ -97,7 +106,7 @@ void HandlerGuard::take_fault(int signal, siginfo_t* info, void*) {
 
 void HandlerGuard::take_tick(int, siginfo_t*, void*) {
   HandlerGuard* guard = the_guard;
-  Call* call = guard ? guard->current_ : nullptr;
+  Slot* call = guard ? guard->current_ : nullptr;
   if (!call || !guard->is_to_end() || ++call->ticks <= kPatienceSeconds) return;
   guard->ended_ = call;
   guard->has_ended_ = true;

@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <csetjmp>
 #include <csignal>
 #include <ctime>
@@ -31,20 +32,21 @@ class HandlerGuard {
   HandlerGuard(const HandlerGuard&) = delete;
   HandlerGuard& operator=(const HandlerGuard&) = delete;
 
+  // Where a call of a handler goes back to. Not on the stack, which the handler may have overwritten.
+  struct Slot {
+    sigjmp_buf place;
+    int ticks = 0;  // of its processor time, in which it should have ended
+  };
   // A call of a handler. Calls nest: code of ours that a handler calls may call another one. The place must be set by sigsetjmp(place, 0), in
   // the frame that has this object, which no frame with a destructor may lie above.
   struct Call {
-    explicit Call(HandlerGuard& of) : guard(of), outer(of.current_) {
-      guard.current_ = this;
-      guard.ended_ = nullptr;
-    }
-    ~Call() { guard.current_ = outer; }
+    explicit Call(HandlerGuard& of) : guard(of), outer(of.current_), place(of.next_slot()) {}
+    ~Call() { guard.leave_slot(outer); }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
     HandlerGuard& guard;
-    Call* outer;
-    sigjmp_buf place;
-    int ticks = 0;   // of its processor time, in which it should have ended
+    Slot* outer;
+    sigjmp_buf& place;
   };
   // Goes back to the last sigsetjmp, which returns kReturned. REQUIRES: a handler of this thread has returned.
   static constexpr int kReturned = 2;
@@ -56,7 +58,7 @@ class HandlerGuard {
     Pause(const Pause&) = delete;
     Pause& operator=(const Pause&) = delete;
     HandlerGuard& guard;
-    Call* paused;
+    Slot* paused;
   };
 
   // Handlers that run when CLOCK_MONOTONIC has reached this are ended as by a signal; 0: never.
@@ -70,8 +72,17 @@ class HandlerGuard {
   static void take_tick(int signal, siginfo_t* info, void* context);
   bool is_to_end() const;
 
-  Call* volatile current_ = nullptr;
-  Call* volatile ended_ = nullptr;  // the last call, if its handler was ended
+  static constexpr size_t kMostCalls = 8;
+  sigjmp_buf& next_slot();
+  void leave_slot(Slot* outer) {
+    current_ = outer;
+    --depth_;
+  }
+
+  std::array<Slot, kMostCalls> slots_;
+  size_t depth_ = 0;
+  Slot* volatile current_ = nullptr;
+  Slot* volatile ended_ = nullptr;  // of the last call, if its handler was ended
   volatile bool has_ended_ = false;
   int64_t limit_ns_ = 0;
   volatile int signal_ = 0;  // of the fault; 0: it did not end
