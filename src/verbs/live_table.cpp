@@ -152,6 +152,14 @@ void LiveTable::draw() {
   const size_t width = size.ws_col, height = size.ws_row;
   Table table = chosen(height - 3);
   const size_t shown = table.rows.size();
+  size_t marked = 0;
+  for (size_t i = 0; i < shown; ++i) {
+    if (std::get<std::string>(table.rows[i][0]) == chosen_) marked = i;
+  }
+  if (has_callers()) {
+    table.columns.pop_back();
+    for (auto& row : table.rows) row.pop_back();
+  }
   if (width >= 60) {
     table.columns.insert(table.columns.begin() + 1, Column{"", "", Unit::kText});
     for (auto& row : table.rows) row.insert(row.begin() + 1, spark(std::get<std::string>(row[0])));
@@ -164,17 +172,20 @@ void LiveTable::draw() {
   std::string frame(kHome);
   frame += cut(head, width);
   frame += kEndOfLine;
-  std::string text = table_text(table, width);
+  constexpr size_t kMarkWidth = 2;
+  const bool marks = has_callers() && !shows_callers_;
+  std::string text = shows_callers_ ? callers_text(width) : table_text(table, width - (marks ? kMarkWidth : 0));
   size_t lines = 0;
   for (size_t begin = 0; begin < text.size() && lines < height - 2; ++lines) {
     const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = cut(text.substr(begin, end - begin), width);
+    const std::string mark = !marks ? "" : shown > 0 && lines == marked + 1 ? "> " : "  ";
+    const std::string line = cut(mark + text.substr(begin, end - begin), width);
     const bool is_head = lines == 0 && color_;
     frame += fmt::format("{}{}{}{}", is_head ? kReverse : "", line, is_head ? kPlain : "", kEndOfLine);
     begin = end + 1;
   }
   for (; lines < height - 2; ++lines) frame += kEndOfLine;
-  const std::string foot = message_.empty() ? fmt::format("{} · {} of {} rows · q quit  s sort  / filter  p pause  w write", footer_, shown, last_.rows.size()) : message_;
+  const std::string foot = message_.empty() ? fmt::format("{} · {} of {} rows · q quit  s sort  / filter  p pause  w write  c callers", footer_, shown, last_.rows.size()) : message_;
   frame += cut(utf8_ ? foot : [&] {
     std::string plain = foot;
     for (size_t at; (at = plain.find("·")) != std::string::npos;) plain.replace(at, std::string_view("·").size(), "-");
@@ -183,6 +194,31 @@ void LiveTable::draw() {
   frame += "\x1b[K";
   frame += kClearBelow;
   write_all(STDOUT_FILENO, frame);
+}
+
+std::string LiveTable::callers_text(size_t width) const {
+  constexpr int64_t kPercent = 100;
+  Table table{{{"calls", "", Unit::kCount}, {"%", "", Unit::kCount}, {"caller", "", Unit::kText}}, {}};
+  for (const auto& row : chosen(SIZE_MAX).rows) {
+    if (std::get<std::string>(row[0]) != chosen_) continue;
+    const int64_t all = std::max<int64_t>(std::get<int64_t>(row[1]), 1);
+    for (const auto& [count, name] : callers_in(std::get<std::string>(row.back()))) {
+      table.rows.push_back({count, static_cast<int64_t>(static_cast<double>(count) / static_cast<double>(all) * kPercent + 0.5), std::string(name)});
+    }
+  }
+  return fmt::format("callers of {} (c: back)\n{}", one_line(chosen_, 200), table.rows.empty() ? "no call in this interval\n" : table_text(table, width));
+}
+
+// Moves the choice by so many rows of those that are shown.
+void LiveTable::choose(int step) {
+  const Table table = chosen(screen().ws_row - 3u);
+  if (table.rows.empty()) return;
+  int64_t at = 0;
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    if (std::get<std::string>(table.rows[i][0]) == chosen_) at = static_cast<int64_t>(i);
+  }
+  at = std::clamp<int64_t>(at + step, 0, static_cast<int64_t>(table.rows.size()) - 1);
+  chosen_ = std::get<std::string>(table.rows[static_cast<size_t>(at)][0]);
 }
 
 int LiveTable::input() const { return is_open_ && has_terminal() ? STDIN_FILENO : -1; }
@@ -195,10 +231,20 @@ void LiveTable::take_input() {
     return;
   }
   message_.clear();
-  // A key that sends a sequence, such as an arrow, has no meaning here.
-  if (keys[0] == kEscape && got > 1) return;
+  if (keys[0] == kEscape && got > 1) {
+    take_sequence({keys + 1, static_cast<size_t>(got) - 1});
+    draw();
+    return;
+  }
   for (ssize_t i = 0; i < got; ++i) take_key(keys[i]);
   draw();
+}
+
+// Of a key that sends several characters: the arrows up and down; others have no meaning here.
+void LiveTable::take_sequence(std::string_view sequence) {
+  if (edits_filter_ || !has_callers()) return;
+  if (sequence == "[A" || sequence == "OA") choose(-1);
+  if (sequence == "[B" || sequence == "OB") choose(1);
 }
 
 void LiveTable::take_key(char key) {
@@ -214,7 +260,7 @@ void LiveTable::take_key(char key) {
       kill(getpid(), SIGINT);  // ends the session as Ctrl-C does
       break;
     case 's':
-      sort_by_ = (sort_by_ + 1) % settings().columns.size();
+      sort_by_ = (sort_by_ + 1) % (settings().columns.size() - (has_callers() ? 1 : 0));
       break;
     case '/':
       edits_filter_ = true;
@@ -224,6 +270,18 @@ void LiveTable::take_key(char key) {
       break;
     case 'w':
       save();
+      break;
+    case 'j':
+    case 'k':
+      if (has_callers()) choose(key == 'j' ? 1 : -1);
+      break;
+    case 'c':
+      if (!has_callers()) {
+        message_ = "callers are counted with --callers";
+        break;
+      }
+      choose(0);
+      shows_callers_ = !shows_callers_;
       break;
     default:
       break;

@@ -2,6 +2,7 @@
 // A table on the whole of a terminal that is drawn anew at each interval, with keys, as top(1) does:
 //
 //   s  the next column to sort by     /  a filter by the first column     p  pause     w  write the table to a file     q  quit
+//   arrows, j, k  choose a row        c  the callers of the chosen row, where the last column has them (kCallers), and back
 //
 // The first column has a sparkline behind it: its second column over the last intervals. From begin() until finish() (or destruction) the terminal
 // shows the alternate screen and takes single keys, and what the program writes to standard error is kept, to be written then. A terminal's own suspension
@@ -38,7 +39,11 @@ class LiveTable final : public TableRows {
 
  private:
   void take_key(char key);
+  void take_sequence(std::string_view sequence);
+  void choose(int step);
   void draw();
+  std::string callers_text(size_t width) const;
+  bool has_callers() const { return settings().columns.back().unit == Unit::kCallers; }
   void leave();
   // The rows that the filter leaves, sorted, and cut to `most`.
   Table chosen(size_t most) const;
@@ -51,10 +56,11 @@ class LiveTable final : public TableRows {
 
   std::string title_, footer_, filter_, message_;
   size_t sort_by_;
-  bool is_open_ = false, is_paused_ = false, edits_filter_ = false, has_ended_ = false, utf8_, color_;
+  bool is_open_ = false, is_paused_ = false, shows_callers_ = false, edits_filter_ = false, has_ended_ = false, utf8_, color_;
   termios before_{};
   UniqueFd errors_, own_errors_;  // standard error while the screen is open, and before
   Table last_;
+  std::string chosen_;  // the first cell of the chosen row; "": the first row
   int64_t last_time_ = 0;
   std::unordered_map<std::string, std::deque<int64_t>> past_;
 };

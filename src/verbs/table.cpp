@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/number_text.h"
 #include "base/terminal_text.h"
@@ -62,9 +63,20 @@ std::string line_of(const std::vector<std::string>& cells, const std::vector<siz
 
 }  // namespace
 
+std::vector<std::pair<int64_t, std::string_view>> callers_in(std::string_view cell) {
+  std::vector<std::pair<int64_t, std::string_view>> callers;
+  for (const std::string_view line : lines_of(cell)) {
+    const size_t blank = std::min(line.find(' '), line.size());
+    int64_t count = 0;
+    std::from_chars(line.data(), line.data() + blank, count);
+    callers.emplace_back(std::max<int64_t>(count, 0), line.substr(std::min(blank + 1, line.size())));
+  }
+  return callers;
+}
+
 std::string table_text(const Table& table, size_t width) {
   std::span<const Column> columns = table.columns;
-  const bool has_stacks = !columns.empty() && columns.back().unit == Unit::kStack;
+  const bool has_stacks = !columns.empty() && is_below(columns.back());
   if (has_stacks) columns = columns.first(columns.size() - 1);
   std::vector<size_t> widths;
   std::vector<std::string> heads;
@@ -94,6 +106,11 @@ std::string table_text(const Table& table, size_t width) {
   for (size_t i = 0; i < rows.size(); ++i) {
     out += line_of(rows[i], widths, columns);
     if (!has_stacks) continue;
+    if (table.columns.back().unit == Unit::kCallers) {
+      for (const auto& [count, name] : callers_in(std::get<std::string>(table.rows[i].back())))
+        out += fmt::format("{}{:>12}  from {}\n", kStackIndent, with_commas(static_cast<uint64_t>(count)), one_line(name, std::max(width, size_t{60}) - 30));
+      continue;
+    }
     for (const std::string_view frame : lines_of(std::get<std::string>(table.rows[i].back()))) out += fmt::format("{}{}\n", kStackIndent, one_line(frame, std::max(width, size_t{40}) - kStackIndent.size()));
   }
   return out;
@@ -106,7 +123,11 @@ std::string table_json(const Table& table, int64_t time_ns) {
     object["time"] = json_time(time_ns / 1'000'000'000);
     for (size_t i = 0; i < table.columns.size(); ++i) {
       const Column& column = table.columns[i];
-      if (column.unit == Unit::kStack) {
+      if (column.unit == Unit::kCallers) {
+        Json callers = Json::array();
+        for (const auto& [count, name] : callers_in(std::get<std::string>(row[i]))) callers.push_back({{"function", name}, {"calls", count}});
+        object[column.json] = std::move(callers);
+      } else if (column.unit == Unit::kStack) {
         object[column.json] = lines_of(std::get<std::string>(row[i]));
       } else if (const auto* text = std::get_if<std::string>(&row[i])) {
         object[column.json] = *text;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,9 +19,10 @@ enum class Unit : uint8_t {
   kTime,   // int64_t, ns: "1.23 ms"
   kBytes,  // int64_t: "1.2M"
   kStack,  // std::string of lines: below the row in text, an array in JSON. The last column
+  kCallers,  // std::string of lines "COUNT NAME": below the row in text, an array of objects with `function` and `calls` in JSON. The last column
 };
 struct Column {
-  const char* head;  // above the column; of kStack: ""
+  const char* head;  // above the column; of kStack and kCallers: ""
   const char* json;  // the member's name: times end with _ns
   Unit unit;
 };
@@ -29,6 +31,11 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;  // a cell for each column, of its unit's type
 };
+
+// Whether a column is of lines below the row.
+inline bool is_below(const Column& column) { return column.unit == Unit::kStack || column.unit == Unit::kCallers; }
+// The lines of a kCallers cell: how often, and who.
+std::vector<std::pair<int64_t, std::string_view>> callers_in(std::string_view cell);
 
 // Returns a line of heads and one for each row, and those of stacks. width: of the terminal, in columns; rows are cut there.
 std::string table_text(const Table& table, size_t width);

@@ -29,17 +29,47 @@ void TableRows::take(std::string_view head, session::PayloadReader& arguments, s
     }
     std::vector<Cell>& row = rows_.emplace_back();
     for (const Column& column : settings_.columns) {
+      if (column.unit == Unit::kCallers) {
+        row.emplace_back(std::string());  // they follow
+        continue;
+      }
       if (column.unit == Unit::kText || column.unit == Unit::kStack) row.emplace_back(std::string(arguments.next_string()));
       else row.emplace_back(arguments.next_long());
     }
     if (settings_.complete) settings_.complete(row);
     return;
   }
+  if (head == "caller ") {
+    std::map<std::string, int64_t>& callers = callers_[std::string(arguments.next_string())];
+    std::string name(arguments.next_string());
+    std::ranges::replace(name, '\n', ' ');
+    if (!callers.contains(name) && ++pairs_ > kMostCallers) return void(++lost_callers_);
+    callers[name] += std::max<int64_t>(arguments.next_long(), 0);
+    return;
+  }
   if (head != "done ") return;
+  add_callers();
   Table table{settings_.columns, std::exchange(rows_, {})};
   sort_rows(table.rows, settings_.sort_by);
   show(table, arguments.next_long(), out);
   left_out_ = 0;
+}
+
+// Gives rows their callers, the most frequent first.
+void TableRows::add_callers() {
+  if (settings_.columns.back().unit == Unit::kCallers) {
+    for (std::vector<Cell>& row : rows_) {
+      const auto found = callers_.find(std::get<std::string>(row.front()));
+      if (found == callers_.end()) continue;
+      std::vector<std::pair<int64_t, std::string>> sorted;
+      for (const auto& [name, count] : found->second) sorted.emplace_back(-count, name);
+      std::ranges::sort(sorted);
+      auto& cell = std::get<std::string>(row.back());
+      for (const auto& [count, name] : sorted) cell += fmt::format("{} {}\n", -count, name);
+    }
+  }
+  callers_.clear();
+  pairs_ = 0;
 }
 
 void TableRows::show(Table& table, int64_t time_ns, std::string& out) {
@@ -64,7 +94,10 @@ void TableRows::show(Table& table, int64_t time_ns, std::string& out) {
 }
 
 std::string TableRows::losses() const {
-  return lost_ == 0 ? std::string() : fmt::format("WARNING: {} rows of the table are not shown: there are too many\n", lost_);
+  std::string text;
+  if (lost_ > 0) text += fmt::format("WARNING: {} rows of the table are not shown: there are too many\n", lost_);
+  if (lost_callers_ > 0) text += fmt::format("WARNING: {} callers in the table are not shown: there are too many\n", lost_callers_);
+  return text;
 }
 
 }  // namespace spile::verbs

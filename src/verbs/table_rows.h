@@ -2,11 +2,13 @@
 // Makes tables of what a verb's script prints. Its printfs begin with
 //
 //   row       a row follows: a cell for each column, %d or %s
+//   caller    %s %s %d: who has called what the first cell of a row names, and how often; of tables whose last column is kCallers. Several of one name are added up
 //   more      %d: rows that the script has left out of this table
 //   done      %d: the table is whole, at a time in ns since 1970
 //   begin     the script runs
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,7 +34,7 @@ class TableRows : public session::Presenter {
   void finish(std::string&) override {}
   std::string losses() const override;
 
-  static constexpr size_t kMostRows = 65536;
+  static constexpr size_t kMostRows = 65536, kMostCallers = 262144;
 
  protected:
   virtual void begin() {}
@@ -42,8 +44,12 @@ class TableRows : public session::Presenter {
 
  private:
   Settings settings_;
+  void add_callers();
+
   std::vector<std::vector<Cell>> rows_;
-  uint64_t left_out_ = 0, lost_ = 0;
+  std::map<std::string, std::map<std::string, int64_t>> callers_;  // by row, by caller
+  size_t pairs_ = 0;                                               // in callers_
+  uint64_t left_out_ = 0, lost_ = 0, lost_callers_ = 0;
 };
 
 // Sorts rows by a column: the largest numbers first, texts from A to Z.

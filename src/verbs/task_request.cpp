@@ -24,7 +24,7 @@ Result<int64_t> parse_interval(const std::string& text) {
 Result<TaskRequest> parse_task(const std::string& name, const VerbLine& line, const session::Options& options, bool takes_functions, const std::string& example) {
   TaskRequest request{name, {}};
   for (const auto& [option, value] : line.options) {
-    request.text += fmt::format(" --{} '{}'", option, value);
+    request.text += value.empty() ? fmt::format(" --{}", option) : fmt::format(" --{} '{}'", option, value);
     if (option == "every") {
       TRY(request.every_ns, parse_interval(value));
     }
@@ -33,6 +33,7 @@ Result<TaskRequest> parse_task(const std::string& name, const VerbLine& line, co
     }
     if (option == "sort") request.sort = value;
     if (option == "by") request.by = value;
+    if (option == "callers") request.callers = true;
   }
   for (const std::string& word : line.words) {
     if (!takes_functions) return Error{fmt::format("{} takes no words, such as '{}'", name, word), example};
@@ -51,7 +52,7 @@ Result<size_t> sort_column(const TaskRequest& request, const std::vector<Column>
   if (request.sort.empty()) return otherwise;
   std::string heads;
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].unit == Unit::kStack) continue;
+    if (is_below(columns[i])) continue;
     if (request.sort == columns[i].head) return i;
     heads += fmt::format("{}{}", heads.empty() ? "" : ", ", columns[i].head);
   }

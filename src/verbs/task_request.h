@@ -18,6 +18,7 @@ struct TaskRequest {
   int64_t every_ns = 0;                       // 0: one table, at the end
   int limit = 20;
   std::string sort = {}, by = {};             // as given; "": absent
+  bool callers = false;
 };
 
 // takes_functions: words are patterns of functions, '!' excludes; at least one is needed. example: a line of the verb, for errors. Errors: no process is given; a word or

@@ -21,7 +21,8 @@ Result<VerbScript> make_locks(const VerbLine& line, const session::Options& opti
 // Returns a probe of waits in futexes, which adds their times in ns to the aggregate.
 std::string futex_waits(const std::string& aggregate);
 
-extern const VerbOption kTopOptions[3];  // of all that print tables
+extern const VerbOption kTableOptions[3];  // of all that print tables
+extern const VerbOption kTopOptions[4];
 extern const VerbOption kLatOptions[4];
 
 }  // namespace spile::verbs

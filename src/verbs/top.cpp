@@ -12,6 +12,7 @@ namespace spile::verbs {
 
 namespace {
 
+constexpr size_t kCallersOfEach = 32, kMostPairs = 65536;  // that the script keeps
 constexpr int64_t kLiveInterval = 1'000'000'000;
 constexpr const char* kElapsed = "gettimeofday_ns() - @entry(gettimeofday_ns())";
 
@@ -34,6 +35,7 @@ Result<VerbScript> make_top(const VerbLine& line, const session::Options& option
                                        {"total", "total_ns", Unit::kTime},    {"avg", "avg_ns", Unit::kTime},   {"p50", "p50_ns", Unit::kTime},
                                        {"p99", "p99_ns", Unit::kTime},        {"max", "max_ns", Unit::kTime}}};
   TRY(settings.sort_by, sort_column(request, settings.columns, 1));
+  if (request.callers) settings.columns.push_back({"", "callers", Unit::kCallers});
   settings.empty = "no call has returned";
   TRY(std::vector<std::string> names, functions_in_processes(options.target, request.functions, request.excluded));
   const size_t functions = names.size();
@@ -41,15 +43,17 @@ Result<VerbScript> make_top(const VerbLine& line, const session::Options& option
   const bool live = is_live(options);
   if (live && request.every_ns == 0) request.every_ns = kLiveInterval;
   std::string text = task_script(
-      request, fmt::format("global calls[{}], since", functions + 64),
+      request, fmt::format("global calls[{}], since{}", functions + 64, request.callers ? fmt::format(", callers[{}]", std::min(functions * kCallersOfEach + 1024, kMostPairs)) : ""),
       "probe begin {\n  since = gettimeofday_ns()\n}\n" +
-          fmt::format("probe {} {{\n  calls[ppfunc()] <<< {}\n}}\n", return_points(request.functions, !request.excluded.empty()), kElapsed),
+          fmt::format("probe {} {{\n  calls[ppfunc()] <<< {}\n{}}}\n", return_points(request.functions, !request.excluded.empty()), kElapsed,
+                      request.callers ? "  callers[ppfunc(), @entry(caller_addr())]++\n" : ""),
       "  elapsed = gettimeofday_ns() - since\n  if (elapsed < 1) elapsed = 1\n"
       "  foreach (name in calls) {\n"
       "    n = @count(calls[name])\n"
       "    printf(\"row %s %d %d %d %d %d %d %d\\n\", name, n, n * 1000000000 / elapsed, @sum(calls[name]), @avg(calls[name]),\n"
-      "      @percentile(calls[name], 50), @percentile(calls[name], 99), @max(calls[name]))\n  }\n",
-      "  delete calls\n  since = gettimeofday_ns()\n");
+      "      @percentile(calls[name], 50), @percentile(calls[name], 99), @max(calls[name]))\n  }\n" +
+          std::string(request.callers ? "  foreach ([name, from] in callers) printf(\"caller %s %s %d\\n\", name, usymname(from), callers[name, from])\n" : ""),
+      request.callers ? "  delete calls\n  delete callers\n  since = gettimeofday_ns()\n" : "  delete calls\n  since = gettimeofday_ns()\n");
   if (!live) return table_script(request, options, std::move(text), std::move(settings));
   VerbScript script = table_script(request, options, std::move(text), settings);
   settings.repeats = true;
@@ -86,11 +90,12 @@ Result<VerbScript> make_lat(const VerbLine& line, const session::Options& option
   return script;
 }
 
-const VerbOption kTopOptions[3] = {
+const VerbOption kTableOptions[3] = {
     {"every", "TIME", "top, lat: print a table, or a line, so often, such as 1s, rather than one at the end"},
     {"sort", "COLUMN", "tables: sort rows by this column"},
     {"limit", "N", "tables: show so many rows (20)"},
 };
-const VerbOption kLatOptions[4] = {kTopOptions[0], kTopOptions[1], kTopOptions[2], {"by", "EXPRESSION", "lat: a row for each value of a script's expression at the call, such as '$size'"}};
+const VerbOption kTopOptions[4] = {kTableOptions[0], kTableOptions[1], kTableOptions[2], {"callers", nullptr, "top: also count who calls each function, shown below it, or on a terminal by the key c"}};
+const VerbOption kLatOptions[4] = {kTableOptions[0], kTableOptions[1], kTableOptions[2], {"by", "EXPRESSION", "lat: a row for each value of a script's expression at the call, such as '$size'"}};
 
 }  // namespace spile::verbs

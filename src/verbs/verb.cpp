@@ -26,15 +26,15 @@ const Verb kVerbs[] = {
     {"trace", "[--kernel] FUNCTION... ['!FUNCTION'] [--depth N] [--over TIME] [--also PATTERN] [--interrupts]", "show calls as trees, with times, arguments and results", make_trace, nullptr, kTraceOptions, true},
     {"flame", "[--hz N | --off-cpu [--kernel] | --alloc | --lock | --of FUNCTION]", "show where threads spend processor time, wait, allocate, or call a function: a page with a flame graph (-o x.html), or folded stacks", make_flame, nullptr, kFlameOptions},
     {"snap", "[FUNCTION]... ['!FUNCTION'] [--when 'FUNCTION > TIME'] [--last TIME] [--count N]", "show what led to a slow call: the last calls of all threads before it, as a timeline (-o x.pftrace)", make_snap, nullptr, kSnapOptions},
-    {"top", "FUNCTION... ['!FUNCTION'] [--every TIME] [--sort COLUMN] [--limit N]", "show which functions are called how often, and how long they take; live on a terminal", make_top, nullptr, kTopOptions, true},
+    {"top", "FUNCTION... ['!FUNCTION'] [--callers] [--every TIME] [--sort COLUMN] [--limit N]", "show which functions are called how often, and how long they take; live on a terminal", make_top, nullptr, kTopOptions, true},
     {"lat", "FUNCTION... [--every TIME] [--by EXPRESSION]", "show how long calls take: a histogram with percentiles, a heat map (--every), or a table by a value (--by)", make_lat, nullptr, kLatOptions, true},
     {"record", "SCRIPT|-e SCRIPT|VERB ... -o FILE [--every TIME]", "run a script, or a verb's, and store what it finds as a document", nullptr, nullptr, kRecordOptions},
     {"report", "FILE... [--json|--csv|--folded] [--html FILE] [--perfetto FILE] [--otlp URL]", "show documents of record; several are added up", nullptr, answer_report},
-    {"syscalls", "[--every TIME] [--sort COLUMN] [--limit N]", "show system calls with their times and errors", make_syscalls, nullptr, kTopOptions, true},
-    {"errno", "[--every TIME] [--limit N]", "show which system calls fail, why, and who makes them", make_errno, nullptr, kTopOptions, true},
-    {"files", "[--every TIME] [--sort COLUMN] [--limit N]", "show files and sockets with what is read and written", make_files, nullptr, kTopOptions, true},
-    {"leaks", "[--every TIME] [--limit N]", "show memory that is allocated meanwhile and not freed, by stack", make_leaks, nullptr, kTopOptions, true},
-    {"locks", "[--every TIME] [--sort COLUMN] [--limit N]", "show where threads wait for locks and conditions, by stack", make_locks, nullptr, kTopOptions, true},
+    {"syscalls", "[--every TIME] [--sort COLUMN] [--limit N]", "show system calls with their times and errors", make_syscalls, nullptr, kTableOptions, true},
+    {"errno", "[--every TIME] [--limit N]", "show which system calls fail, why, and who makes them", make_errno, nullptr, kTableOptions, true},
+    {"files", "[--every TIME] [--sort COLUMN] [--limit N]", "show files and sockets with what is read and written", make_files, nullptr, kTableOptions, true},
+    {"leaks", "[--every TIME] [--limit N]", "show memory that is allocated meanwhile and not freed, by stack", make_leaks, nullptr, kTableOptions, true},
+    {"locks", "[--every TIME] [--sort COLUMN] [--limit N]", "show where threads wait for locks and conditions, by stack", make_locks, nullptr, kTableOptions, true},
 };
 
 }  // namespace

@@ -26,6 +26,11 @@ def top():
     names = [line.split()[0] for line in spile("top", "f*", "--sort", "function", "-c", f"{calls} 10").expect(status=0).out.splitlines()[2:]]
     names = names[names.index("function") + 1:] if "function" in names else names
     expect(names, sorted(names))
+    # Callers: main() calls fibonacci(15) once, which makes all other calls itself; each of two threads calls foo() from run().
+    result = spile("top", "fibonacci", "foo", "--callers", "--json", "-c", f"{calls} 100 2").expect(status=0, err="")
+    expect(one(result, function="fibonacci")["callers"], [{"function": "fibonacci", "calls": 1972}, {"function": "main", "calls": 1}])
+    expect(one(result, function="foo")["callers"], [{"function": "run", "calls": 200}])
+    expect_match(r"^fibonacci +1,973 .*\n +1,972  from fibonacci\n +1  from main$", spile("top", "fibonacci", "--callers", "-c", f"{calls} 1").expect(status=0, err="").out)
     # Tables of intervals add up to what was called.
     target = start(program("server"), 60, ready="ready")
     session = Session("top", "work", "--every", "200ms", "--json", "-x", target.pid, "-T", "2").wait()
@@ -90,7 +95,7 @@ def live():
     folder = temporary_directory()
     master, slave = pty.openpty()
     before = termios.tcgetattr(slave)[3]
-    session = subprocess.Popen([SPILE, "top", "work", "main", "--every", "100ms", "-x", str(target.pid)], stdin=slave, stdout=slave, stderr=slave, cwd=folder,
+    session = subprocess.Popen([SPILE, "top", "work", "main", "--callers", "--every", "100ms", "-x", str(target.pid)], stdin=slave, stdout=slave, stderr=slave, cwd=folder,
                                env={**os.environ, "LC_ALL": "C.UTF-8"}, start_new_session=True)
     seen = ""
 
@@ -119,7 +124,10 @@ def live():
     press(b"p", r"by calls/s\x1b\[K\r\n")
     press(b"/nothing\n", r"(?s)/nothing.*0 of 1 rows")
     press(b"/\x1b", r"1 of 1 rows")
-    press(b"\x1b[A", "spile top")  # an arrow means nothing
+    press(b"\x1b[B", r"> work ")
+    press(b"c", r"(?s)callers of work \(c: back\).* calls +% +caller.*[\d,]+ +100  \w+\x1b")
+    press(b"c", r"> work ")
+    press(b"\x1b[C", "spile top")  # other arrows mean nothing
     press(b"w", r"written to spile-top-1\.txt")
     expect_match(r"function +calls.*\nwork +[\d,]+", (folder / "spile-top-1.txt").read_text())
     press(b"q", r"\x1b\[\?1049l")
