@@ -340,7 +340,7 @@ std::vector<Symbol> symbols_under_new_name(TracedWorld& world, const Request& re
   for (const std::string_view name : entry->new_names) {
     renamed.pattern = name;
     if (name.empty() || (found = symbols_of(renamed, symbols)).empty()) continue;
-    world.remark(fmt::format("the function '{}' has another name since Linux {}: '{}' is probed", request.pattern, entry->since, name));
+    world.remark(fmt::format("the function '{}' has another name in this kernel: '{}' is probed", request.pattern, name));
     return found;
   }
   return found;

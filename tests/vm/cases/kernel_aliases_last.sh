@@ -41,7 +41,7 @@ counted "tcp.ipv4.receive" '^5 0$' 'exec causes tcp 5' '
 
 # Children that a script counts by the name that the function had until Linux 4.2.
 counted "do_fork" '^5$' 'for i in 1 2 3 4 5; do /usr/bin/true; done' 'global n probe kernel.function("do_fork") { if (pid() == target()) n++ } probe end { printf("%d\n", n) }'
-check "do_fork" "$out" "^warning: the function 'do_fork' has another name since Linux 4.2: 'kernel_clone' is probed$"
+check "do_fork" "$out" "^warning: the function 'do_fork' has another name in this kernel: 'kernel_clone' is probed$"
 
 # A shell goes from one processor to the other 10 times.
 counted "perf.sw.cpu_migrations" '^1$' 'for i in 1 2 3 4 5; do taskset -p 1 $$; sleep 0.05; taskset -p 2 $$; sleep 0.05; done >/dev/null' '

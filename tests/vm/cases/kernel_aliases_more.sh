@@ -131,18 +131,18 @@ counted "vfs" '^20 20 21 20 20$' 'dd if=/dev/zero of=/ram/pages bs=4096 count=20
   probe vfs.do_sync_write.return { if (filename == "pages" && ret == 4096) bytes++ }
   probe end { printf("%d %d %d %d %d\n", added, removed, reads, writes, bytes) }'
 
-# A disk: 20 direct writes through a scheduler.
+# A disk: 20 direct writes. The cloud kernels have no scheduler that adds or plugs requests: probes of that are armed, and no more.
 [ -d /sys/module/loop ] || insmod /modules/loop.ko || fail "no loop.ko"
 dd if=/dev/zero of=/root/disk bs=1M count=4 2>/dev/null && losetup /dev/loop5 /root/disk || fail "no disk"
 scheduler=$(sed -n 's/.*\[\(.*\)\].*/\1/p' /sys/block/loop5/queue/scheduler)
-counted "ioscheduler" "^1 20 1 1 $scheduler\$" 'exec dd if=/dev/zero of=/dev/loop5 bs=4096 count=20 oflag=direct 2>/dev/null' '
+counted "ioscheduler" "^20 1 $scheduler\$" 'exec dd if=/dev/zero of=/dev/loop5 bs=4096 count=20 oflag=direct 2>/dev/null' '
   global added, done, plugs, unplugs, named, pieces
   probe ioscheduler.elv_add_request.tp { if (disk_major == 7 && q) added++ }
   probe ioscheduler.elv_completed_request { if (disk_major == 7) { done++; named = elevator_name } }
   probe ioscheduler_trace.plug { if (rq_queue) plugs++ }
   probe ioscheduler_trace.unplug_io { if (rq_queue && depth) unplugs++ }
   probe ioblock.request { if (devname == "loop5" && phys_segments == 1 && hw_segments == 1 && bdev == bdev_contains) pieces++ }
-  probe end { printf("%d %d %d %d %s\n", added >= 0, done, plugs >= 0 && unplugs >= 0, pieces == 20, named) }'
+  probe end { printf("%d %d %s\n", done, pieces == 20, named) }'
 losetup -d /dev/loop5
 
 # Arguments at the return of a system call, with the values that they had at its begin.
