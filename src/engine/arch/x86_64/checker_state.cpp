@@ -122,8 +122,12 @@ Value State::load_frame(int64_t place, unsigned bits) const {
   }
   const Value& value = frame[static_cast<size_t>(word)];
   if (place % 8 != 0) return value_of(value.kind >= Kind::kMixed ? Kind::kTraced : Kind::kNumber);
-  if (bits == 64 && !value.exact && value.is_null())
-    return kLoadedOrNull;  // filled through a pointer, if at all
+  if (bits == 64 && !value.exact && value.is_null()) {
+    // Filled through a pointer, if at all; else it is the register that was saved there.
+    Value filled = kLoadedOrNull;
+    filled.origin = value.origin;
+    return filled;
+  }
   return truncate(value, bits);
 }
 
