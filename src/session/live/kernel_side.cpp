@@ -149,10 +149,11 @@ Result<void> KernelSide::populate_rings(const bpf::Arena& arena, const std::stop
 }
 
 Result<void> KernelSide::attach() {
-  TRY_DO(kernel_->attach());
-  attached_ = true;
+  // A store to memory that is not there yet is lost without a trace, and handlers run from here on.
   if (rings_thread_.joinable()) rings_thread_.join();
   TRY_DO(rings_made_);
+  TRY_DO(kernel_->attach());
+  attached_ = true;
   if (followed_) TRY_DO(followed_->add_running(*kernel_));
   if (std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol); control.size() >= sizeof(abi::KernelControl)) {
     reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
