@@ -47,8 +47,8 @@ check "do_fork" "$out" "^warning: the function 'do_fork' has another name in thi
 counted "perf.sw.cpu_migrations" '^1$' 'for i in 1 2 3 4 5; do taskset -p 1 $$; sleep 0.05; taskset -p 2 $$; sleep 0.05; done >/dev/null' '
   global n probe perf.sw.cpu_migrations.sample(1) { if (pid() == target()) n++ } probe end { printf("%d\n", n >= 5) }'
 
-# A disk over a file system with room for 8 writes and some: 4 more fail, each one request.
-mkdir -p /small && mount -t tmpfs -o size=1100k small /small && dd if=/dev/zero of=/small/disk bs=1 count=1 seek=16777215 2>/dev/null && losetup /dev/loop4 /small/disk || fail "no disk"
+# A disk over a file system with room for 8 writes, and the page of its end: 4 more fail, each one request.
+mkdir -p /small && mount -t tmpfs -o size=1028k small /small && dd if=/dev/zero of=/small/disk bs=1 count=1 seek=16777215 2>/dev/null && losetup /dev/loop4 /small/disk || fail "no disk"
 counted "requests that fail" '^4 12$' 'for i in 0 1 2 3 4 5 6 7 8 9 10 11; do dd if=/dev/zero of=/dev/loop4 bs=131072 count=1 seek=$i oflag=direct 2>/dev/null; done' '
   global failed, names
   probe ioscheduler_trace.elv_abort_request { if (disk_major == 7 && disk_minor == 4) failed++ }
@@ -90,3 +90,9 @@ counted "vfs.buffer_migrate_page" '^1 0$' 'for piece in /sys/devices/system/memo
   global n, wrong
   probe vfs.buffer_migrate_page { if (ino == $inode && devname == \"loop3\") { n++; if (index < 0 || index >= 4096) wrong++ } }
   probe end { printf(\"%d %d\\n\", n > 0, wrong) }"
+# Modules can be unloaded again: what uses their disks is ended.
+cd /
+umount /blocks /small 2>/dev/null
+echo clear >/sys/block/md_x/md/array_state 2>/dev/null || echo inactive >/sys/block/md_x/md/array_state
+for loop in 3 4 5 6; do losetup -d /dev/loop$loop 2>/dev/null; done
+true
