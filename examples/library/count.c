@@ -11,7 +11,7 @@
 static int failed(const spile_session* session) {
   const spile_message* error = spile_last_error(session);
   if (!error) {
-    fprintf(stderr, "count: there is no memory\n");
+    fprintf(stderr, "count: memory is used up\n");
     return 1;
   }
   if (error->line) fprintf(stderr, "%s:%u:%u: ", error->file, error->line, error->column);

@@ -13,7 +13,7 @@ struct spile_session {
 
 namespace {
 
-// What an exception of the standard library means here: there is no memory.
+// An exception of the standard library means here that memory is used up.
 template <typename Act>
 int guarded(spile_session* session, Act act) noexcept {
   if (!session) return SPILE_ERROR_ARGUMENT;
@@ -22,7 +22,7 @@ int guarded(spile_session* session, Act act) noexcept {
   } catch (...) {
   }
   try {
-    return session->live.fail(SPILE_ERROR_MEMORY, "there is no memory");
+    return session->live.fail(SPILE_ERROR_MEMORY, "memory is used up");
   } catch (...) {
     return SPILE_ERROR_MEMORY;
   }

@@ -154,7 +154,7 @@ std::vector<std::string> LiveSession::arguments() const {
 
 int LiveSession::start() {
   if (const int wrong = check_new()) return wrong;
-  if (!has_script_) return fail(SPILE_ERROR_ARGUMENT, "there is no script", "use spile_set_script() or spile_set_script_file()");
+  if (!has_script_) return fail(SPILE_ERROR_ARGUMENT, "no script was set", "use spile_set_script() or spile_set_script_file()");
   if (is_stopped_) return SPILE_END;
   if (const Result<void> started = process_.start(arguments()); !started.ok()) return fail(SPILE_ERROR_PROGRAM, started.error().message, started.error().hint);
   if (is_stopped_) process_.close_requests();  // meanwhile

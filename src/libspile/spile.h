@@ -43,7 +43,7 @@ enum spile_result {
   SPILE_WARNING = 11,        /* as the code of a message */
   SPILE_ERROR_ARGUMENT = -1, /* an argument is null, empty or has no meaning */
   SPILE_ERROR_STATE = -2,    /* not at this time: before spile_start(), or after it */
-  SPILE_ERROR_MEMORY = -3,   /* there is no memory, or no descriptor is left */
+  SPILE_ERROR_MEMORY = -3,   /* memory or descriptors are used up */
   SPILE_ERROR_PROGRAM = -4,  /* the program spile can't be started, or is of a version that the library does not understand */
   SPILE_ERROR_SCRIPT = -5,   /* the script is wrong; the message has the range */
   SPILE_ERROR_SYSTEM = -6,   /* the system refused: no such process, no right to trace it, no such function ... */
@@ -142,7 +142,7 @@ typedef struct spile_session spile_session;
 /* Returns the version of the library, "0.1.0". */
 const char* spile_version(void);
 
-/* Returns a new session; null: there is no memory. */
+/* Returns a new session; null: memory is used up. */
 spile_session* spile_new(void);
 
 /* Ends the run, waits until spile has restored the traced processes (for at most 30 s, then it is killed: they run on with the probes, and the next spile removes these), and frees
@@ -163,7 +163,7 @@ int spile_set_command(spile_session* session, const char* command);
 int spile_add_option(spile_session* session, const char* option);
 
 /* Starts the run: compiles the script and arms its probes. Returns when they are armed, or the run is over already (a script that calls exit() at once).
- * SPILE_END: spile_stop() came before. Errors: STATE, ARGUMENT (there is no script), PROGRAM, SCRIPT, SYSTEM, DIED. After an error nothing is traced. */
+ * SPILE_END: spile_stop() came before. Errors: STATE, ARGUMENT (no script was set), PROGRAM, SCRIPT, SYSTEM, DIED. After an error nothing is traced. */
 int spile_start(spile_session* session);
 
 /* Waits for the next event for at most timeout_ms (-1: without end; 0: not at all). SPILE_OK: *event is valid until the next call for the session. SPILE_END: there will be none.
