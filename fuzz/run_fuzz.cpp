@@ -70,9 +70,9 @@ void write_document(const std::string& path) {
     RunStatistics statistics;
     statistics.count = 3;
     statistics.sum = 10;
-    statistics.min = 1;
+    statistics.min = INT64_MIN;
     statistics.max = 5;
-    statistics.sketch = {{abi::kSketchZero + 1, 1}, {abi::kSketchZero + 5, 2}};
+    statistics.sketch = {{0, 1}, {abi::kSketchZero + 5, 2}};
     RunStatistics linear = statistics;
     linear.sketch.clear();
     linear.linear = {{1, 3}};

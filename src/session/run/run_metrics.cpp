@@ -101,7 +101,7 @@ std::vector<std::pair<int64_t, uint64_t>> bounds_of(const RunGlobal& global, con
   for (uint32_t i = std::min(kZero, log.front().first); i <= std::max(kZero, log.back().first); ++i) {
     if (i == abi::kLogBuckets - 1) break;  // what is above 2^62 is in +Inf alone
     const auto found = counts.find(i);
-    const int64_t bound = i < kZero ? -static_cast<int64_t>(uint64_t{1} << (kZero - i - 1)) : static_cast<int64_t>((uint64_t{1} << (i - kZero)) - 1);
+    const int64_t bound = i < kZero ? static_cast<int64_t>(-(uint64_t{1} << (kZero - i - 1))) : static_cast<int64_t>((uint64_t{1} << (i - kZero)) - 1);
     bounds.emplace_back(bound, found == counts.end() ? 0 : found->second);
   }
   return bounds;
