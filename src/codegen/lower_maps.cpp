@@ -1,16 +1,26 @@
 // Expressions and statements about arrays: elements, `in`, delete. Loops over arrays are in lower_foreach.cpp.
 
 #include "codegen/lowering.h"
+#include "sema/intrinsics.h"
 #include "sema/name_keys.h"
 #include "syntax/visitor.h"
 
 namespace spile::codegen {
+
+// pp(), probefunc() and the like.
+static bool is_site_text(const syntax::Expression& x) {
+  const auto* call = syntax::as<syntax::Call>(x);
+  if (!call || call->intrinsic < 0) return false;
+  const sema::Intrinsic& intrinsic = sema::intrinsics()[static_cast<size_t>(call->intrinsic)];
+  return (intrinsic.needs & sema::kNeedsSite) && intrinsic.result == ValueType::kString;
+}
 
 MapLowering::Key Lowering::lower_key(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> indexes) {
   if (maps_.has_cells(global)) return {};  // the key is tid(), or a variable that has it
   if (unit.layout_of(global).name_size) return maps_.pack_name_bytes(global);
   constexpr uint32_t kNameSize = 16;
   if (unit.place.has_name_keys() && unit.layout.string_size >= kNameSize && indexes.size() == 1 && sema::calls_execname(*indexes[0])) return maps_.pack_name();
+  if (unit.place.has_text_keys() && indexes.size() == 1 && is_site_text(*indexes[0])) return maps_.pack_text(lower(*indexes[0]));
   return maps_.pack(global, lower_operands(indexes));
 }
 

@@ -77,6 +77,7 @@ llvm::Value* MapLowering::find(const syntax::Global& global, const Key& key) {
   llvm::Value* handle = handle_of(global);
   llvm::Value* shape = unit.map_shape(global);
   if (key.name[0]) return call("spile_rt_map_find_name", unit.module.ptr(), {context, handle, shape, key.name[0], key.name[1]});
+  if (key.text) return call("spile_rt_map_find_text", unit.module.ptr(), {context, handle, shape, key.text});
   if (key.single) return call("spile_rt_map_find_long", unit.module.ptr(), {context, handle, shape, key.single});
   return call("spile_rt_map_find", unit.module.ptr(), {context, handle, shape, key.buffer, key.length});
 }
@@ -91,6 +92,7 @@ llvm::Value* MapLowering::insert(const syntax::Global& global, const Key& key, S
   llvm::Value* shape = unit.map_shape(global);
   llvm::Value* element =
       key.name[0] ? call("spile_rt_map_insert_name", unit.module.ptr(), {context, handle, shape, key.name[0], key.name[1]})
+      : key.text   ? call("spile_rt_map_insert_text", unit.module.ptr(), {context, handle, shape, key.text})
       : key.single ? call("spile_rt_map_insert_long", unit.module.ptr(), {context, handle, shape, key.single})
                  : call("spile_rt_map_insert", unit.module.ptr(), {context, handle, shape, key.buffer, key.length});
   raise_if_full(b.CreateIsNull(element), global, range);

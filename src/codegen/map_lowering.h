@@ -22,6 +22,7 @@ class MapLowering : BodyPart {
     llvm::Value* single = nullptr;  // the array has one key, a long
     llvm::Value* buffer = nullptr;  // else: packed, and its length in bytes
     llvm::Value* length = nullptr;
+    llvm::Value* text = nullptr;  // else: a text of site_texts.h, which is the array's only key
     std::array<llvm::Value*, 2> name = {};  // else: the name of the running thread, which is the array's only key
   };
   // Whether elements are cells of threads (sema::Sharing::kThreadCells): find, insert, set and remove need no key then.
@@ -30,6 +31,8 @@ class MapLowering : BodyPart {
   Key pack(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values);
   // Makes the key execname(), of an array with GlobalLayout::name_size.
   Key pack_name_bytes(const syntax::Global& global);
+  // Makes the key of an array with one string as key from a text of Unit::site_tables(). REQUIRES: Place::has_text_keys().
+  Key pack_text(llvm::Value* text) { return {.text = text}; }
   // Makes the key execname(), of an array with one string as key. REQUIRES: Place::has_name_keys().
   Key pack_name();
 

@@ -15,6 +15,7 @@ class NativePlace : public Place {
   llvm::Value* context_address(Body&, int64_t) override { return nullptr; }
 
   bool globals_are_memory() const override { return true; }
+  bool has_text_keys() const override { return true; }
   bool remembers_matches() const override { return true; }
   bool has_preserve_most() const override { return true; }
   bool formats_histograms() const override { return true; }

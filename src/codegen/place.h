@@ -72,6 +72,8 @@ class Place {
   virtual bool has_preserve_most() const = 0;
   // Keys that are execname() alone are two numbers: spile_rt_map_find_name and _insert_name.
   virtual bool has_name_keys() const { return false; }
+  // Keys that are a text of Unit::site_tables() alone need no copy: spile_rt_map_find_text and _insert_text.
+  virtual bool has_text_keys() const { return false; }
   // Handlers remember what the last =~ matched, for matched(). False: they only know whether it did.
   virtual bool remembers_matches() const = 0;
   // Handlers make strings of histograms.

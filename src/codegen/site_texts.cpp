@@ -1,9 +1,11 @@
 #include "codegen/site_texts.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 
+#include "abi/map_layout.h"
 #include "abi/point_tables.h"
 #include "base/check.h"
 
@@ -62,6 +64,23 @@ static void add_offsets(const sema::Program& program, Tables& tables, bool in_ke
   }
 }
 
+// Returns the offset of the text.
+static uint32_t append_key_text(std::string& blob, std::string text) {
+  const uint32_t length = abi::packed_text_bytes(static_cast<uint32_t>(text.size()));
+  text.resize(length);
+  uint64_t hash = 0;
+  for (uint32_t at = 0; at < length; at += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, text.data() + at, sizeof word);
+    hash = abi::hash_next(hash, word);
+  }
+  const abi::KeyTextHead head{abi::hash_end(hash), length};
+  blob.append(reinterpret_cast<const char*>(&head), sizeof head);
+  const auto offset = static_cast<uint32_t>(blob.size());
+  blob += text;
+  return offset;
+}
+
 static const sema::ResolvedPoint* point_at(const sema::Probe& probe, size_t index) {
   return index < probe.points.size() ? &probe.points[index] : nullptr;
 }
@@ -72,8 +91,13 @@ SiteTexts make_site_texts(const sema::Program& program, const std::string& what,
   add_offsets(program, texts, in_kernel, [&](const sema::Probe& probe, size_t index) {
     const sema::ResolvedPoint* point = point_at(probe, index);
     std::string text = point ? text_of(*point, what) : "";
-    auto [entry, fresh] = known.emplace(text.substr(0, string_size - 1), static_cast<uint32_t>(texts.blob.size()));
-    if (fresh) texts.blob.append(entry->first.c_str(), entry->first.size() + 1);
+    auto [entry, fresh] = known.emplace(text.substr(0, string_size - 1), 0);
+    if (fresh && in_kernel) {
+      entry->second = static_cast<uint32_t>(texts.blob.size());
+      texts.blob.append(entry->first.c_str(), entry->first.size() + 1);
+    } else if (fresh) {
+      entry->second = append_key_text(texts.blob, entry->first);
+    }
     return entry->second;
   });
   return texts;

@@ -14,7 +14,7 @@
 namespace spile::codegen {
 
 struct SiteTexts {
-  std::string blob;                // NUL-terminated texts
+  std::string blob;                // for each text: abi::KeyTextHead, then the text, packed as a key; aligned to 8 bytes. In the kernel: NUL-terminated texts
   std::vector<uint32_t> offsets;
   std::vector<uint32_t> base, mask;  // by probe index
 };

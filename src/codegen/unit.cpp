@@ -198,8 +198,9 @@ const Unit::SiteTables& Unit::site_tables(const std::string& what) {
   if (fresh) {
     SiteTexts texts = make_site_texts(program, what, layout.string_limit, !place.is_user_mode());
     auto* data = llvm::ConstantDataArray::getString(module.context(), texts.blob, false);
-    entry->second.blob = new llvm::GlobalVariable(module.module(), data->getType(), true,
-                                                  llvm::GlobalValue::InternalLinkage, data, "texts." + what);
+    auto* blob = new llvm::GlobalVariable(module.module(), data->getType(), true, llvm::GlobalValue::InternalLinkage, data, "texts." + what);
+    blob->setAlignment(llvm::Align(8));
+    entry->second.blob = blob;
     entry->second.offsets = module.words("offsets." + what, texts.offsets);
     entry->second.base = module.words("base." + what, texts.base);
     entry->second.mask = module.words("mask." + what, texts.mask);

@@ -181,6 +181,9 @@ void* spile_rt_map_find(Context*, Handle, const MapShape*, const char* key, uint
 void* spile_rt_map_insert(Context*, Handle, const MapShape*, const char* key, uint32_t length);
 void* spile_rt_map_find_long(Context*, Handle, const MapShape*, int64_t key);  // inlined: the common case
 void* spile_rt_map_insert_long(Context*, Handle, const MapShape*, int64_t key);
+// process: of a shape whose key is one string, with a constant text as the key, before which an abi::KeyTextHead stands.
+void* spile_rt_map_find_text(Context*, Handle, const MapShape*, const char* text);
+void* spile_rt_map_insert_text(Context*, Handle, const MapShape*, const char* text);
 // kernel: of a shape whose key is one string, with the name of the running thread as the key: its 16 bytes, filled up with NULs.
 void* spile_rt_map_find_name(Context*, Handle, const MapShape*, uint64_t first, uint64_t second);
 void* spile_rt_map_insert_name(Context*, Handle, const MapShape*, uint64_t first, uint64_t second);

@@ -173,6 +173,37 @@ TEST_F(Maps, SortsStringsByBytes) {
   EXPECT_EQ(seen, "|apple|fig|pear|\xc3\xa4pple|");
 }
 
+// Texts with their hash before them (abi::KeyTextHead) and packed texts are the same keys.
+TEST_F(Maps, ConstantTextsAreTheKeysOfEqualTexts) {
+  auto shape = shape_of(32, 8, 3, 1, 1);
+  struct Constant {
+    abi::KeyTextHead head;
+    alignas(8) char text[32] = {};
+  };
+  auto constant = [](const char* text) {
+    Constant made{};
+    made.head.length = spile_rt_key_put_string(made.text, 0, text);
+    uint64_t hash = 0;
+    for (uint32_t at = 0; at < made.head.length; at += 8) hash = abi::hash_next(hash, *reinterpret_cast<uint64_t*>(made.text + at));
+    made.head.hash = abi::hash_end(hash);
+    return made;
+  };
+  for (const char* text : {"dictFind", "zfree", "a"}) {
+    Constant key = constant(text);
+    EXPECT_EQ(spile_rt_map_find_text(&context_, map_, &shape, key.text), nullptr);
+    void* value = spile_rt_map_insert_text(&context_, map_, &shape, key.text);
+    ASSERT_NE(value, nullptr);
+    EXPECT_EQ(spile_rt_map_insert_text(&context_, map_, &shape, key.text), value);
+    EXPECT_EQ(spile_rt_map_find_text(&context_, map_, &shape, key.text), value);
+    EXPECT_EQ(spile_rt_map_find(&context_, map_, &shape, key.text, key.head.length), value);
+  }
+  EXPECT_EQ(spile_rt_map_size(&context_, map_, &shape), 3);
+  Constant full = constant("b"), forged = constant("zfree");
+  EXPECT_EQ(spile_rt_map_insert_text(&context_, map_, &shape, full.text), nullptr);
+  forged.head.length = 4096;
+  EXPECT_EQ(spile_rt_map_find_text(&context_, map_, &shape, forged.text), nullptr);
+}
+
 TEST_F(Maps, IterationWithoutScratchIsRefused) {
   auto shape = shape_of(8, 8, 20000);
   for (int64_t key = 0; key < 20000; ++key) insert(shape, key);

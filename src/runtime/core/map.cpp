@@ -128,6 +128,17 @@ SPILE_OUTLINE void remove_packed(Handle map, const MapShape* shape, const char* 
   remove_element(map, shape, static_cast<uint32_t>(offset / stride) + 1);
 }
 
+// The value of a constant text as key, or null: see abi::KeyTextHead.
+SPILE_OUTLINE void* insert_text(abi::ThreadSlot* slot, Handle map, const MapShape* shape, const char* text) {
+  const auto head = *reinterpret_cast<const abi::KeyTextHead*>(text - sizeof(abi::KeyTextHead));
+  return counted(slot, map, insert_element(map, shape, text, head.length, head.hash));
+}
+SPILE_OUTLINE void* find_text(Handle map, const MapShape* shape, const char* text) {
+  const auto head = *reinterpret_cast<const abi::KeyTextHead*>(text - sizeof(abi::KeyTextHead));
+  MapElement* element = head.length <= shape->key_size ? find_element(map, shape, text, head.length, head.hash) : nullptr;
+  return element ? element_value(element, shape) : nullptr;
+}
+
 // The value of a long key if it is in its home bucket, where most are; else null.
 SPILE_INLINE inline void* find_at_home(Handle map, const MapShape* shape, int64_t key, bool* empty) {
   uint32_t number = map_index(map)[home_bucket(shape, hash_long(key))];
@@ -205,7 +216,7 @@ SPILE_INLINE uint32_t spile_rt_key_put_long(char* key, uint32_t at, int64_t valu
 // The last word is zeroed first: the bytes after the NUL belong to the key.
 uint32_t spile_rt_key_put_string(char* key, uint32_t at, const char* text) {
   uint32_t length = spile_rt_string_length(text);
-  uint32_t padded = (length + 8) & ~7u;
+  uint32_t padded = abi::packed_text_bytes(length);
   *reinterpret_cast<uint64_t*>(key + at + padded - 8) = 0;
   copy_bytes(key + at, text, length);
   return at + padded;
@@ -239,6 +250,13 @@ SPILE_INLINE void* spile_rt_map_insert_long(Context* context, Handle map, const 
   void* value = find_at_home(map, shape, key, &empty);
   if (likely(value)) return value;
   return insert_long(context->slot, map, shape, key);
+}
+
+SPILE_INLINE void* spile_rt_map_find_text(Context*, Handle map, const MapShape* shape, const char* text) {
+  return find_text(map, shape, text);
+}
+SPILE_INLINE void* spile_rt_map_insert_text(Context* context, Handle map, const MapShape* shape, const char* text) {
+  return insert_text(context->slot, map, shape, text);
 }
 
 SPILE_INLINE void spile_rt_map_remove(Context*, Handle map, const MapShape* shape, const char* key, uint32_t length) {

@@ -53,7 +53,7 @@ SPILE_INLINE inline void* element_value(MapElement* element, const MapShape* sha
   return element_key(element) + shape->key_size;
 }
 
-inline constexpr uint64_t kHashFactor = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio: Fibonacci hashing, high bits best
+using abi::kHashFactor;
 
 SPILE_INLINE inline uint32_t hash_long(int64_t key) {
   return static_cast<uint32_t>(static_cast<uint64_t>(key) * kHashFactor >> 32);
@@ -63,9 +63,9 @@ SPILE_INLINE inline uint32_t hash_key(const char* key, uint32_t length) {
   uint64_t hash = 0;
   for (uint32_t at = 0; at < length; at += 8) {
     uint64_t word = *reinterpret_cast<const uint64_t*>(key + at);
-    hash = ((hash << 23 | hash >> 41) ^ word) * kHashFactor;
+    hash = abi::hash_next(hash, word);
   }
-  return static_cast<uint32_t>(hash >> 32);
+  return abi::hash_end(hash);
 }
 SPILE_INLINE inline uint32_t home_bucket(const MapShape* shape, uint32_t hash) {
   // The top log2(buckets) bits of 32. buckets is a constant power of two, so this is one shift.
