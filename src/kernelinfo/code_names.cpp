@@ -1,27 +1,38 @@
 #include "kernelinfo/code_names.h"
 
-#include <algorithm>
+#include <functional>
 
 #include "debuginfo/names.h"
 
 namespace spile::kernelinfo {
 
+namespace {
+
+constexpr uint32_t kEnd = UINT32_MAX;
+
+}  // namespace
+
+size_t CodeNames::chain_of(std::string_view name) const { return std::hash<std::string_view>()(debuginfo::clone_name(name).base) % first_.size(); }
+
 CodeNames::CodeNames(Symbols symbols) : symbols_(std::move(symbols)) {
   const std::vector<Symbol>& all = symbols_.all();
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i].is_code()) by_base_.emplace(debuginfo::clone_name(all[i].name).base, i);
+  first_.assign(all.size() / 2 + 1, kEnd);
+  next_.resize(all.size());
+  // From the end, so that chains ascend.
+  for (size_t i = all.size(); i-- > 0;) {
+    if (!all[i].is_code()) continue;
+    uint32_t& first = first_[chain_of(all[i].name)];
+    next_[i] = first;
+    first = static_cast<uint32_t>(i);
   }
 }
 
 std::vector<Symbol> CodeNames::named(std::string_view name) const {
-  std::vector<size_t> numbers;
-  for (auto [at, end] = by_base_.equal_range(debuginfo::clone_name(name).base); at != end; ++at) {
-    const Symbol& symbol = symbols_.all()[at->second];
-    if (symbol.name == name || debuginfo::clone_name(symbol.name).base == name) numbers.push_back(at->second);
-  }
-  std::ranges::sort(numbers);
   std::vector<Symbol> found;
-  for (const size_t number : numbers) found.push_back(symbols_.all()[number]);
+  for (uint32_t i = first_[chain_of(name)]; i != kEnd; i = next_[i]) {
+    const Symbol& symbol = symbols_.all()[i];
+    if (symbol.name == name || debuginfo::clone_name(symbol.name).base == name) found.push_back(symbol);
+  }
   return found;
 }
 

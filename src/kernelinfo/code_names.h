@@ -1,8 +1,9 @@
 #pragma once
 // Finds the kernel's code symbols by name, many of them fast. Thread rule: any thread, as it doesn't change.
 
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "kernelinfo/symbols.h"
@@ -20,7 +21,8 @@ class CodeNames {
 
  private:
   Symbols symbols_;
-  std::unordered_multimap<std::string_view, size_t> by_base_;  // indexes into symbols_
+  size_t chain_of(std::string_view name) const;
+  std::vector<uint32_t> first_, next_;  // chains of indexes into symbols_, by a hash of the names without additions
 };
 
 }  // namespace spile::kernelinfo

@@ -1,46 +1,22 @@
 #include "kernelinfo/kernel_info.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/tracefs.h"
-#include "base/unique_fd.h"
 #include "debuginfo/names.h"
 #include "kernelinfo/debug_image.h"
+#include "kernelinfo/whole_file.h"
 
 namespace spile::kernelinfo {
 
 namespace {
-
-// Files of /proc and /sys have no size that could be asked for.
-template <typename Bytes>
-Result<Bytes> read_whole(const std::string& path) {
-  UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return Error::from_errno("read " + path, errno, errno == EACCES || errno == EPERM ? "run as root" : "");
-  struct stat status;
-  Bytes bytes;
-  size_t used = 0;
-  bytes.resize(fstat(file.get(), &status) == 0 && status.st_size > 0 ? static_cast<size_t>(status.st_size) + 1 : size_t{1} << 20);
-  for (;;) {
-    if (used == bytes.size()) bytes.resize(2 * bytes.size());
-    const ssize_t got = ::read(file.get(), bytes.data() + used, bytes.size() - used);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Error::from_errno("read " + path, errno);
-    if (got == 0) break;
-    used += static_cast<size_t>(got);
-  }
-  bytes.resize(used);
-  return bytes;
-}
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
@@ -75,7 +51,8 @@ Result<std::shared_ptr<Btf>> KernelInfo::types(const std::string& module) {
 
 Result<const Symbols*> KernelInfo::symbols() {
   if (!symbols_) {
-    Result<std::string> text = read_whole<std::string>(places_.proc + "/kallsyms");
+    const auto read = [&] { return read_whole<std::string>(places_.proc + "/kallsyms"); };
+    Result<std::string> text = lists_.get("symbols", read, [](const std::string& list) { return !Symbols::parse(list).addresses_hidden(); });
     if (text.ok()) symbols_ = Symbols::parse(std::move(text).value());
     else symbols_ = std::move(text).error();
   }
@@ -84,10 +61,6 @@ Result<const Symbols*> KernelInfo::symbols() {
 }
 
 namespace {
-
-Result<std::string> read_tracing(const Places& places, const std::string& name) {
-  return places.tracefs.empty() ? read_tracefs(name) : read_whole<std::string>(places.tracefs + "/" + name);
-}
 
 std::string key_of(std::string_view name, std::string_view module) { return fmt::format("{}\t{}", name, module); }
 
@@ -113,27 +86,35 @@ void add_addresses(std::vector<TraceableFunction>& functions, const Symbols& sym
 // The list has the place of the traced call, which with indirect branch tracking is behind the function's ENDBR64.
 void correct_addresses(std::vector<TraceableFunction>& functions, const Symbols& symbols) {
   constexpr uint64_t kEndbr = 4;  // bytes
-  std::unordered_set<uint64_t> starts;
+  std::vector<uint64_t> starts;
+  starts.reserve(symbols.all().size());
   for (const Symbol& symbol : symbols.all()) {
-    if (symbol.is_code()) starts.insert(symbol.address);
+    if (symbol.is_code()) starts.push_back(symbol.address);
   }
+  std::ranges::sort(starts);
+  const auto is_start = [&](uint64_t address) { return std::ranges::binary_search(starts, address); };
   for (TraceableFunction& function : functions) {
-    if (starts.contains(function.address)) continue;
-    function.address = starts.contains(function.address - kEndbr) ? function.address - kEndbr : 0;
+    if (is_start(function.address)) continue;
+    function.address = is_start(function.address - kEndbr) ? function.address - kEndbr : 0;
   }
 }
 
 }  // namespace
 
 Result<const std::vector<TraceableFunction>*> KernelInfo::traceable() {
+  // Addresses are not hidden there, and whoever may read it may read it whole.
+  const auto read_tracing = [&](const std::string& name) {
+    const auto read = [&] { return places_.tracefs.empty() ? read_tracefs(name) : read_whole<std::string>(places_.tracefs + "/" + name); };
+    return lists_.get(name, read, [](const std::string& list) { return !list.empty(); });
+  };
   auto read_list = [&]() -> Result<std::vector<TraceableFunction>> {
     Result<const Symbols*> known = symbols();
     const bool addressed = known.ok() && !(*known)->addresses_hidden();
     Result<std::string> text = Error{};
-    if (addressed) text = read_tracing(places_, "available_filter_functions_addrs");
+    if (addressed) text = read_tracing("available_filter_functions_addrs");
     const bool with_addresses = text.ok();
     if (!with_addresses) {
-      text = read_tracing(places_, "available_filter_functions");
+      text = read_tracing("available_filter_functions");
       if (!text) {
         Error error = std::move(text).error().within("find functions that can be traced");
         if (error.hint.empty()) error.hint = "patterns need a kernel that is built with CONFIG_FUNCTION_TRACER and not locked down (/sys/kernel/security/lockdown); name each function";

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "kernelinfo/btf.h"
+#include "kernelinfo/list_cache.h"
 #include "kernelinfo/mechanisms.h"
 #include "kernelinfo/places.h"
 #include "kernelinfo/symbols.h"
@@ -19,7 +20,7 @@ namespace spile::kernelinfo {
 
 class KernelInfo {
  public:
-  explicit KernelInfo(Places places = {}) : places_(std::move(places)) {}
+  explicit KernelInfo(Places places = {}) : places_(std::move(places)), lists_(places_) {}
 
   // Returns the types of vmlinux ("") or of a loaded module. Errors: the kernel does not offer them, or they are damaged.
   Result<std::shared_ptr<Btf>> types(const std::string& module);
@@ -48,6 +49,7 @@ class KernelInfo {
 
  private:
   Places places_;
+  ListCache lists_;
   std::map<std::string, Result<std::shared_ptr<Btf>>> types_;
   std::optional<Result<Symbols>> symbols_;
   std::optional<Result<std::vector<TraceableFunction>>> traceable_;

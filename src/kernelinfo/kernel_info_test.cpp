@@ -46,6 +46,38 @@ TEST_F(KernelInfoTest, ReportsMissingLists) {
   EXPECT_TRUE(info.blacklist().empty());
 }
 
+// What was kept shows by files that have changed without a reason that spile knows of.
+TEST_F(KernelInfoTest, KeepsListsWhileTheKernelHasTheSameCode) {
+  const auto places = [&] { return Places{.proc = folder_ + "/proc", .sys = folder_ + "/sys", .tracefs = folder_ + "/tracing", .cache = folder_ + "/cache"}; };
+  const auto first_symbol = [&] { KernelInfo info(places()); return std::string((*info.symbols())->all().front().name); };
+  const auto first_traceable = [&] { KernelInfo info(places()); return (*info.traceable())->front().name; };
+  const auto write_lists = [&](const std::string& name, const std::string& address = "ffffffff81000000") {
+    write("proc/kallsyms", address + " T " + name + "\n");
+    write("tracing/available_filter_functions", name + "\n");
+  };
+  write_lists("a");
+  EXPECT_EQ(first_symbol(), "a");
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/cache")) << "which start of the kernel it is was not known";
+  write("proc/sys/kernel/random/boot_id", "one\n");
+  write("proc/modules", "loop 40960 1 - Live 0xffffffffc0201000\n");
+  write_lists("b", "0000000000000000");
+  EXPECT_EQ(first_symbol(), "b");
+  write_lists("c");
+  EXPECT_EQ(first_symbol(), "c") << "a list without addresses is not kept";
+  EXPECT_EQ(first_traceable(), "c");
+  write_lists("d");
+  write("proc/modules", "loop 40960 2 dm_mod, Live 0xffffffffc0201000\n");
+  EXPECT_EQ(first_symbol(), "c");
+  EXPECT_EQ(first_traceable(), "c");
+  write("proc/modules", "loop 40960 2 - Live 0xffffffffc0209000\n");
+  EXPECT_EQ(first_symbol(), "d");
+  EXPECT_EQ(first_traceable(), "d");
+  write_lists("e");
+  write("proc/sys/kernel/random/boot_id", "two\n");
+  EXPECT_EQ(first_symbol(), "e");
+  EXPECT_EQ(first_traceable(), "e");
+}
+
 TEST_F(KernelInfoTest, FindsTheKprobeEvents) {
   write("sys/bus/event_source/devices/kprobe/type", "6\n");
   EXPECT_TRUE(info().features().kprobe);

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "debuginfo/answer_cache.h"
+
 namespace spile::kernelinfo {
 
 // Tests have folders of their own.
@@ -12,6 +14,7 @@ struct Places {
   std::string tracefs;  // "": where it is mounted, or a mount of our own (base/tracefs.h)
   std::string modules = "/lib/modules";
   std::string debug = "/usr/lib/debug";  // below which packages put debug information
+  std::string cache = debuginfo::AnswerCache::default_directory();  // of list_cache.h; "": lists are not kept
 };
 
 }  // namespace spile::kernelinfo

@@ -413,12 +413,13 @@ Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
   }
   // Of the name, also where ftrace can trace only one: a kprobe by name would be at whichever comes first, or be refused.
   std::unordered_set<std::string_view> seen, repeated;
+  const auto is_wanted = [&](std::string_view name, std::string_view module) { return module == request.module && debuginfo::glob_matches(request.pattern, name); };
   for (const auto& function : *traceable) {
-    if (function.module == request.module && !seen.insert(function.name).second) repeated.insert(function.name);
+    if (is_wanted(function.name, function.module) && !seen.insert(function.name).second) repeated.insert(function.name);
   }
   seen.clear();
   for (const Symbol& symbol : symbols->all()) {
-    if (symbol.is_code() && symbol.module == request.module && !seen.insert(symbol.name).second) repeated.insert(symbol.name);
+    if (symbol.is_code() && is_wanted(symbol.name, symbol.module) && !seen.insert(symbol.name).second) repeated.insert(symbol.name);
   }
   Points points;
   std::unordered_set<std::string_view> found;  // only filled in for explanations

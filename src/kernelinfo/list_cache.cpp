@@ -1,0 +1,46 @@
+#include "kernelinfo/list_cache.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <sstream>
+
+#include "kernelinfo/whole_file.h"
+
+namespace spile::kernelinfo {
+
+ListCache::ListCache(const Places& places) : places_(places), stamp_(places.cache.empty() ? "" : stamp()) {
+  if (!stamp_.empty()) kept_.emplace(places.cache + "/kernel.answers", stamp_, places.proc + "/kallsyms");
+}
+
+// A line of /proc/modules: "loop 40960 2 dm_mod,xyz, Live 0xffffffffc0201000 (E)". How often a module is used, and by which, changes without its code.
+std::string ListCache::stamp() const {
+  const Result<std::string> boot = read_whole<std::string>(places_.proc + "/sys/kernel/random/boot_id");
+  Result<std::string> modules = read_whole<std::string>(places_.proc + "/modules");
+  // A kernel that is built without modules has no such file.
+  if (!modules.ok() && ::access((places_.proc + "/modules").c_str(), F_OK) != 0 && errno == ENOENT) modules = std::string();
+  if (!boot.ok() || boot->empty() || !modules.ok()) return {};
+  std::string text = *boot;
+  std::istringstream lines(*modules);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name, size, uses, users, state, address;
+    words >> name >> size >> uses >> users >> state >> address;
+    text += name + " " + size + " " + state + " " + address + "\n";
+  }
+  return text;
+}
+
+Result<std::string> ListCache::get(const std::string& name, const std::function<Result<std::string>()>& read, const std::function<bool(const std::string&)>& is_kept) {
+  if (!kept_) return read();
+  if (const std::string* kept = kept_->find(name)) return *kept;
+  TRY(std::string text, read());
+  // Unless a module came or went meanwhile.
+  if (is_kept(text) && stamp() == stamp_) {
+    kept_->put(name, text);
+    kept_->save();
+  }
+  return text;
+}
+
+}  // namespace spile::kernelinfo
