@@ -117,9 +117,13 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
     }
     return number(0);
   }
-  if (name == "system" && !unit.place.is_trusted()) return lower_system(syntax_call);
-  if (name == "switch_file") unit.note_record(abi::kSwitchFile);
-  else if (intrinsic.result == ValueType::kUnknown) {  // those that print
+  if (name == "system") return lower_system(syntax_call);
+  if (name == "switch_file") {
+    unit.note_record(abi::kSwitchFile);
+    write_record(body, abi::kSwitchFile, 0, {});
+    return number(0);
+  }
+  if (intrinsic.result == ValueType::kUnknown) {  // those that print
     for (uint32_t kind : {abi::kText, abi::kBacktrace, abi::kSymbols, abi::kKernelBacktrace, abi::kKernelSymbols})
       unit.note_record(kind);
   }
@@ -140,20 +144,20 @@ llvm::Value* Lowering::lower_register(const syntax::Call& call) {
   return registers_.read(call.name, text ? &text->value : nullptr, [&] { return lower(name); }, call.range);
 }
 
-// system() in a process, whose memory is not spile's. A command that the script spells out goes by its number, so that the process
-// can't change it.
+// system(): a record for the controller, which runs the command when it collects the output (abi/record.h). A command that the script spells out goes
+// by its number, so that a process whose memory has the record can't change it.
 llvm::Value* Lowering::lower_system(const syntax::Call& call) {
   if (const std::string* constant = unit.own_text->constant(*call.arguments[0])) {
     write_record(body, abi::kSystem, unit.tables.add_command(constant->substr(0, unit.layout.string_limit - 1)), {});
     return number(0);
   }
-  const std::string& untrusted = unit.program.guru ? std::string() : unit.untrusted_target;
+  const std::string untrusted = unit.program.guru || unit.place.is_trusted() ? std::string() : unit.untrusted_target;
   if (!untrusted.empty()) {
     unit.refuse(call.range, "system(): the command is computed in a handler that runs in a process, and " + untrusted + ": that process could have any command run",
                 "use a literal command, or call system() in a begin, end or timer probe; -g allows it anyway");
     return number(0);
   }
-  if (unit.tables.commands.made_at.empty()) unit.tables.commands.made_at = call.range.to_string();
+  if (!unit.place.is_trusted() && unit.tables.commands.made_at.empty()) unit.tables.commands.made_at = call.range.to_string();
   write_record(body, abi::kSystem, abi::kCommandText, {lower(*call.arguments[0])});
   return number(0);
 }

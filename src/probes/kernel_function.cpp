@@ -325,13 +325,19 @@ Result<void> check_address(const kernelinfo::Symbols& symbols, uint64_t address)
   return Error{fmt::format("{:#x} is not an address of the kernel's code", address), "/proc/kallsyms has the addresses of functions, which change with every boot"};
 }
 
+// The name, or pattern, that the function of a system call has since Linux 4.17: "__x64_sys_read" for "sys_read" and "SyS_read". Empty: not one.
+std::string call_since_4_17(std::string_view name) {
+  const bool is_call = name.starts_with("sys_") || name.starts_with("SyS_");
+  return is_call ? fmt::format("__x64_sys_{}", name.substr(4)) : std::string();
+}
+
 // The same function under the name that newer kernels give to it: system calls since Linux 4.17, functions that allocate since 6.10, and those of
 // kRenamedFunctions, which a warning names. Empty: none.
 std::vector<Symbol> symbols_under_new_name(TracedWorld& world, const Request& request, const kernelinfo::Symbols& symbols) {
   if (!request.module.empty() || request.offset != 0 || request.is_hook) return {};
   Request renamed = request;
-  const bool is_call = request.pattern.starts_with("sys_") || request.pattern.starts_with("SyS_");
-  renamed.pattern = is_call ? "__x64_sys_" + request.pattern.substr(4) : request.pattern + "_noprof";
+  const std::string call = call_since_4_17(request.pattern);
+  renamed.pattern = !call.empty() ? call : request.pattern + "_noprof";
   std::vector<Symbol> found = symbols_of(renamed, symbols);
   // A script that gives the kernel a choice (?, !) names the new function, too, and would count it twice.
   if (!found.empty() || !request.alone) return found;
@@ -396,7 +402,8 @@ std::vector<kernelinfo::TraceableFunction> functions_by_symbols(TracedWorld& wor
   return functions;
 }
 
-Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
+// The functions of a pattern that the kernel has by exactly the names that match it.
+Result<Points> resolve_pattern_as_written(TracedWorld& world, const Request& request) {
   TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
   Result<const std::vector<kernelinfo::TraceableFunction>*> listed = world.kernel().traceable();
   std::vector<kernelinfo::TraceableFunction> by_symbols;
@@ -448,6 +455,20 @@ Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
     }
   }
   return points;
+}
+
+// A pattern of functions. One that begins with "sys_" stands for the system calls' functions, too, whose names had no more before them until Linux 4.16. A
+// script that gives the kernel a choice (?, !) may name both, and would count them twice.
+Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
+  Request calls = request;
+  calls.pattern = call_since_4_17(request.pattern);
+  if (calls.pattern.empty() || !request.module.empty() || request.is_hook || !request.alone) return resolve_pattern_as_written(world, request);
+  Result<Points> found = resolve_pattern_as_written(world, calls);
+  Result<Points> points = resolve_pattern_as_written(world, request);
+  if (!found.ok()) return points;
+  world.remark(fmt::format("'{}' stands for system calls, too, which this kernel has as '{}': {} of its functions {} probed", request.pattern, calls.pattern, found->size(), found->size() == 1 ? "is" : "are"));
+  if (points.ok()) found->insert(found->end(), std::make_move_iterator(points->begin()), std::make_move_iterator(points->end()));
+  return found;
 }
 
 // What other kernels have as a module may be part of this one: its functions are the kernel's, whose names alone do not say which are from there.

@@ -184,6 +184,18 @@ TEST_F(KernelFunctionTest, KnowsOtherFunctionsOfTheNameThatCanNotBeTraced) {
   EXPECT_EQ(made->program.probes[0].points[1].site.kernel->address, 0xffffffff81000300);
 }
 
+TEST_F(KernelFunctionTest, PatternsStandForSystemCallsToo) {
+  write("proc/kallsyms", std::string(kSymbols) + "ffffffff81000800 T __x64_sys_read\nffffffff81000840 T __x64_sys_write\nffffffff81000880 T sys_info\n");
+  write("tracing/available_filter_functions", "__x64_sys_read\n__x64_sys_write\nsys_info\n");
+  auto made = elaborate("probe kernel.function(\"sys_*\").return { next }");
+  EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"__x64_sys_read\").return", "kernel.function(\"__x64_sys_write\").return", "kernel.function(\"sys_info\").return"));
+  EXPECT_THAT(made->world->remarks(), ElementsAre("'sys_*' stands for system calls, too, which this kernel has as '__x64_sys_*': 2 of its functions are probed"));
+  EXPECT_THAT(points("kprobe.function(\"SyS_w*\")"), ElementsAre("kprobe.function(\"__x64_sys_write\")"));
+  // A script that names both would count each call twice.
+  EXPECT_THAT(points("kernel.function(\"sys_*\")?, kernel.function(\"__x64_sys_w*\")?"), ElementsAre("kernel.function(\"sys_info\")", "kernel.function(\"__x64_sys_write\")"));
+  EXPECT_THAT(error("probe kernel.function(\"sys_z*\") { next }"), HasSubstr("matches 'sys_z*'"));
+}
+
 TEST_F(KernelFunctionTest, FindsFunctionsByNamesOfOlderKernels) {
   write("proc/kallsyms", std::string(kSymbols) + "ffffffff81000800 T kernel_clone\nffffffff81000900 T kfree_skb_reason\nffffffff81000a00 T __folio_lock\n");
   auto made = elaborate("probe kernel.function(\"do_fork\"), kernel.function(\"kfree_skb\").return, kernel.statement(\"__lock_page\") { next }");

@@ -48,6 +48,15 @@ TEST(Elaborate, TypesFlowBackFromTheirUse) {
   EXPECT_EQ(made.global("b").type, ValueType::kString);
 }
 
+// As where all other uses of a global were for kernels that lack something.
+TEST(Elaborate, GlobalsThatAreOnlyDeletedHaveAType) {
+  auto made = elaborate_text("global a, b probe begin { if (@defined(@cast(0, \"none\")->x)) a = 1; delete a; delete b[\"k\"] }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  EXPECT_EQ(made.global("a").type, ValueType::kLong);
+  EXPECT_EQ(made.global("b").type, ValueType::kLong);
+  EXPECT_EQ(made.global("b").key_types.at(0), ValueType::kString);
+}
+
 TEST(Elaborate, RecursionHasAType) {
   auto made = elaborate_text(
       "function fact(n) { if (n < 2) return 1; return n * fact(n - 1) } probe begin { println(fact(5)) }");

@@ -57,6 +57,7 @@ class TypeInference {
     to_fixpoint();
     if (!e_.diagnostics.has_errors() && decide_library_globals()) to_fixpoint();
     if (!e_.diagnostics.has_errors() && decide_procedures()) to_fixpoint();
+    if (!e_.diagnostics.has_errors() && decide_deleted_globals()) to_fixpoint();
   }
 
  private:
@@ -127,6 +128,41 @@ class TypeInference {
       decided = true;
     }
     return decided;
+  }
+
+  // A global that the script only deletes, as all other uses of it were for kernels that lack something (@choose_defined, @defined): any type is right.
+  bool decide_deleted_globals() {
+    std::unordered_map<Global*, size_t> uses, deletes;  // how many of each
+    for (size_t i = 0; i < e_.program.probes.size() + e_.program.functions.size(); ++i) {
+      if (const Statement* body = body_of(i)) count_uses(*body, uses, deletes);
+    }
+    bool decided = false;
+    for (const auto& [global, count] : deletes) {
+      if (global->type != Type::kUnknown || uses[global] != count) continue;
+      global->type = Type::kLong;
+      decided = true;
+    }
+    return decided;
+  }
+
+  const Statement* body_of(size_t i) const {
+    const auto& probes = e_.program.probes;
+    return i < probes.size() ? probes[i].body.get() : e_.program.functions[i - probes.size()]->body.get();
+  }
+
+  static void count_uses(const Statement& s, std::unordered_map<Global*, size_t>& uses, std::unordered_map<Global*, size_t>& deletes) {
+    for_each_child(s, [&](const Expression& child) {
+      for_each_expression(child, [&](const Expression& x) {
+        auto* variable = as<Variable>(x);
+        if (variable && variable->global) ++uses[variable->global];
+      });
+    });
+    if (auto* deleted = as<Delete>(s)) {
+      auto* element = as<Index>(*deleted->target);
+      auto* variable = element ? element->array.get() : as<Variable>(*deleted->target);
+      if (variable && variable->global) ++deletes[variable->global];
+    }
+    for_each_statement(s, [&](const Statement& child) { count_uses(child, uses, deletes); });
   }
 
   // ---- bodies: the probes', then the functions'

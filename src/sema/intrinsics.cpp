@@ -77,8 +77,8 @@ std::vector<Intrinsic> make_table() {
       {"exit", kNone, {}, kNeedsNothing, kEverywhere, false},
       {"error", kNone, {kString}, kNeedsNothing, kEverywhere, false},
       {"abort", kNone, {}, kNeedsNothing, kEverywhere, false},
-      {"system", kNone, {kString}, kNeedsNothing, kInController | kInTarget, false},
-      {"switch_file", kNone, {}, kNeedsNothing, kInController | kInTarget, false},
+      {"system", kNone, {kString}, kNeedsNothing, kEverywhere, false},
+      {"switch_file", kNone, {}, kNeedsNothing, kEverywhere, false},
       {"warn", kNone, {kString}, kNeedsNothing, kEverywhere, false},
       {"log", kNone, {kString}, kNeedsNothing, kEverywhere, false},
 

@@ -66,6 +66,7 @@ TEST(Refusals, UnresolvedTypes) {
   expect_error("probe begin { println(x) }", "t.stp:1:23: error: can't infer the type of 'x'");
   expect_error("global g probe begin { g = h() println(g) } function h() { return g }", "can't infer the return type of function 'h'");
   expect_error("global a probe begin { if (1 in a) exit() }", "can't infer the type of array 'a'");
+  expect_error("global a probe begin { if (1 in a) exit(); delete a }", "can't infer the type of array 'a'");
   expect_error("global a probe begin { foreach (k in a) println(\"x\") }", "can't infer the type of array 'a'");
 }
 

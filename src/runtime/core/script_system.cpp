@@ -127,18 +127,6 @@ int64_t spile_fn_ktime_get_ns(Context*) {
   while (spile_rt_clock_ns(context) < end) pause_cpu();
 }
 
-// A record for the controller, which does what it says when it collects the output (abi/record.h). system() of handlers in
-// processes is made by the lowering.
-[[gnu::noinline]] void spile_fn_system(Context* context, const char* command) {
-  uint32_t length = spile_rt_string_length(command);
-  if (char* record = spile_rt_record_begin(context, abi::kSystem, abi::kCommandText, length + 16)) {
-    spile_rt_record_end(context, record, spile_rt_record_put_string(record, command, length));
-  }
-}
-[[gnu::noinline]] void spile_fn_switch_file(Context* context) {
-  if (char* record = spile_rt_record_begin(context, abi::kSwitchFile, 0, 0)) spile_rt_record_end(context, record, record);
-}
-
 }  // extern "C"
 
 }  // namespace spile::rt

@@ -25,6 +25,24 @@ out=$(spile -e 'global n, ended, wrong, family
   probe kernel.function("sys_write").return { if (@entry($count) == 3 && $return == 3) ended++ }
   probe end { printf("sys_write %d %d %d\n", n, ended, wrong) }' -c 'dd if=/dev/zero of=/dev/null bs=3 count=300 2>/dev/null' 2>&1)
 check "functions of system calls by their old names" "$out" '^sys_write 300 300 0$'
+# A pattern of them stands for all, each with the parameters of its call, once.
+out=$(spile -e 'global calls, ended, sizes
+  probe kernel.function("sys_[rw]*") { if (pid() == target()) calls[ppfunc(), probefunc()]++ }
+  probe kernel.function("sys_writ[e]").return { if (pid() == target()) { ended[$return]++; sizes[@entry($count)]++ } }
+  probe end { printf("write %d %d %d\n", calls["__x64_sys_write", "__x64_sys_write"], ended[3], sizes[3]); printf("close %d\n", calls["__x64_sys_close", "__x64_sys_close"]) }' \
+  -c 'dd if=/dev/zero of=/dev/null bs=3 count=200 2>/dev/null' 2>&1)
+check "a pattern of system calls" "$out" '^write 201 200 200$'  # with the one of dd's summary
+check "other calls" "$out" '^close 0$'
+check "its warning" "$out" "'sys_\[rw\]\*' stands for system calls, too, which this kernel has as '__x64_sys_\[rw\]\*': [0-9]+ of its functions are probed"
+# Where the script names both, each is counted once.
+out=$(spile -e 'global n probe kernel.function("sys_writ[e]")?, kernel.function("__x64_sys_writ[e]")? { if (pid() == target() && $count == 3) n++ } probe end { printf("once %d\n", n) }' \
+  -c 'dd if=/dev/zero of=/dev/null bs=3 count=200 2>/dev/null' 2>&1)
+check "both names" "$out" '^once 200$'
+
+# Commands that handlers in the kernel have run: one that the script spells out, and one that it makes.
+out=$(spile -e 'global n probe kernel.function("sys_sync") { n++; system("echo spelled"); system(sprintf("echo made %d", n)) }' -c 'sync; sync; sync' 2>&1)
+check "commands" "$(echo "$out" | sort | tr '\n' ' ')" '^made 1 made 2 made 3 spelled spelled spelled $'
+
 mkdir /tmp/here && mount -t tmpfs here /tmp/here && echo some >/tmp/here/opened || fail "no file system"
 out=$(spile -e 'global n, wrong, states
   probe generic.fop.open { if (filename == "opened" && isize == 5) n++ }
