@@ -466,7 +466,7 @@ Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
   Result<Points> found = resolve_pattern_as_written(world, calls);
   Result<Points> points = resolve_pattern_as_written(world, request);
   if (!found.ok()) return points;
-  world.remark(fmt::format("'{}' stands for system calls, too, which this kernel has as '{}': {} of its functions {} probed", request.pattern, calls.pattern, found->size(), found->size() == 1 ? "is" : "are"));
+  world.remark(fmt::format("'{}' stands for system calls, too, which this kernel has as '{}': it has {} of these functions", request.pattern, calls.pattern, found->size()));
   if (points.ok()) found->insert(found->end(), std::make_move_iterator(points->begin()), std::make_move_iterator(points->end()));
   return found;
 }

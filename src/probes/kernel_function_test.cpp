@@ -189,7 +189,7 @@ TEST_F(KernelFunctionTest, PatternsStandForSystemCallsToo) {
   write("tracing/available_filter_functions", "__x64_sys_read\n__x64_sys_write\nsys_info\n");
   auto made = elaborate("probe kernel.function(\"sys_*\").return { next }");
   EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"__x64_sys_read\").return", "kernel.function(\"__x64_sys_write\").return", "kernel.function(\"sys_info\").return"));
-  EXPECT_THAT(made->world->remarks(), ElementsAre("'sys_*' stands for system calls, too, which this kernel has as '__x64_sys_*': 2 of its functions are probed"));
+  EXPECT_THAT(made->world->remarks(), ElementsAre("'sys_*' stands for system calls, too, which this kernel has as '__x64_sys_*': it has 2 of these functions"));
   EXPECT_THAT(points("kprobe.function(\"SyS_w*\")"), ElementsAre("kprobe.function(\"__x64_sys_write\")"));
   // A script that names both would count each call twice.
   EXPECT_THAT(points("kernel.function(\"sys_*\")?, kernel.function(\"__x64_sys_w*\")?"), ElementsAre("kernel.function(\"sys_info\")", "kernel.function(\"__x64_sys_write\")"));

@@ -33,7 +33,7 @@ out=$(spile -e 'global calls, ended, sizes
   -c 'dd if=/dev/zero of=/dev/null bs=3 count=200 2>/dev/null' 2>&1)
 check "a pattern of system calls" "$out" '^write 201 200 200$'  # with the one of dd's summary
 check "other calls" "$out" '^close 0$'
-check "its warning" "$out" "'sys_\[rw\]\*' stands for system calls, too, which this kernel has as '__x64_sys_\[rw\]\*': [0-9]+ of its functions are probed"
+check "its warning" "$out" "'sys_\[rw\]\*' stands for system calls, too, which this kernel has as '__x64_sys_\[rw\]\*': it has [0-9]+ of these functions"
 # Where the script names both, each is counted once.
 out=$(spile -e 'global n probe kernel.function("sys_writ[e]")?, kernel.function("__x64_sys_writ[e]")? { if (pid() == target() && $count == 3) n++ } probe end { printf("once %d\n", n) }' \
   -c 'dd if=/dev/zero of=/dev/null bs=3 count=200 2>/dev/null' 2>&1)
