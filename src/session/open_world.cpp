@@ -7,7 +7,7 @@ namespace spile::session {
 
 Result<std::unique_ptr<probes::World>> open_world(const TargetOptions& target, bool only_lists, bool explain_left_out) {
   probes::WorldOptions world;
-  if (!target.command.empty()) world.program = command_words(target.command).front();
+  if (!target.command.empty()) world.program = command_program(target.command);
   world.processes = target.processes;
   world.runtime = target.runtime;
   world.download = target.download;

@@ -25,7 +25,7 @@ Result<AskedFiles> open_asked_files(const char* verb, const std::vector<std::str
   world.processes = options.target.processes;
   world.only_lists = true;
   world.download = options.target.download;
-  if (!options.target.command.empty()) world.program = session::command_words(options.target.command).front();
+  if (!options.target.command.empty()) world.program = session::command_program(options.target.command);
   if (world.program.empty() && world.processes.empty()) {
     if (words.empty()) return Error{fmt::format("{}: no program is given", verb), fmt::format("spile {} FILE ..., or with -x PID or -c COMMAND", verb)};
     world.program = words.front();

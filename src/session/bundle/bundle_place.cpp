@@ -47,7 +47,7 @@ Result<std::vector<Candidate>> files_of_target(const TargetOptions& target) {
   }
   if (target.command.empty()) return files;
   probes::WorldOptions options;
-  options.program = command_words(target.command).front();
+  options.program = command_program(target.command);
   probes::TracedWorld world(options);
   TRY_DO(world.find_program());
   for (const std::string& program : world.programs()) {

@@ -1,6 +1,8 @@
 #include "session/terms/command_words.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 namespace spile::session {
 
@@ -39,25 +41,61 @@ std::vector<std::string> split_words(const std::string& command) {
   return words;
 }
 
+// Commands that a shell has built in: some have no program, others have one that does something else.
+constexpr std::string_view kBuiltins[] = {".",    ":",     "alias", "bg",    "cd",    "command", "eval",  "exec",   "exit", "export",
+                                          "fg",   "hash",  "jobs",  "local", "read",  "readonly", "return", "set", "shift", "source",
+                                          "times", "trap", "type",  "ulimit", "umask", "unalias", "unset", "wait"};
+constexpr std::string_view kReserved[] = {"!", "[[", "case", "for", "function", "if", "select", "time", "until", "while", "{"};
+
+// The characters of a command that a shell takes for more than themselves: of "a > '$b'" the '>' alone.
+std::string special_characters(const std::string& command) {
+  std::string special;
+  char quote = 0;
+  for (size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    if (c == '\\' && quote != '\'' && i + 1 < command.size()) {
+      ++i;
+      continue;
+    }
+    const std::string_view active = quote == '\'' ? "" : quote == '"' ? "$`" : "|&;<>()$`*?[]#~%!{}\n";
+    if (active.find(c) != std::string_view::npos) special += c;
+    if (quote == 0 && (c == '\'' || c == '"')) quote = c;
+    else if (c == quote) quote = 0;
+  }
+  return special;
+}
+
+std::string_view first_word(std::string_view command) {
+  const size_t begin = std::min(command.find_first_not_of(" \t"), command.size());
+  return command.substr(begin, command.find_first_of(" \t", begin) - begin);
+}
+
+// Whether one program is all that a shell runs for the command: an exec before it is the same then.
+bool is_one_program(const std::string& command, const std::string& special) {
+  const std::string_view first = first_word(command);
+  const bool is_plain = !first.empty() && first.find_first_of("='\"\\|&;<>()$`*?[]#~!{}\n") == std::string_view::npos;
+  return is_plain && special.find_first_of("|&;()\n#") == std::string::npos && std::ranges::find(kBuiltins, first) == std::end(kBuiltins) &&
+         std::ranges::find(kReserved, first) == std::end(kReserved);
+}
+
 }  // namespace
 
 std::vector<std::string> command_words(const std::string& command) {
-  bool quoted = false;
-  bool needs_shell = false;
-  for (char c : command) {
-    if (c == '\'') quoted = !quoted;
-    if (!quoted && std::string_view("|&;<>()$`*?[]#~%!{}\n").find(c) != std::string_view::npos) needs_shell = true;
-  }
+  const std::string special = special_characters(command);
   std::vector<std::string> words;
-  if (!needs_shell) words = split_words(command);
-  // Commands that a shell has built in: some have no program, others have one that does something else.
-  constexpr std::string_view kBuiltins[] = {".",    ":",     "alias", "bg",    "cd",    "command", "eval",  "exec",   "exit", "export",
-                                            "fg",   "hash",  "jobs",  "local", "read",  "readonly", "return", "set", "shift", "source",
-                                            "times", "trap", "type",  "ulimit", "umask", "unalias", "unset", "wait"};
-  if (!words.empty() && std::find(std::begin(kBuiltins), std::end(kBuiltins), words.front()) != std::end(kBuiltins)) words.clear();
+  if (special.empty()) words = split_words(command);
+  if (!words.empty() && std::ranges::find(kBuiltins, words.front()) != std::end(kBuiltins)) words.clear();
   // A first word with '=' in it is an assignment to a shell.
-  if (words.empty() || words.front().find('=') != std::string::npos) return {"/bin/sh", "-c", command};
-  return words;
+  if (!words.empty() && words.front().find('=') == std::string::npos) return words;
+  // The program is the target then, rather than a shell that waits for it.
+  return {"/bin/sh", "-c", is_one_program(command, special) ? "exec " + command : command};
+}
+
+std::string command_program(const std::string& command) {
+  const std::vector<std::string> words = command_words(command);
+  constexpr std::string_view kExec = "exec ";
+  const bool is_executed = words.size() == 3 && words.front() == "/bin/sh" && words[2] == std::string(kExec) + command;
+  return is_executed ? std::string(first_word(command)) : words.front();
 }
 
 }  // namespace spile::session

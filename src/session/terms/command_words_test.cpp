@@ -18,17 +18,28 @@ TEST(CommandWords, AreSplitAsAShellDoes) {
 }
 
 TEST(CommandWords, ThatNeedAShellGetOne) {
-  for (const char* command : {"ls | wc", "a; b", "echo $HOME", "ls *.c", "(a)", "a > b", "~/a", "a\nb", "cd /", "exit 3", "X=1 a"}) {
+  for (const char* command : {"ls | wc", "a; b", "(a)", "~/a", "a\nb", "cd / > x", "cd /", "exit 3", "X=1 a", "a &", "if a > b", "$a b", "\"a b\" > c", "a # b"}) {
     EXPECT_EQ(command_words(command), by_shell(command)) << command;
   }
 }
 
-TEST(CommandWords, QuotedSpecialCharactersNeedNoShell) {
-  EXPECT_EQ(command_words("echo 'a | b' '$x'"), (Words{"echo", "a | b", "$x"}));
-  EXPECT_EQ(command_words("echo \"$x\""), by_shell("echo \"$x\"")) << "a shell replaces it there";
+TEST(CommandWords, OfOneProgramLeaveNoShellBeside) {
+  for (const char* command : {"echo $HOME", "ls *.c", "a > b", "a 'b;c' > \"d|e\" 2>/dev/null", "a < b\\;"}) {
+    EXPECT_EQ(command_words(command), by_shell(std::string("exec ") + command)) << command;
+  }
+  EXPECT_EQ(command_program(" a < b"), "a");
+  EXPECT_EQ(command_program("'a b' c"), "a b");
+  EXPECT_EQ(command_program("a | b"), "/bin/sh");
+  EXPECT_EQ(command_program("/bin/sh -c a"), "/bin/sh");
 }
 
-TEST(CommandWords, WithAnOpenQuoteAreLeftToTheShell) { EXPECT_EQ(command_words("echo 'a"), by_shell("echo 'a")); }
+TEST(CommandWords, QuotedSpecialCharactersNeedNoShell) {
+  EXPECT_EQ(command_words("echo 'a | b' '$x'"), (Words{"echo", "a | b", "$x"}));
+  EXPECT_EQ(command_words("python3 -c \"f(1); g('a')\" a\\;b"), (Words{"python3", "-c", "f(1); g('a')", "a;b"}));
+  EXPECT_EQ(command_words("echo \"$x\""), by_shell("exec echo \"$x\"")) << "a shell replaces it there";
+}
+
+TEST(CommandWords, WithAnOpenQuoteAreLeftToTheShell) { EXPECT_EQ(command_words("echo 'a"), by_shell("exec echo 'a")); }
 
 TEST(CommandWords, OfABlankCommandAreNotEmpty) { EXPECT_EQ(command_words("  "), by_shell("  ")); }
 
