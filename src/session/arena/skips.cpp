@@ -13,7 +13,7 @@ constexpr const char* kTexts[abi::kSkipReasons] = {
     "return probes missed, more threads than thread slots",
     "return probes missed, more pending returns than there is room for (deep recursion, many coroutines)",
     "records lost, output ring full (raise -s, or print less)",
-    "updates lost, array full (raise -DMAXMAPENTRIES)",
+    "updates lost, array full (raise -DMAXMAPENTRIES, or the size in its declaration)",
     "handlers that did nothing, spile had ended",
     "return probes missed, an exception or thread exit skipped them",
 };

@@ -19,7 +19,7 @@ std::vector<std::string> split_words(const std::string& command) {
     if (quote) {
       if (c == quote) {
         quote = 0;
-      } else if (c == '\\' && quote == '"' && i + 1 < command.size() && (command[i + 1] == '"' || command[i + 1] == '\\')) {
+      } else if (c == '\\' && quote == '"' && i + 1 < command.size() && std::string_view("\"\\$`").find(command[i + 1]) != std::string_view::npos) {
         word += command[++i];
       } else {
         word += c;
@@ -54,7 +54,7 @@ std::string special_characters(const std::string& command) {
   for (size_t i = 0; i < command.size(); ++i) {
     const char c = command[i];
     if (c == '\\' && quote != '\'' && i + 1 < command.size()) {
-      ++i;
+      if (command[++i] == '\n') special += '\n';  // continues a line
       continue;
     }
     const std::string_view active = quote == '\'' ? "" : quote == '"' ? "$`" : "|&;<>()$`*?[]#~%!{}\n";

@@ -36,6 +36,7 @@ TEST(CommandWords, OfOneProgramLeaveNoShellBeside) {
 TEST(CommandWords, QuotedSpecialCharactersNeedNoShell) {
   EXPECT_EQ(command_words("echo 'a | b' '$x'"), (Words{"echo", "a | b", "$x"}));
   EXPECT_EQ(command_words("python3 -c \"f(1); g('a')\" a\\;b"), (Words{"python3", "-c", "f(1); g('a')", "a;b"}));
+  EXPECT_EQ(command_words("sh -c \"kill \\$\\$ \\`\""), (Words{"sh", "-c", "kill $$ `"}));
   EXPECT_EQ(command_words("echo \"$x\""), by_shell("exec echo \"$x\"")) << "a shell replaces it there";
 }
 
