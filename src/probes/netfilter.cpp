@@ -54,6 +54,10 @@ Result<Named> find(const Named (&known)[kCount], const std::string& given, std::
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   const auto& parts = point.components;
   if (parts[0].text || parts[0].number) return unexpected_component(point, 0, {"netfilter"});
+  if (parts.size() > 1 && (parts[1].name == "arp" || parts[1].name == "bridge")) {
+    return Error{fmt::format("'{}': the kernel calls eBPF programs for packets of IPv4 and IPv6 only", text_of(point)),
+                 "netfilter.ipv4.local_in and its kin; netdev.receive and netdev.transmit see packets of all protocols"};
+  }
   for (size_t at : {size_t{1}, size_t{2}}) {
     if (at >= parts.size())
       return Error{fmt::format("the probe point '{}' is incomplete", text_of(point)),

@@ -1,6 +1,8 @@
 // resolve-points: asks the target what each probe point stands for. `?` makes a point optional; `!` makes it optional
 // and, once it has resolved, drops what follows it in its comma list.
 
+#include <fmt/format.h>
+
 #include <set>
 
 #include "sema/elaboration.h"
@@ -14,14 +16,15 @@ class Resolver {
   explicit Resolver(Elaboration& e) : e_(e) {}
 
   // How many points the children of a node stand for, added to their drafts. alias: the alias that the script named,
-  // by which pn() names its points; "" outside of any.
-  size_t resolve_list(PointNode& list, bool optional, const std::string& alias) {
+  // by which pn() names its points; "" outside of any. asked: where the script names it.
+  size_t resolve_list(PointNode& list, bool optional, const std::string& alias, const SourceRange& asked = {}) {
     size_t total = 0;
     for (PointNode& node : list.children) {
       bool may_fail = optional || node.point.optional || node.point.sufficient;
       const std::string name = !alias.empty() ? alias : node.is_pattern ? std::string() : written(node.point);
-      size_t found = node.draft >= 0 ? resolve_leaf(node, may_fail, name)
-                                     : resolve_list(node, may_fail || node.is_pattern, name);
+      const SourceRange& place = alias.empty() ? node.point.range : asked;
+      size_t found = node.draft >= 0 ? resolve_leaf(node, may_fail, name, place)
+                                     : resolve_list(node, may_fail || node.is_pattern, name, place);
       if (found == 0 && node.is_pattern && !may_fail) {
         e_.diagnostics.error(node.point.range, "no match for probe point '" + written(node.point) + "'")
             .hint("it matches aliases, but their probe points don't exist here");
@@ -73,7 +76,13 @@ class Resolver {
     return "";
   }
 
-  size_t resolve_leaf(PointNode& node, bool optional, const std::string& name) {
+  // An error in a point of an alias: at the place where the script names the alias, which of the two is wrong is not known.
+  Diagnostic& error(const PointNode& node, const std::string& message, const std::string& name, const SourceRange& asked) {
+    if (asked.file == node.point.range.file) return e_.diagnostics.error(node.point.range, message);
+    return e_.diagnostics.error(asked, fmt::format("'{}': {}", name, message)).note(node.point.range, "the library has it so");
+  }
+
+  size_t resolve_leaf(PointNode& node, bool optional, const std::string& name, const SourceRange& asked) {
     Result<std::vector<ResolvedPoint>> resolved = e_.target.resolve(node.point);
     if (!resolved.ok()) {
       if (optional) return 0;
@@ -81,13 +90,13 @@ class Resolver {
       std::string near = hint.empty() ? nearest_name(written(node.point), alias_names()) : std::string();
       if (!near.empty()) hint = "did you mean '" + near + "'?";
       if (hint.empty()) hint = beside(node.point);
-      e_.diagnostics.error(node.point.range, resolved.error().message).hint(hint);
+      error(node, resolved.error().message, name, asked).hint(hint);
       return 0;
     }
     auto& points = e_.drafts[node.draft].points;
     size_t found = resolved->size();
     if (found == 0 && !optional) {
-      e_.diagnostics.error(node.point.range, "no match for probe point '" + syntax::to_source(node.point) + "'");
+      error(node, "no match for probe point '" + syntax::to_source(node.point) + "'", name, asked);
     }
     for (ResolvedPoint& point : *resolved) {
       point.name = name;
