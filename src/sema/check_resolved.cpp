@@ -5,6 +5,7 @@
 
 #include <tuple>
 #include <unordered_set>
+#include <vector>
 
 #include "sema/elaboration.h"
 #include "syntax/visitor.h"
@@ -29,6 +30,10 @@ class ResolvedCheck {
       if (function->body) check(*function->body);
       if (function->body && function->body->kind == StatementKind::kEmbedded) check_parameters(*function);
     }
+    // What spile makes of @entry(VALUE) has the type of VALUE, in which something else is reported.
+    if (reported_.empty()) {
+      for (const Variable* variable : saved_) check_variable(*variable, variable->range);
+    }
     default_the_rest();
   }
 
@@ -43,15 +48,23 @@ class ResolvedCheck {
   void check_one(const Expression& x) {
     auto* variable = as<Variable>(x);
     if (!variable) return;
-    if (variable->local && variable->local->type == ValueType::kUnknown) {
-      report(variable->local, x.range, fmt::format("can't infer the type of '{}'", variable->name));
-    } else if (Global* global = variable->global) {
+    if (variable->name.starts_with(kSavedAtCall)) {
+      saved_.push_back(variable);
+    } else {
+      check_variable(*variable, x.range);
+    }
+  }
+
+  void check_variable(const Variable& variable, const SourceRange& range) {
+    if (variable.local && variable.local->type == ValueType::kUnknown) {
+      report(variable.local, range, fmt::format("can't infer the type of '{}'", variable.name));
+    } else if (Global* global = variable.global) {
       if (global->type == ValueType::kUnknown) {
-        report(global, x.range, fmt::format("can't infer the type of {} '{}'", global->is_array ? "array" : "global", global->name));
+        report(global, range, fmt::format("can't infer the type of {} '{}'", global->is_array ? "array" : "global", global->name));
       }
       for (size_t i = 0; i < global->key_types.size(); ++i) {
         if (global->key_types[i] != ValueType::kUnknown) continue;
-        report(global, x.range, fmt::format("can't infer the type of subscript {} of '{}'", i + 1, global->name));
+        report(global, range, fmt::format("can't infer the type of subscript {} of '{}'", i + 1, global->name));
       }
     }
   }
@@ -92,6 +105,7 @@ class ResolvedCheck {
 
   Elaboration& e_;
   std::unordered_set<const void*> reported_;
+  std::vector<const Variable*> saved_;  // of @entry at system calls: the script does not name them
   std::set<std::pair<const SourceFile*, uint32_t>> places_;
 };
 

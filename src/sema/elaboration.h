@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -49,6 +50,9 @@ struct LocalTraffic {
   bool written = false;
   std::vector<std::string> alternatives;  // other names of that scope, for did-you-mean
 };
+
+// What the names of variables begin with that save-at-calls makes of @entry. Errors do not show them.
+constexpr std::string_view kSavedAtCall = "__at_call_";
 
 struct Elaboration {
   Elaboration(Program& p, TargetInfo& t, Diagnostics& d) : program(p), target(t), diagnostics(d) {}

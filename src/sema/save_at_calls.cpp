@@ -84,7 +84,7 @@ class Saver {
     const SourceRange range = operand->range;
     auto array = std::make_unique<Global>();
     array->range = range;
-    array->name = fmt::format("__at_call_{}", e_.made_arrays++);
+    array->name = fmt::format("{}{}", kSavedAtCall, e_.made_arrays++);
     array->is_array = array->declared_array = true;
     array->declared_size = kThreads;
     array->array_kind = ArrayKind::kWrapping;
