@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <utility>
 
 #include "base/tracefs.h"
 #include "probes/tracepoint_format.h"
@@ -49,6 +51,32 @@ Result<Event> find_tracepoint(const std::string& name, const session::Options& o
     if (times["$" + field.name] > 1) event.ambiguous.push_back(field.name);
   }
   return event;
+}
+
+// How an event is written that other tools write as `name`: bpftrace as kprobe:vfs_read or tracepoint:sched:sched_switch, ftrace as sched_switch. Empty: unknown.
+std::string as_event(const std::string& name) {
+  constexpr std::pair<std::string_view, std::string_view> kHeads[] = {
+      {"kprobe:", "kernel.function(\"{}\")"}, {"kretprobe:", "kernel.function(\"{}\").return"}, {"fentry:", "kernel.function(\"{}\")"},
+      {"fexit:", "kernel.function(\"{}\").return"}, {"kernel.function:", "kernel.function(\"{}\")"}, {"tracepoint:", "{}"}};
+  for (const auto& [head, event] : kHeads) {
+    if (name.starts_with(head)) return fmt::format(fmt::runtime(event), name.substr(head.size()));
+  }
+  Result<std::string> events = read_tracefs("available_events");
+  if (!events.ok() || name.find(':') != std::string::npos) return "";
+  const size_t at = events->find(":" + name + "\n");
+  if (at == std::string::npos) return "";
+  const size_t begin = events->rfind('\n', at) + 1;
+  return events->substr(begin, at - begin) + ":" + name;
+}
+
+// What is wrong with an event that is neither a tracepoint nor a probe point, in the words of who typed it: nobody wrote a script.
+Error not_an_event(const std::string& name, Error error) {
+  if (error.message.find("the probe's body") != std::string::npos) error.message = fmt::format("'{}' is neither a tracepoint nor a probe point", name);
+  if (!error.hint.empty()) return error;
+  const std::string event = as_event(name);
+  error.hint = !event.empty() ? fmt::format("did you mean '{}'?", event)
+                              : "an event is SYSTEM:EVENT, as in sched:sched_switch (spile -l 'kernel.trace(\"*\")' lists them), or a probe point, as in 'kernel.function(\"vfs_read\")'";
+  return error;
 }
 
 // Of a probe point: variables of the program or kernel are numbers; what an alias sets has the type that it is set to.
@@ -119,7 +147,9 @@ Result<Event> find_event(const std::string& name, const session::Options& option
   constexpr std::string_view kHead = "kernel.trace(\"", kEnd = "\")";
   if (name.starts_with(kHead) && name.ends_with(kEnd) && name.find(':') != std::string::npos)
     return find_tracepoint(name.substr(kHead.size(), name.size() - kHead.size() - kEnd.size()), options);
-  return names_tracepoint(name) ? find_tracepoint(name, options) : find_point(name, options);
+  Result<Event> event = names_tracepoint(name) ? find_tracepoint(name, options) : find_point(name, options);
+  if (!event.ok()) return not_an_event(name, std::move(event).error());
+  return event;
 }
 
 }  // namespace spile::verbs

@@ -100,7 +100,13 @@ class KernelSearch {
     TRY(const kernelinfo::Symbols* symbols, kernel_.symbols());
     if (symbols->addresses_hidden())
       return Error{"the kernel hides the addresses of its functions (/proc/kallsyms)", "run as root, with sysctl kernel.kptr_restrict=1 or 0"};
-    TRY(traceable_, kernel_.traceable());
+    Result<const std::vector<kernelinfo::TraceableFunction>*> traceable = kernel_.traceable();
+    if (!traceable.ok()) {
+      Error error = traceable.error();
+      if (error.hint.starts_with("patterns need")) error.hint = "trace --kernel needs a kernel that is built with CONFIG_FUNCTION_TRACER and not locked down (/sys/kernel/security/lockdown)";
+      return error;
+    }
+    traceable_ = *traceable;
     for (const kernelinfo::TraceableFunction& function : *traceable_) {
       if (function.address != 0) traceable_at_.insert(function.address);
       else traceable_names_.insert(function.name);

@@ -87,6 +87,8 @@ spile("-p2", "-", input=printed).expect(status=0, err="")
 for words, message in [([], "hist needs an event"), (["sched:sched_switch"], "needs keys="), (["sched:sched_swich", "keys=a"], "hint: did you mean 'sched:sched_switch'"),
                        (["sched:*", "keys=a"], "hist counts one event"), (["sched:sched_switch", "keys=next_com"], "did you mean 'next_comm'\\? the fields are prev_comm"),
                        (["sched:sched_switch", "keys=next_pid.hexx"], "unknown modifier '.hexx'"), (["sched:sched_switch", "keys=next_pid", "if next_pid = 5"], "column 10: an operator"),
-                       (["sched:sched_switch", "keys=next_pid", "sort=prev_pid"], "sort=prev_pid: neither a key nor a value"), (["no.such", "keys=a"], "unknown probe point"),
+                       (["sched:sched_switch", "keys=next_pid", "sort=prev_pid"], "sort=prev_pid: neither a key nor a value"), (["no.such", "keys=a"], "unknown probe point 'no.such'\n  hint: an event is SYSTEM:EVENT"),
+                       (["kernel.function:vfs_read", "keys=a"], "'kernel.function:vfs_read' is neither a tracepoint nor a probe point\n  hint: did you mean 'kernel.function\\(\"vfs_read\"\\)'"),
+                       (["kretprobe:vfs_read", "keys=a"], "hint: did you mean 'kernel.function\\(\"vfs_read\"\\).return'"), (["tracepoint:sched:sched_switch", "keys=a"], "did you mean 'sched:sched_switch'"),
                        (["process.function(\"nosuch\")", "keys=caller", "-c", f"{program('calls')} 1"], "no function 'nosuch'")]:
     spile("hist", *words).expect(status=1, out="", err_match=message)
