@@ -39,6 +39,15 @@ out=$(spile -e 'global n probe kernel.function("sys_writ[e]")?, kernel.function(
   -c 'dd if=/dev/zero of=/dev/null bs=3 count=200 2>/dev/null' 2>&1)
 check "both names" "$out" '^once 200$'
 
+# Functions under their names of older kernels: of programs that begin (with the shell of -c), of those that end with a dump of their memory, of ticks.
+out=$(spile -e 'global begun, dumped, ticks
+  probe kernel.function("flush_old_exec").return { if ($return == 0) begun++ }
+  probe kernel.function("do_coredump") { dumped++ }
+  probe kernel.function("scheduler_tick") { ticks++ }
+  probe end { printf("begun %d dumped %d ticks %d\n", begun, dumped, ticks > 10) }' -c 'for i in 1 2 3; do /usr/bin/usleep 100000; done; for i in 1 2; do sh -c "kill -ABRT \$\$"; done' 2>&1)
+check "names of older kernels" "$out" '^begun 5 dumped 2 ticks 1$'
+check "their warning" "$out" "'flush_old_exec' has another name in this kernel: 'begin_new_exec' is probed"
+
 # Commands that handlers in the kernel have run: one that the script spells out, and one that it makes.
 out=$(spile -e 'global n probe kernel.function("sys_sync") { n++; system("echo spelled"); system(sprintf("echo made %d", n)) }' -c 'sync; sync; sync' 2>&1)
 check "commands" "$(echo "$out" | sort | tr '\n' ' ')" '^made 1 made 2 made 3 spelled spelled spelled $'
