@@ -99,6 +99,8 @@ void ask_everything(const std::string& path) {
   Module& module = **opened;
   module.function_names("x");
   module.global_variable("total").ok();
+  module.inlined_calls({"touch", ""}).ok();
+  module.type_named("struct node").ok();
   auto functions = module.functions({.name = "*", .file = {}});
   if (!functions.ok()) return;
   size_t asked = 0;

@@ -161,17 +161,31 @@ std::optional<CodePlace> CodeScopes::at(FileAddress pc) const {
   return place_in(state_->file, *scope, pc.value);
 }
 
+static void add_inlined_call(DwarfFile& file, DwarfFile::Unit& unit, const UnitScopes::Scope& scope, CodePlaces& places) {
+  Dwarf_Die die = scope.die;
+  auto entry = entry_of(die);
+  if (!entry) return;
+  CodePlace place = place_in(file, scope, *entry);
+  if (place.linkage_name.empty() || place.scope == 0) return;
+  place.source = declared_at(file, die, unit);
+  places.push_back(std::move(place));
+}
+
 void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places) {
-  UnitScopes::Visitor visit = [&](Dwarf_Die& die, int tag, const UnitScopes::Scope& scope) {
-    if (tag != DW_TAG_inlined_subroutine) return;
-    auto entry = entry_of(die);
-    if (!entry) return;
-    CodePlace place = place_in(file, scope, *entry);
-    if (place.linkage_name.empty() || place.scope == 0) return;
-    place.source = declared_at(file, die, unit);
-    places.push_back(std::move(place));
+  UnitScopes::Visitor visit = [&](Dwarf_Die&, int tag, const UnitScopes::Scope& scope) {
+    if (tag == DW_TAG_inlined_subroutine) add_inlined_call(file, unit, scope, places);
   };
   UnitScopes scopes(file, unit, visit);
+}
+
+void add_inlined_call(DwarfFile& file, DwarfFile::Unit& unit, uint64_t call, uint64_t function, CodePlaces& places) {
+  UnitScopes::Scope scope{{}, true, 0, 1};
+  Dwarf_Die around;
+  if (!dwarf_offdie(file.dwarf(), call, &scope.die) || !dwarf_offdie(file.dwarf(), function, &around)) return;
+  const auto first = file.first_code(around);
+  if (!first) return;
+  scope.function = entry_of(around).value_or(*first);
+  add_inlined_call(file, unit, scope, places);
 }
 
 namespace {

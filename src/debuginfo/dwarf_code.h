@@ -31,6 +31,8 @@ class CodeScopes {
 
 // Each appends to `places`, in the order in which the unit has them.
 void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places);
+// Appends the one inlined call at `call`, an offset in .debug_info, in the function at offset `function`; nothing if it has no code.
+void add_inlined_call(DwarfFile& file, DwarfFile::Unit& unit, uint64_t call, uint64_t function, CodePlaces& places);
 void add_labels(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places);
 // Appends rows of the line table that begin a statement, of source files that match the pattern.
 void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& file_pattern, CodePlaces& places);

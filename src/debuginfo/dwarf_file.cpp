@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gelf.h>
 #include <limits.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,6 +102,43 @@ std::string either(const std::vector<std::string>& places) {
   return text;
 }
 
+// Null: the file lacks the section, or its contents are compressed.
+Elf_Scn* find_section(Elf* elf, std::string_view wanted, GElf_Shdr& header) {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return nullptr;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section));) {
+    const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
+    if (name && name == wanted && header.sh_type != SHT_NOBITS && !(header.sh_flags & SHF_COMPRESSED)) return section;
+  }
+  return nullptr;
+}
+
+// Gives back the memory of what has been read of .debug_info, each time after some units. Reading one byte may map the 2 MiB around it, so that the headers of
+// 400 units would keep most of 400 MB.
+class MappedUnits {
+ public:
+  // elf: nothing within its .debug_info has been changed; null: gives nothing back.
+  explicit MappedUnits(Elf* elf) {
+    GElf_Shdr header;
+    Elf_Scn* section = elf ? find_section(elf, ".debug_info", header) : nullptr;
+    const Elf_Data* data = section ? elf_rawdata(section, nullptr) : nullptr;
+    char* mapped = elf ? elf_rawfile(elf, nullptr) : nullptr;
+    if (!data || !mapped || data->d_buf != mapped + header.sh_offset) return;  // decompressed
+    const size_t page = static_cast<size_t>(getpagesize()), before = (page - header.sh_offset % page) % page;
+    if (before >= data->d_size) return;
+    begin_ = static_cast<char*>(data->d_buf) + before;
+    size_ = (data->d_size - before) / page * page;
+  }
+  void next() {
+    constexpr size_t kTogether = 32;
+    if (++count_ % kTogether == 0 && size_ > 0) madvise(begin_, size_, MADV_DONTNEED);
+  }
+
+ private:
+  char* begin_ = nullptr;
+  size_t size_ = 0, count_ = 0;
+};
+
 // The path of a file that debug information names and that is not a regular file; "": all are regular. libdw would open such a file, and
 // wait for ever for the writer of a FIFO. Sets *parted if one of them is a .dwo file that libdw reads only a part of.
 std::string find_blocking_file(Dwarf* dwarf, const std::string& folder, const std::vector<std::string>& alternates, bool* parted) {
@@ -108,9 +146,14 @@ std::string find_blocking_file(Dwarf* dwarf, const std::string& folder, const st
     if (blocks(place)) return place;
   Dwarf_CU* cu = nullptr;
   Dwarf_Die unit;
-  // Without a place for it, the split unit is not opened.
-  while (dwarf_get_units(dwarf, cu, &cu, nullptr, nullptr, &unit, nullptr) == 0) {
-    if (!has_contents(unit)) continue;
+  Dwarf_Half version = 0;
+  uint8_t kind = 0;
+  MappedUnits mapped(dwarf_getelf(dwarf));
+  // Without a place for it, the split unit is not opened. From DWARF 5 on, its kind says that a unit is whole; reading the attributes of thousands of units would
+  // bring some of each into memory.
+  while (dwarf_get_units(dwarf, cu, &cu, &version, &kind, &unit, nullptr) == 0) {
+    mapped.next();
+    if ((version >= 5 && kind != DW_UT_skeleton) || !has_contents(unit)) continue;
     for (const std::string& place : places_of_split_file(unit, folder)) {
       if (blocks(place)) return place;
       if (!*parted) *parted = has_parted_units(place);
@@ -228,7 +271,9 @@ const std::vector<DwarfFile::Unit>& DwarfFile::units() {
   Unit unit;
   Dwarf_Die split;  // of a type unit, this is the type
   uint8_t kind = 0;
+  MappedUnits mapped(split_ ? nullptr : debug_elf_.get());  // split_ changes names in the mapping
   while (dwarf_get_units(debug_.get(), cu, &cu, nullptr, &kind, &unit.skeleton, &split) == 0) {
+    mapped.next();
     if (!has_contents(unit.skeleton)) continue;
     unit.die = unit.skeleton;
     if (kind == DW_UT_skeleton && split.addr && has_contents(split)) {
@@ -279,7 +324,9 @@ std::vector<DwarfFile::Unit> DwarfFile::split_type_units() {
 
 void DwarfFile::index_ranges() {
   ranges_.emplace();
+  MappedUnits mapped(split_ ? nullptr : debug_elf_.get());
   for (size_t i = 0; i < units().size(); ++i) {
+    mapped.next();
     Dwarf_Die skeleton = units()[i].skeleton;
     Dwarf_Addr base, start, end;
     for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&skeleton, offset, &base, &start, &end)) > 0;)
@@ -389,6 +436,13 @@ void DwarfFile::each_function(Unit& unit, const std::function<void(uint64_t, uin
   });
 }
 
+std::optional<uint64_t> DwarfFile::first_code(Dwarf_Die& function) {
+  Dwarf_Addr base, start, end;
+  for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&function, offset, &base, &start, &end)) > 0;)
+    if (start < end && is_code(start)) return start;
+  return std::nullopt;
+}
+
 std::optional<Dwarf_Die> DwarfFile::class_of(Dwarf_Die& function) {
   Dwarf_Die described = function;
   for (unsigned attribute : {DW_AT_abstract_origin, DW_AT_specification})
@@ -433,48 +487,28 @@ std::optional<Dwarf_Die> DwarfFile::function_die(FileAddress function, Unit* uni
   return die->second;
 }
 
-// Null: the file lacks the section, or its contents are compressed.
-static Elf_Scn* find_section(Elf* elf, std::string_view wanted, GElf_Shdr& header) {
-  size_t names = 0;
-  if (elf_getshdrstrndx(elf, &names) != 0) return nullptr;
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section));) {
-    const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
-    if (name && name == wanted && header.sh_type != SHT_NOBITS && !(header.sh_flags & SHF_COMPRESSED)) return section;
-  }
-  return nullptr;
-}
-
-std::string_view DwarfFile::section(std::string_view wanted) {
+std::string_view DwarfFile::section(Dwarf* dwarf, std::string_view wanted) {
   GElf_Shdr header;
-  Elf_Scn* section = find_section(dwarf_getelf(debug_.get()), wanted, header);
+  Elf_Scn* section = dwarf ? find_section(dwarf_getelf(dwarf), wanted, header) : nullptr;
   Elf_Data* data = section ? elf_rawdata(section, nullptr) : nullptr;
   return data && data->d_buf ? std::string_view(static_cast<const char*>(data->d_buf), data->d_size) : std::string_view();
 }
 
-bool DwarfFile::each_part(std::string_view wanted, size_t overlap, const std::function<void(uint64_t, std::string_view)>& visit) {
-  constexpr size_t kPart = size_t{1} << 20;
-  Elf* elf = dwarf_getelf(debug_.get());
+std::optional<SectionBytes> DwarfFile::bytes_of(Dwarf* dwarf, std::string_view wanted) {
   GElf_Shdr header;
-  Elf_Scn* section = find_section(elf, wanted, header);
+  Elf_Scn* section = dwarf ? find_section(dwarf_getelf(dwarf), wanted, header) : nullptr;
   const Elf_Data* data = section ? elf_rawdata(section, nullptr) : nullptr;
-  if (!data || !data->d_buf) return false;
-  const char* mapped = elf_rawfile(elf, nullptr);
-  if (!mapped || data->d_buf != mapped + header.sh_offset) {  // libdw has decompressed it
-    visit(0, {static_cast<const char*>(data->d_buf), data->d_size});
-    return true;
-  }
-  std::vector<char> buffer(kPart + overlap);
-  for (uint64_t at = 0; at < header.sh_size; at += kPart) {
-    const size_t size = std::min<uint64_t>(buffer.size(), header.sh_size - at);
-    for (size_t filled = 0; filled < size;) {
-      const ssize_t count = pread(debug_fd_.get(), buffer.data() + filled, size - filled, static_cast<off_t>(header.sh_offset + at + filled));
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return false;
-      filled += static_cast<size_t>(count);
-    }
-    visit(at, {buffer.data(), size});
-  }
-  return true;
+  if (!data || !data->d_buf) return std::nullopt;
+  const char* mapped = elf_rawfile(dwarf_getelf(dwarf), nullptr);
+  const bool as_in_file = mapped && data->d_buf == mapped + header.sh_offset;  // else libdw has decompressed it
+  if (dwarf == debug_.get() && as_in_file) return SectionBytes(debug_fd_.get(), header.sh_offset, header.sh_size);
+  return SectionBytes(std::string_view(static_cast<const char*>(data->d_buf), data->d_size));
+}
+
+std::optional<uint64_t> DwarfFile::begin_of(Unit& unit) {
+  if (unit.die.addr != unit.skeleton.addr || in_types_section(unit.die.cu)) return std::nullopt;
+  const Dwarf_Off in_section = dwarf_dieoffset(&unit.die), in_unit = dwarf_cuoffset(&unit.die);
+  return in_unit <= in_section ? std::optional(in_section - in_unit) : std::nullopt;
 }
 
 LineSections DwarfFile::line_sections(Dwarf* dwarf) {

@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "debuginfo/line_files.h"
+#include "debuginfo/section_bytes.h"
 
 namespace spile::debuginfo {
 
@@ -54,11 +55,15 @@ class DwarfFile {
   std::vector<Unit> alternate_units();
   // Returns the units with types in .dwo files and in a .dwp file, which are not among units().
   std::vector<Unit> split_type_units();
-  // Returns the contents of a section of the file with .debug_info; empty: absent, or still compressed.
-  std::string_view section(std::string_view name);
-  // Calls visit(offset in the section, bytes) for consecutive parts of a section of the file with .debug_info, each of which has the first `overlap` bytes of
-  // the next one, too. Reads the file rather than its mapping, so that a large section does not stay in memory. False: absent, or it can't be read.
-  bool each_part(std::string_view section, size_t overlap, const std::function<void(uint64_t, std::string_view)>& visit);
+  // The file with .debug_info, and the one that dwz moved common parts to; null: the file names none.
+  Dwarf* dwarf() { return debug_.get(); }
+  Dwarf* alternate() { return dwarf_getalt(debug_.get()); }
+  // Returns the contents of a section of one of both; empty: absent, or still compressed. null: empty, too.
+  std::string_view section(Dwarf* dwarf, std::string_view name);
+  // As section(), to be read piece by piece; nullopt: absent. Valid as long as this file.
+  std::optional<SectionBytes> bytes_of(Dwarf* dwarf, std::string_view section);
+  // Returns the offset of the unit's header in .debug_info, without reading it; nullopt: its contents are in another section or file.
+  std::optional<uint64_t> begin_of(Unit& unit);
   // Returns the unit that has code at pc; nullopt: none.
   std::optional<Unit> unit_of(FileAddress pc);
 
@@ -91,6 +96,8 @@ class DwarfFile {
   // Calls visit(address, size in bytes, DIE) for each contiguous part of each function of the unit that has code. Functions that the linker has dropped
   // (--gc-sections, COMDAT) stay described, at addresses near 0 where nothing executable is: they have no code.
   void each_function(Unit& unit, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit);
+  // Returns where the first contiguous part of a function begins that has code; nullopt: it has none, as each_function() says.
+  std::optional<uint64_t> first_code(Dwarf_Die& function);
 
  private:
   LineSections line_sections(Dwarf* dwarf);

@@ -287,7 +287,10 @@ std::optional<VariableRecord> DwarfReader::unit_variable(FileAddress function, c
 
 std::optional<VariableRecord> DwarfReader::global_variable(const std::string& name, const std::string& file) {
   std::optional<VariableRecord> found;
-  for (DwarfFile::Unit unit : name.find(':') == name.npos ? units_naming(*file_, name) : file_->units()) {
+  const std::string last = scopes_in(name).back();
+  for (NamingUnit& naming : units_naming(*file_, last)) {
+    if (!naming.unsure && !naming.has_variable) continue;
+    DwarfFile::Unit& unit = naming.unit;
     if (!file.empty()) {
       const std::string unit_file = die_name(unit.die);
       if (!file_matches(file, unit_file)) continue;
@@ -343,7 +346,14 @@ Result<SourcePlace> DwarfReader::source_line(FileAddress pc) {
 
 CodePlaces DwarfReader::inlined_calls(const std::string& name) {
   CodePlaces places;
-  for (DwarfFile::Unit unit : name.empty() ? file_->units() : units_naming(*file_, name)) add_inlined_calls(*file_, unit, places);
+  if (name.empty()) {
+    for (DwarfFile::Unit unit : file_->units()) add_inlined_calls(*file_, unit, places);
+    return places;
+  }
+  for (NamingUnit& naming : units_naming(*file_, name)) {
+    if (naming.unsure) add_inlined_calls(*file_, naming.unit, places);
+    for (const NamingUnit::Call& call : naming.calls) add_inlined_call(*file_, naming.unit, call.die, call.function, places);
+  }
   return places;
 }
 

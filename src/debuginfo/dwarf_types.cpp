@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "debuginfo/name_search.h"
+
 namespace spile::debuginfo {
 namespace {
 
@@ -449,15 +451,27 @@ std::optional<Dwarf_Die> search_enumeration(DwarfFile& file, Dwarf_Die& scope, c
   return std::nullopt;
 }
 
-// Returns the id of the first DIE that find(unit) finds.
+// The units that may have a type or enumerator of that name.
+std::vector<DwarfFile::Unit> units_with_type(DwarfFile& file, const std::string& name) {
+  // A nameless declaration may stand for a type in a unit of its own.
+  const bool has_type_units = !file.section(file.dwarf(), ".debug_types").empty() ||
+                              std::ranges::any_of(file.units(), [](DwarfFile::Unit unit) { return dwarf_tag(&unit.die) == DW_TAG_type_unit; });
+  if (has_type_units || name.empty()) return file.units();
+  std::vector<DwarfFile::Unit> units;
+  for (NamingUnit& naming : units_naming(file, name.substr(0, name.find('<'))))
+    if (naming.unsure || naming.has_type) units.push_back(naming.unit);
+  return units;
+}
+
+// Returns the id of the first DIE that find(unit) finds. name: what the type or enumerator is called, without scopes.
 template <typename Find>
-uint64_t search_units(DwarfFile& file, Find find) {
+uint64_t search_units(DwarfFile& file, const std::string& name, Find find) {
   auto search = [&](const std::vector<DwarfFile::Unit>& units) -> uint64_t {
     for (DwarfFile::Unit unit : units)
       if (std::optional<Dwarf_Die> found = find(unit.die)) return file.id_of(*found);
     return kUnknownType;
   };
-  uint64_t id = search(file.units());
+  uint64_t id = search(units_with_type(file, name));
   if (id == kUnknownType) id = search(file.alternate_units());
   if (id == kUnknownType) id = search(file.split_type_units());
   return id;
@@ -469,7 +483,7 @@ uint64_t find_enumeration_with(DwarfFile& file, const std::string& name) {
   const std::string constant = scope == std::string::npos ? name : name.substr(scope + 2);
   std::string type = scope == std::string::npos ? std::string() : name.substr(0, scope);
   if (const size_t outer = type.rfind("::"); outer != std::string::npos) type.erase(0, outer + 2);
-  return search_units(file, [&](Dwarf_Die& unit) { return search_enumeration(file, unit, type, constant, 0); });
+  return search_units(file, constant, [&](Dwarf_Die& unit) { return search_enumeration(file, unit, type, constant, 0); });
 }
 
 }  // namespace
@@ -575,7 +589,7 @@ uint64_t find_named_type(DwarfFile& file, const std::string& name) {
     names.push_back(plain.substr(start, end - start));
     start = end + 2;
   }
-  return search_units(file, [&](Dwarf_Die& unit) {
+  return search_units(file, names.back(), [&](Dwarf_Die& unit) {
     std::optional<Dwarf_Die> found;
     for (size_t i = 0; i < tags.size() && !found; ++i) found = search_definition(file, unit, names, 0, tags[i]);
     return found;
@@ -589,7 +603,7 @@ uint64_t find_definition(DwarfFile& file, uint64_t id) {
   if (Dwarf_Die type = in_type_unit(file, *declaration); type.addr != declaration->addr) return file.id_of(type);
   const std::vector<std::string> names = qualified_name(*declaration);
   if (names.back().empty()) return kUnknownType;
-  return search_units(file, [&](Dwarf_Die& unit) { return search_definition(file, unit, names, 0, tag); });
+  return search_units(file, names.back(), [&](Dwarf_Die& unit) { return search_definition(file, unit, names, 0, tag); });
 }
 
 }  // namespace spile::debuginfo

@@ -157,9 +157,13 @@ CodePlaces first_of_lines(CodePlaces all) {
   return places;
 }
 
-// Whether a pattern is a whole name as C has them.
-bool is_identifier(const std::string& pattern) {
-  return !pattern.empty() && std::ranges::all_of(pattern, [](unsigned char c) { return c == '_' || isalnum(c); });
+// The name that debug information has of functions that match: "do_op" of "PrimaryLogPG::do_op". "": the pattern fits several names.
+std::string name_sought(const std::string& pattern) {
+  const size_t scope = pattern.rfind("::");
+  const std::string last = scope == std::string::npos ? pattern : pattern.substr(scope + 2);
+  const size_t begin = last.starts_with('~') ? 1 : 0;
+  const bool plain = last.size() > begin && std::all_of(last.begin() + static_cast<ptrdiff_t>(begin), last.end(), [](unsigned char c) { return c == '_' || isalnum(c); });
+  return plain ? last : std::string();
 }
 
 bool has_section_contents(const ElfImage& image, std::string_view name) {
@@ -281,7 +285,7 @@ Result<std::vector<Function>> ElfModule::functions(const FunctionPattern& patter
 
 Result<CodePlaces> ElfModule::inlined_calls(const FunctionPattern& pattern) {
   if (!has_debug_info()) return CodePlaces{};
-  TRY(CodePlaces places, info().inlined_calls(is_identifier(pattern.name) ? pattern.name : std::string()));
+  TRY(CodePlaces places, info().inlined_calls(name_sought(pattern.name)));
   keep_matching(pattern, places);
   return places;
 }

@@ -1,91 +1,125 @@
 #include "debuginfo/name_search.h"
 
-#include <dwarf.h>
+#include <sched.h>
+#include <signal.h>
 
 #include <algorithm>
-#include <bitset>
-#include <cstring>
+#include <atomic>
+#include <functional>
+#include <numeric>
+#include <system_error>
+#include <thread>
 #include <unordered_set>
 
-namespace spile::debuginfo {
+#include "debuginfo/section_bytes.h"
+#include "debuginfo/sought_name.h"
+#include "debuginfo/unit_scan.h"
 
+namespace spile::debuginfo {
 namespace {
 
-// A unit that names all of its functions itself, by .debug_str or in place: made by GCC from one file of C or C++, with whole debug information in
-// one piece. With -flto (GNU GIMPLE), dwz and split DWARF, units refer to names that other units or files have. has_type_units: methods of C++ may have
-// their names there.
-bool names_its_functions(const DwarfFile::Unit& unit, bool has_type_units) {
-  Dwarf_Die die = unit.skeleton;
-  if (unit.die.addr != unit.skeleton.addr || dwarf_tag(&die) != DW_TAG_compile_unit) return false;
-  const std::string producer = die_text(die, DW_AT_producer);
-  return producer.starts_with("GNU C") && !(has_type_units && producer.starts_with("GNU C++"));
+// A unit to be read, and where its bytes are.
+struct Job {
+  const SectionBytes* section;
+  ScannedSections others;
+  const SoughtName* name;
+  uint64_t begin, size;
+  DieKey file;  // kInAlternate or 0
+};
+
+ScannedUnit run(const Job& job, SectionBytes::Buffer& buffer) {
+  const std::string_view unit = job.section->read(job.begin, job.size, buffer);
+  if (job.size > 0 && unit.size() == job.size) return scan_unit(job.file | job.begin, unit, job.others, *job.name);
+  ScannedUnit unread;
+  unread.unsure = true;
+  return unread;
 }
 
-bool is_of_types(const DwarfFile::Unit& unit) {
-  Dwarf_Die die = unit.skeleton;
-  return dwarf_tag(&die) == DW_TAG_type_unit;
+size_t count_processors() {
+  constexpr size_t kMost = 8;
+  cpu_set_t usable;
+  const int count = sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : 1;
+  return std::clamp<size_t>(static_cast<size_t>(count), 1, kMost);
 }
 
-bool is_partial(const DwarfFile::Unit& unit) {
-  Dwarf_Die die = unit.skeleton;
-  return dwarf_tag(&die) == DW_TAG_partial_unit;
+std::vector<ScannedUnit> run_all(const std::vector<Job>& jobs) {
+  constexpr uint64_t kWorthAThread = 4 << 20;  // bytes
+  uint64_t bytes = 0;
+  for (const Job& job : jobs) bytes += job.size;
+  // The largest first, so that no thread is left with one of them at the end.
+  std::vector<size_t> order(jobs.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return jobs[i].size; });
+  std::vector<ScannedUnit> found(jobs.size());
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    SectionBytes::Buffer buffer;
+    for (size_t i; (i = next++) < jobs.size();) found[order[i]] = run(jobs[order[i]], buffer);
+  };
+  std::vector<std::jthread> threads;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the main thread
+  try {
+    for (size_t i = 1; i < count_processors() && i * kWorthAThread < bytes; ++i) threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads are to be had: those that there are do it.
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  work();
+  threads.clear();  // joins them
+  return found;
+}
+
+SoughtName sought_name(const std::optional<SectionBytes>& strings, const std::string& text) {
+  constexpr uint64_t kPart = uint64_t{1} << 20;
+  SoughtName name(text);
+  SectionBytes::Buffer buffer;
+  for (uint64_t at = 0; strings && at < strings->size(); at += kPart)
+    name.look_at(at, strings->read(at, std::min(kPart + name.overlap(), strings->size() - at), buffer));
+  return name;
+}
+
+// A unit ends where the next one begins, so that none need be read to find where they are.
+void add_jobs(DwarfFile& file, Dwarf* dwarf, const std::vector<DwarfFile::Unit>& units, const SectionBytes& info, const SoughtName& name, DieKey key, std::vector<Job>& jobs) {
+  const ScannedSections others{file.section(dwarf, ".debug_abbrev"), file.section(dwarf, ".debug_str_offsets")};
+  std::vector<std::optional<uint64_t>> begins;
+  for (DwarfFile::Unit unit : units) begins.push_back(file.begin_of(unit));
+  std::vector<uint64_t> ends{info.size()};
+  for (const auto& begin : begins)
+    if (begin) ends.push_back(*begin);
+  std::ranges::sort(ends);
+  for (const auto& begin : begins) {
+    const auto end = std::ranges::upper_bound(ends, begin.value_or(UINT64_MAX));
+    const uint64_t size = begin && end != ends.end() ? *end - *begin : 0;  // 0 reads as unsure
+    jobs.push_back({&info, others, &name, begin.value_or(0), size, key});
+  }
 }
 
 }  // namespace
 
-// Calls found(offset) where the name is followed by the end of its string, or by arguments of a template ("max<int>"), which patterns leave out.
-template <typename Found>
-void NameSearch::each_in(std::string_view text, Found found) const {
-  for (size_t at = text.find(name_); at != std::string_view::npos; at = text.find(name_, at + 1)) {
-    const size_t end = at + name_.size();
-    if (end < text.size() && (text[end] == '\0' || text[end] == '<')) found(at);
-  }
-}
-
-NameSearch::NameSearch(std::string_view strings, std::string name) : name_(std::move(name)) {
-  // Linkers let a name be the end of a longer one, so there may be many.
-  each_in(strings, [&](size_t at) {
-    if (at > UINT32_MAX) return;
-    offsets_.insert(static_cast<uint32_t>(at));
-    low_halves_.set(at & 0xffff);
-  });
-}
-
-void NameSearch::look_at(uint64_t begin, std::string_view info) {
-  each_in(info, [&](size_t at) { places_.push_back(begin + at); });
-  for (size_t at = 0; !offsets_.empty() && at + sizeof(uint32_t) <= info.size(); ++at) {
-    uint32_t word;
-    std::memcpy(&word, info.data() + at, sizeof word);
-    if (low_halves_.test(word & 0xffff) && offsets_.contains(word)) places_.push_back(begin + at);
-  }
-}
-
-std::vector<uint64_t> NameSearch::places() && {
-  std::sort(places_.begin(), places_.end());
-  return std::move(places_);
-}
-
-std::vector<DwarfFile::Unit> units_naming(DwarfFile& file, const std::string& name) {
+std::vector<NamingUnit> units_naming(DwarfFile& file, const std::string& name) {
   const std::vector<DwarfFile::Unit>& all = file.units();
-  if (std::ranges::any_of(all, is_partial) || !file.alternate_units().empty()) return all;
-  NameSearch search(file.section(".debug_str"), name);
-  const bool has_all = file.each_part(".debug_info", search.overlap(), [&](uint64_t begin, std::string_view info) { search.look_at(begin, info); });
-  if (!has_all) return all;
-  const std::vector<uint64_t> places = std::move(search).places();
-  const bool has_type_units = std::ranges::any_of(all, is_of_types) || !file.section(".debug_types").empty();
-  // Units of types lie in another section with DWARF 4, so only the others say where one ends and the next begins.
-  std::vector<uint64_t> begins{UINT64_MAX};
-  for (DwarfFile::Unit unit : all) {
-    if (dwarf_tag(&unit.skeleton) == DW_TAG_compile_unit) begins.push_back(dwarf_dieoffset(&unit.skeleton));
-  }
-  std::sort(begins.begin(), begins.end());
-  std::vector<DwarfFile::Unit> naming;
-  for (DwarfFile::Unit unit : all) {
-    const uint64_t begin = dwarf_dieoffset(&unit.skeleton);
-    const auto end = std::ranges::upper_bound(begins, begin);
-    const auto first = std::ranges::lower_bound(places, begin);
-    const bool named = first != places.end() && (end == begins.end() || *first < *end);
-    if (named || !names_its_functions(unit, has_type_units)) naming.push_back(unit);
+  const std::vector<DwarfFile::Unit> common = file.alternate_units();
+  std::vector<Job> jobs;
+  Dwarf* main = file.dwarf();
+  Dwarf* alternate = file.alternate();
+  const auto info = file.bytes_of(main, ".debug_info"), common_info = file.bytes_of(alternate, ".debug_info");
+  const SoughtName in_main = sought_name(file.bytes_of(main, ".debug_str"), name), in_common = sought_name(file.bytes_of(alternate, ".debug_str"), name);
+  const SectionBytes nothing;
+  add_jobs(file, main, all, info ? *info : nothing, in_main, 0, jobs);
+  add_jobs(file, alternate, common, common_info ? *common_info : nothing, in_common, kInAlternate, jobs);
+  const std::vector<ScannedUnit> found = run_all(jobs);
+  const bool any_unsure = std::ranges::any_of(found, &ScannedUnit::unsure);
+  const std::unordered_set<DieKey> functions = named_functions(found);
+  std::vector<NamingUnit> naming;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const ScannedUnit& scanned = found[i];
+    const bool unsure = scanned.unsure || (any_unsure && scanned.refers_elsewhere);
+    NamingUnit unit{all[i], {}, unsure, scanned.has_variable, scanned.has_type};
+    for (const ScannedUnit::Call& call : scanned.calls)
+      if (!unsure && functions.contains(call.origin)) unit.calls.push_back({call.die, call.function});
+    if (unsure || !unit.calls.empty() || unit.has_variable || unit.has_type) naming.push_back(std::move(unit));
   }
   return naming;
 }

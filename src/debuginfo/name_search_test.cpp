@@ -9,48 +9,6 @@
 namespace spile::debuginfo {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-
-std::string word(uint32_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
-
-std::vector<uint64_t> places_of_name(const std::string& info, const std::string& strings, const std::string& name) {
-  NameSearch search(strings, name);
-  search.look_at(0, info);
-  return std::move(search).places();
-}
-
-TEST(NameSearch, FindsWhatPartsHaveInCommon) {
-  const std::string strings = std::string("main\0foo\0", 9);
-  const std::string info = "x" + word(5) + word(4) + std::string("foo\0", 4) + "yy" + word(5);
-  const std::string name = "foo";
-  for (size_t part = 1; part < info.size(); ++part) {
-    NameSearch search(strings, name);
-    for (size_t at = 0; at < info.size(); at += part) search.look_at(at, std::string_view(info).substr(at, part + search.overlap()));
-    std::vector<uint64_t> places = std::move(search).places();
-    places.erase(std::unique(places.begin(), places.end()), places.end());
-    EXPECT_THAT(places, ElementsAre(1, 9, 15)) << part;
-  }
-}
-
-TEST(NameSearch, FindsOffsetsOfTheStringAndTheStringItself) {
-  const std::string strings = std::string("main\0foo\0", 9);  // foo is at 5
-  const std::string info = "x" + word(5) + word(4) + std::string("foo\0", 4) + "yy" + word(5);
-  EXPECT_THAT(places_of_name(info, strings, "foo"), ElementsAre(1, 9, 15));
-  EXPECT_THAT(places_of_name(info, strings, "fo"), IsEmpty());
-  EXPECT_THAT(places_of_name(info, "", "main"), IsEmpty());
-}
-
-TEST(NameSearch, FindsTheEndOfALongerString) {
-  const std::string strings = std::string("xfoo\0foo\0", 9);
-  EXPECT_THAT(places_of_name(word(1) + word(5) + word(0), strings, "foo"), ElementsAre(0, 4));
-}
-
-TEST(NameSearch, EndsWithinASectionThatIsCutOff) {
-  EXPECT_THAT(places_of_name(std::string("\5\0", 2), std::string("main\0foo\0", 9), "foo"), IsEmpty());
-  EXPECT_THAT(places_of_name("fo", std::string("main\0foo", 8), "foo"), IsEmpty());
-}
-
 // By one unit's name and by a pattern, for which all units are read, the same calls are found.
 class NamedCallsTest : public testing::TestWithParam<const char*> {};
 
@@ -74,8 +32,9 @@ TEST_P(NamedCallsTest, AreThoseOfAllUnits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Compilers, NamedCallsTest,
-                         testing::Values("gcc", "gcc -flto", "gcc -gsplit-dwarf", "gcc -gdwarf-4", "gcc -gdwarf-4 -fdebug-types-section",
-                                         "gcc -fdebug-types-section", "clang-19", "g++"));
+                         testing::Values("gcc", "gcc -flto", "gcc -gz", "gcc -gsplit-dwarf", "gcc -gdwarf-4", "gcc -gdwarf-4 -fdebug-types-section",
+                                         "gcc -fdebug-types-section", "clang-19", "clang-19 -gdwarf-4", "clang-19 -flto -fuse-ld=lld-19",
+                                         "g++"));
 
 // Methods are named in their class, which several units describe, and templates in each unit that uses them.
 class NamedMethodsTest : public testing::TestWithParam<const char*> {};
@@ -89,7 +48,7 @@ TEST_P(NamedMethodsTest, AreThoseOfAllUnits) {
   directory.write("c.cc", "#include \"till.h\"\nvoid shop::Till::count() { take(1); take(2); sink = shop::twice(sum); }\n");
   ASSERT_TRUE(directory.run(std::string(GetParam()) + " -g -O1 a.cc b.cc c.cc -o program"));
   auto module = Module::open(directory.path("program"), without_cache()).value();
-  for (const auto& [name, count] : {std::pair("take", 3u), std::pair("twice", 2u)}) {
+  for (const auto& [name, count] : {std::pair("take", 3u), std::pair("shop::Till::take", 3u), std::pair("twice", 2u), std::pair("Till::twice", 0u)}) {
     auto exact = module->inlined_calls({name, ""});
     auto all = module->inlined_calls({std::string(name) + "*", ""});
     ASSERT_TRUE(exact.ok() && all.ok());
@@ -101,6 +60,33 @@ TEST_P(NamedMethodsTest, AreThoseOfAllUnits) {
 INSTANTIATE_TEST_SUITE_P(Compilers, NamedMethodsTest,
                          testing::Values("g++", "g++ -gz", "g++ -gdwarf-4", "g++ -fdebug-types-section", "g++ -gdwarf-4 -fdebug-types-section", "g++ -gsplit-dwarf", "g++ -gstrict-dwarf",
                                          "clang++-19"));
+
+// More than are read before memory is given back.
+class ManyUnitsTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ManyUnitsTest, KeepTheirFilesAndTypes) {
+  constexpr int kUnits = 70;
+  TestDirectory directory;
+  directory.write("touch.h", "struct pair { int first, second; };\nextern volatile int sink;\n"
+                             "static inline __attribute__((always_inline)) void touch(struct pair* p) { sink += p->second; }\n");
+  std::string calls, files = "main.c";
+  for (int i = 0; i < kUnits; ++i) {
+    const std::string number = std::to_string(i);
+    directory.write("f" + number + ".c", "#include \"touch.h\"\nvoid f" + number + "(struct pair* p) { touch(p); }\n");
+    calls += "void f" + number + "(struct pair*); f" + number + "(&p); ";
+    files += " f" + number + ".c";
+  }
+  directory.write("main.c", "#include \"touch.h\"\nvolatile int sink;\nint main(int n, char** v) { struct pair p = {n, n}; " + calls + "return 0; }\n");
+  ASSERT_TRUE(directory.run("gcc -g -O1 " + std::string(GetParam()) + " " + files + " -o program"));
+  auto module = Module::open(directory.path("program"), without_cache()).value();
+  auto places = module->inlined_calls({"touch", ""});
+  ASSERT_TRUE(places.ok());
+  EXPECT_EQ(places->size(), static_cast<size_t>(kUnits));
+  for (const CodePlace& place : *places) EXPECT_TRUE(place.source.file.ends_with("touch.h")) << place.source.file;
+  EXPECT_EQ(module->type_named("struct pair").value().member_names().size(), 2u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Builds, ManyUnitsTest, testing::Values("", "-gz", "-gdwarf-4"));
 
 TEST(NameSearch, FindsTheCallsInOneFunction) {
   TestDirectory directory;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 namespace spile::debuginfo {
@@ -309,6 +310,12 @@ NamePattern::NamePattern(std::string_view pattern) : text_(pattern), glob_(is_gl
   }
   scopes_ = split_demangled(pattern);
   required_ = required_identifiers(scopes_);
+}
+
+bool NamePattern::may_match(std::string_view symbol) const {
+  if (glob_ || symbol.starts_with(text_)) return true;
+  if (!symbol.starts_with("_Z")) return anchored_;
+  return std::ranges::all_of(required_, [&](const std::string& part) { return memmem(symbol.data(), symbol.size(), part.data(), part.size()); });
 }
 
 bool NamePattern::matches(std::string_view base) const {

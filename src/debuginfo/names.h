@@ -40,6 +40,8 @@ class NamePattern {
   explicit NamePattern(std::string_view pattern);
   // `base`: CloneName::base of a symbol. Demangles only what can match.
   bool matches(std::string_view base) const;
+  // False: neither a symbol of this name, nor what clone_name() finds in it, matches. For tables of which nearly nothing matches.
+  bool may_match(std::string_view symbol) const;
   // Returns the number of scopes in the pattern: 2 for "Foo::bar".
   size_t scope_count() const { return scopes_.size(); }
 

@@ -194,5 +194,16 @@ TEST(NamePattern, OfEveryNameOfALibraryMatchesIt) {
   for (const Function& function : functions) EXPECT_TRUE(NamePattern(function.name()).matches(clone_name(function.linkage_name).base)) << function.name();
 }
 
+TEST(NamePattern, MayMatchAllThatItMatches) {
+  const std::vector<std::string> symbols = {"foo", "foo.constprop.0", "foo@@V_1", "food", "_ZN3bar3fooEi", "_ZN3bar3fooEi.isra.0", "_ZN3bar4foodEv", "_Z3foov", "_ZNSt6vectorIiE4sizeEv"};
+  for (const char* text : {"foo", "::foo", "bar::foo", "::bar::foo", "fo*", "*::foo", "std::vector::size", "_ZN3bar3fooEi", "foo.constprop.0", "nothing"}) {
+    const NamePattern pattern(text);
+    for (const std::string& symbol : symbols)
+      if (pattern.matches(clone_name(symbol).base) || pattern.matches(symbol)) EXPECT_TRUE(pattern.may_match(symbol)) << text << ' ' << symbol;
+  }
+  EXPECT_FALSE(NamePattern("foo").may_match("main"));
+  EXPECT_FALSE(NamePattern("bar::foo").may_match("_Z3foov"));
+}
+
 }  // namespace
 }  // namespace spile::debuginfo

@@ -149,6 +149,7 @@ std::vector<Function> SymbolTable::matching(const NamePattern& pattern, bool wit
     size_t chosen = last;
     for (size_t i = first; i < last; ++i) {
       const std::string_view name = symbols_[i].name;
+      if (!pattern.may_match(name)) continue;
       const CloneName clone = clone_name(name);
       const bool split_matches = !clone.split || with_split;
       if (!(split_matches && pattern.matches(clone.base)) && !(name != clone.base && pattern.matches(name))) continue;
