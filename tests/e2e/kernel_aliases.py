@@ -39,7 +39,7 @@ probe end { printf("%d %d\\n", faults >= 500 && faults < 5000, signals) }""",
 # 9 signals with a handler: sent to the process, and delivered.
 kernel("""global sent, got, named
 probe signal.send { if (pid() == target() && sig == 10) { sent += sig_pid == target() && task < 0; named += sig_name == "SIGUSR1" } }
-probe signal.handle { if (pid() == target() && sig == 10) got += get_sa_handler(ka_addr) > 1 }
+probe signal.handle { if (pid() == target() && sig == 10) got += get_sa_handler(ka_addr) > 1 && sig_mode == "User Mode Signal" }
 probe end { printf("%d %d %d\\n", sent, got, named) }""",
        f"exec {os.path.realpath(sys.executable)} -S -c '\nimport os, signal\nsignal.signal(10, lambda *a: None)\nfor i in range(9): os.kill(os.getpid(), 10)\n'", "9 9 9")
 

@@ -70,3 +70,22 @@ for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
            f"exec {sys.executable} {both}").expect(err_match=r"""^2 128 17 127.0.0.1 127.0.0.1 (lo/|/lo) 1: 5
 2 128 17 127.0.0.1 127.0.0.1 (lo/|/lo) 1: 5
 10 148 17 0:0:0:0:0:0:0:1 0:0:0:0:0:0:0:1 lo/ 1: 5$""")
+    # A packet of UDP, and a connection of TCP that one side closes first: what they have in their headers, and in their bytes.
+    stream = temporary_directory() / "stream.py"
+    stream.write_text(r"""import socket
+r = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+r.bind(("127.0.0.1", 0))
+r.sendto(b"GET \0 /", r.getsockname())
+l = socket.create_server(("127.0.0.1", 0))
+c = socket.create_connection(l.getsockname())
+d = l.accept()[0]
+c.sendall(b"data")
+c.shutdown(1)
+while d.recv(100): pass
+d.close()
+""")
+    kernel(r"""global syns, fins, resets, replies, pushes, sent, hex
+    probe netfilter.ip.local_in { if (pf == "ipv4") { syns += syn; fins += fin; resets += rst + urg; replies += syn && ack; pushes += psh
+      if (protocol == ipproto_udp) { sent = substr(data_str, strlen(data_str) - 11, 12); hex = substr(data_hex, 2 * length - 14, 14) } } }
+    probe end { printf("%d %d %d %d %d %s %s", syns, fins, resets, replies, pushes, sent, hex) }""",
+           f"exec {sys.executable} {stream}").expect(err=r'2 2 0 1 1 GET \000 /" 4745542000202f')

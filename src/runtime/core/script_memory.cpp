@@ -147,6 +147,13 @@ SPILE_INLINE void spile_fn_kernel_string_n(Context* context, int64_t address, in
   *fault = !load_kernel_string(context, address, out, limit_of(count));
 }
 
+// As spile_fn_user_buffer_quoted_error().
+[[gnu::noinline]] void spile_fn_kernel_buffer_quoted_error(Context* context, int64_t address, int64_t count, int64_t room, char* out, bool* fault) {
+  *out = 0;
+  *fault = !kReadsKernelMemory;
+  if (kReadsKernelMemory) put_buffer(context, address, count, room, false, out, fault);
+}
+
 SPILE_INLINE void spile_fn_user_string(Context* context, int64_t address, char* out, bool* fault) {
   if (spile_rt_load_string(context, static_cast<uint64_t>(address), out, spile_rt_string_size) < 0) *fault = true;
 }

@@ -67,6 +67,20 @@ SPILE_INLINE inline void put_address(char* out, int64_t address) {
   spile_rt_format_end(out, spile_rt_format_long(out, 0, address, abi::kFormatHex, abi::kFormatAlternate, -1, -1));
 }
 
+// `count` bytes, whatever they are, in at most `room` characters (0: as many as a string has). False: they can't be read.
+template <typename Read>
+SPILE_INLINE inline bool put_bytes_quoted(Context* context, int64_t address, int64_t count, int64_t room, char* out, Read read) {
+  constexpr uint64_t kLeast = 8;
+  const uint64_t mark = spile_rt_frame_mark(context);
+  auto* bytes = static_cast<char*>(spile_rt_frame(context, spile_rt_string_size));
+  uint64_t limit = room <= 0 || room >= spile_rt_string_size ? spile_rt_string_size : static_cast<uint64_t>(room) + 1;
+  if (limit < kLeast) limit = kLeast;
+  const uint64_t length = forget(count <= 0 ? 0 : static_cast<uint64_t>(count) < limit ? static_cast<uint64_t>(count) : limit);
+  const bool whole = bytes && length <= spile_rt_string_size && read(bytes, static_cast<uint32_t>(length), reinterpret_cast<const void*>(address)) == 0;
+  if (whole) put_quoted(out, bytes, length, limit, false);
+  spile_rt_frame_release(context, mark);
+  return whole;
+}
 extern "C" {
 
 // A read that fails shows the address.
@@ -79,19 +93,15 @@ SPILE_INLINE void spile_fn_user_string_quoted(Context* context, int64_t address,
   else put_address(out, address);
   spile_rt_frame_release(context, mark);
 }
-// `count` bytes, whatever they are, in at most `room` characters (0: as many as a string has).
 SPILE_INLINE void spile_fn_user_buffer_quoted(Context* context, int64_t address, int64_t count, int64_t room, char* out) {
   if (address == 0) return spile_rt_string_copy(out, "NULL");
-  constexpr uint64_t kLeast = 8;
-  const uint64_t mark = spile_rt_frame_mark(context);
-  auto* bytes = static_cast<char*>(spile_rt_frame(context, spile_rt_string_size));
-  uint64_t limit = room <= 0 || room >= spile_rt_string_size ? spile_rt_string_size : static_cast<uint64_t>(room) + 1;
-  if (limit < kLeast) limit = kLeast;
-  const uint64_t length = forget(count <= 0 ? 0 : static_cast<uint64_t>(count) < limit ? static_cast<uint64_t>(count) : limit);
-  if (bytes && length <= spile_rt_string_size && read_user(bytes, static_cast<uint32_t>(length), reinterpret_cast<const void*>(address)) == 0)
-    put_quoted(out, bytes, length, limit, false);
-  else put_address(out, address);
-  spile_rt_frame_release(context, mark);
+  const auto read = [](void* to, uint32_t size, const void* from) __attribute__((always_inline)) { return read_user(to, size, from); };
+  if (!put_bytes_quoted(context, address, count, room, out, read)) put_address(out, address);
+}
+SPILE_INLINE void spile_fn_kernel_buffer_quoted_error(Context* context, int64_t address, int64_t count, int64_t room, char* out, bool* fault) {
+  *out = 0;
+  const auto read = [](void* to, uint32_t size, const void* from) __attribute__((always_inline)) { return read_kernel(to, size, from); };
+  *fault = !put_bytes_quoted(context, address, count, room, out, read);
 }
 
 // Writes SIGINT for 2, SIGRTMIN+3 for 35, and "" for numbers that no signal has.

@@ -32,6 +32,12 @@ long=$(printf '%0300d' 7)
 out=$(spile -DMAXSTRINGLEN=512 -e 'probe kernel.trace("syscalls:sys_enter_openat") { if (pid() == target()) printf("%d %s\n", strlen(user_string($filename)), user_string($filename)) }' \
   -c "cat /tmp/$long" 2>&1)
 check "strings of 305 bytes" "$out" "^305 /tmp/$long\$"
+
+out=$(spile -e 'probe kernel.trace("syscalls:sys_enter_exit_group") { if (pid() == target()) {
+  name = &@cast(task_current(), "task_struct", "kernel")->comm
+  println(kernel_buffer_quoted(name, 6), kernel_buffer_quoted(name, 3), kernel_buffer_quoted(0, 3), kernel_buffer_quoted(16, 3)) } }' -c 'cat /dev/null' 2>&1)
+check "bytes of the kernel" "$out" '^"cat\\000\\000\\000""cat"NULL0x10$'
+
 # From Linux 6.12 on, strings are as long as elsewhere.
 case $(uname -r) in 6.1.*) ;; *) exit 0 ;; esac
 out=$(spile -DMAXSTRINGLEN=4096 -e 'probe kernel.trace("sched:sched_switch") { exit() }' 2>&1) && fail "a string length of 4096 was accepted"
