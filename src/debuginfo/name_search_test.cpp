@@ -34,7 +34,7 @@ TEST_P(NamedCallsTest, AreThoseOfAllUnits) {
 INSTANTIATE_TEST_SUITE_P(Compilers, NamedCallsTest,
                          testing::Values("gcc", "gcc -flto", "gcc -gz", "gcc -gsplit-dwarf", "gcc -gdwarf-4", "gcc -gdwarf-4 -fdebug-types-section",
                                          "gcc -fdebug-types-section", "clang-19", "clang-19 -gdwarf-4", "clang-19 -flto -fuse-ld=lld-19",
-                                         "g++"));
+                                         "clang-19 -gdwarf-5 -gpubnames", "clang-19 -ggnu-pubnames -fuse-ld=lld-19 -Wl,--gdb-index", "g++"));
 
 // Methods are named in their class, which several units describe, and templates in each unit that uses them.
 class NamedMethodsTest : public testing::TestWithParam<const char*> {};
@@ -59,7 +59,22 @@ TEST_P(NamedMethodsTest, AreThoseOfAllUnits) {
 
 INSTANTIATE_TEST_SUITE_P(Compilers, NamedMethodsTest,
                          testing::Values("g++", "g++ -gz", "g++ -gdwarf-4", "g++ -fdebug-types-section", "g++ -gdwarf-4 -fdebug-types-section", "g++ -gsplit-dwarf", "g++ -gstrict-dwarf",
-                                         "clang++-19"));
+                                         "clang++-19", "clang++-19 -gdwarf-5 -gpubnames"));
+
+// Indexes of names change nothing: they have no inlined calls, and most programs have none.
+TEST(NameSearch, IgnoresIndexes) {
+  for (const auto& [options, section] : {std::pair("-gdwarf-5 -gpubnames", ".debug_names"), std::pair("-ggnu-pubnames -fuse-ld=lld-19 -Wl,--gdb-index", ".gdb_index")}) {
+    TestDirectory directory;
+    directory.write("a.c", "volatile int sink;\nint total = 3;\nstruct item { int price; };\nstatic inline __attribute__((always_inline)) void touch(struct item* i) { sink += i->price; }\n"
+                           "int main(int n, char** v) { struct item i = {n}; touch(&i); return total; }\n");
+    ASSERT_TRUE(directory.run(std::string("clang-19 -g -O1 a.c -o program ") + options));
+    ASSERT_TRUE(directory.run(std::string("readelf -SW program | grep -q '[.]") + (section + 1) + " '"));
+    auto module = Module::open(directory.path("program"), without_cache()).value();
+    EXPECT_EQ(module->inlined_calls({"touch", ""}).value().size(), 1u) << section;
+    EXPECT_EQ(module->type_named("struct item").value().member_names().size(), 1u) << section;
+    EXPECT_TRUE(module->global_variable("total").ok()) << section;
+  }
+}
 
 // More than are read before memory is given back.
 class ManyUnitsTest : public testing::TestWithParam<const char*> {};

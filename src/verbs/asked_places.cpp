@@ -41,12 +41,13 @@ Error no_function(const AskedFiles& files, const std::string& name) {
   return {fmt::format("no function '{}' in {}{}", name, files.world->program(), files.modules.size() > 1 ? " and its libraries" : ""), hint};
 }
 
-Result<FunctionSource> source_of(const std::shared_ptr<debuginfo::Module>& module, debuginfo::Function function) {
+Result<FunctionSource> source_of(const std::shared_ptr<debuginfo::Module>& module, debuginfo::Function function, bool with_statements) {
   FunctionSource source;
   source.module = module;
   source.function = std::move(function);
   if (!module->has_debug_info()) return Error{fmt::format("{} has no debug information", module->path()), "install its -dbgsym package, or build it with -g"};
   TRY(source.declared, module->declaration(source.function.address));
+  if (!with_statements) return source;
   // The file's own path: a pattern matches its last components, and brackets in it are not a pattern here.
   std::string file;
   for (char c : source.declared.file) file += c == '[' || c == '*' || c == '?' ? '?' : c;
@@ -89,7 +90,7 @@ Result<AskedPlace> parse_asked_place(const std::string& word) {
   return place;
 }
 
-Result<std::vector<FunctionSource>> functions_at(AskedFiles& files, const AskedPlace& place) {
+Result<std::vector<FunctionSource>> functions_at(AskedFiles& files, const AskedPlace& place, bool with_statements) {
   std::vector<FunctionSource> sources;
   std::optional<Error> failure;
   auto search = [&] {
@@ -101,7 +102,7 @@ Result<std::vector<FunctionSource>> functions_at(AskedFiles& files, const AskedP
       }
       for (debuginfo::Function& function : *functions) {
         if (function.is_ifunc) continue;
-        auto source = source_of(module, std::move(function));
+        auto source = source_of(module, std::move(function), with_statements);
         if (source.ok()) sources.push_back(std::move(*source));
         else if (!failure) failure = source.error();
       }

@@ -27,12 +27,12 @@ struct FunctionSource {
   std::shared_ptr<debuginfo::Module> module;
   debuginfo::Function function;
   debuginfo::SourcePlace declared;        // line 0: not known
-  debuginfo::CodePlaces statements;       // by line
+  debuginfo::CodePlaces statements;       // by line; empty: not asked for
   int last_line() const { return statements.empty() ? declared.line : statements.back().source.line; }
 };
 // Returns the functions that match, of the program or, if it has none, of its libraries. Errors: none matches (with did-you-mean), or there is no debug
 // information about them.
-Result<std::vector<FunctionSource>> functions_at(AskedFiles& files, const AskedPlace& place);
+Result<std::vector<FunctionSource>> functions_at(AskedFiles& files, const AskedPlace& place, bool with_statements);
 
 // Returns the lines of the file. Numbers are lines of the file if any of them is the function's; else, and where place.relative, they count from its
 // declaration, as perf probe's do.

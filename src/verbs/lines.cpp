@@ -158,7 +158,7 @@ Result<int> answer_lines(const std::vector<std::string>& words, const session::O
   if (asked.function.empty()) {
     TRY(stretches, stretches_of_file(files, asked));
   } else {
-    TRY(const std::vector<FunctionSource> sources, functions_at(files, asked));
+    TRY(const std::vector<FunctionSource> sources, functions_at(files, asked, true));
     for (const FunctionSource& source : sources) stretches.push_back(stretch_of(source, asked));
   }
   // One line is asked about for its variables.

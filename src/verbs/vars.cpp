@@ -181,7 +181,7 @@ Result<int> answer_vars(const std::vector<std::string>& words, const session::Op
   if (files.words.size() != 1) return Error{"vars takes one function", "spile vars FILE f, or f:12 for line 12"};
   TRY(const AskedPlace asked, parse_asked_place(files.words.front()));
   if (asked.function.empty()) return Error{fmt::format("'{}' names a file, not a function", files.words.front()), "spile vars FILE f, or f@file.c:12"};
-  TRY(const std::vector<FunctionSource> sources, functions_at(files, asked));
+  TRY(const std::vector<FunctionSource> sources, functions_at(files, asked, asked.first != 0 || options.verb.ranges));
   Printer printer(options.verb);
   size_t found = 0;
   for (const FunctionSource& source : sources) {
