@@ -82,7 +82,7 @@ Error unexpected_component(const syntax::ProbePoint& point, size_t index, const 
   std::string near = nearest_name(component.name, known);
   return {
       fmt::format("unknown probe point '{}': '{}' can't follow '{}'", text_of(point), component.name, before),
-      near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+      !near.empty() ? fmt::format("did you mean '{}'?", near) : known.size() > 1 && known.size() <= 16 ? fmt::format("after '{}' there may be: {}", before, fmt::join(known, ", ")) : ""};
 }
 
 }  // namespace spile::probes

@@ -25,6 +25,22 @@ constexpr Later kLater[] = {
     {"debuginfod", nullptr}, {"stap", nullptr},
 };
 
+// What the names of the library's aliases begin with. Only those files of it are read that a script's names ask for, so that its aliases are not known here.
+constexpr const char* kLibrary[] = {"syscall", "nd_syscall", "vfs", "vm", "scheduler", "kprocess", "signal", "ioblock", "ioscheduler", "socket", "tcp", "udp", "netdev",
+                                    "irq_handler", "softirq", "workqueue", "tty", "scsi"};
+
+// What may follow the first part of points: of all families with that name.
+std::vector<std::string> second_parts(const syntax::ProbePoint& point) {
+  std::vector<std::string> names;
+  for (const Family* family : families()) {
+    if (family->name != point.components[0].name) continue;
+    for (std::string& name : family->components(point, 1)) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
 bool takes(const syntax::ProbePoint&) {
   return true;
 }
@@ -40,9 +56,13 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
     return Error{fmt::format("probe points '{}' are not available in this version", family),
                  family == "kernel.syscall" ? "there are kernel.syscall(\"read\") and (\"write\"); syscall.NAME is any system call" : ""};
   }
-  std::vector<std::string> known;
+  std::vector<std::string> known(std::begin(kLibrary), std::end(kLibrary));
+  if (std::ranges::find(known, parts[0].name) != known.end()) return Error{fmt::format("unknown probe point '{}'", text_of(point)), ""};
   for (const Family* family : families()) known.emplace_back(family->name);
-  for (const Later& later : kLater) known.emplace_back(later.first);
+  if (parts.size() == 1) {
+    if (const std::vector<std::string> names = second_parts(point); !names.empty())
+      return Error{fmt::format("the probe point '{0}' is incomplete", text_of(point)), fmt::format("after '{}' there may be: {}", parts[0].name, fmt::join(names, ", "))};
+  }
   for (const Family* family : families()) {
     if (family->name == parts[0].name && parts.size() > 1)
       return unexpected_component(point, second, family->components(point, second));

@@ -53,16 +53,17 @@ class Resolver {
     return names;
   }
 
-  // Of perf.sw.nothing, where there are aliases that begin with perf.sw: which ones there are, as a hint. Else empty.
-  std::string beside(const syntax::ProbePoint& point) const {
+  // Of perf.sw.nothing, where there are aliases that begin with perf.sw: which ones there are, as a hint; so of perf.sw. Else empty.
+  // is_alias: no other point begins with the same word, so that the aliases which do are all that there may be.
+  std::string beside(const syntax::ProbePoint& point, bool is_alias) const {
     constexpr size_t kShown = 16;
-    for (size_t length = point.components.size(); length-- > 2;) {
+    for (size_t length = point.components.size() - (is_alias ? 0 : 1); length > (is_alias ? 0 : 1); --length) {
       syntax::ProbePoint start;
       start.components.assign(point.components.begin(), point.components.begin() + static_cast<std::ptrdiff_t>(length));
       const std::string begin = written(start) + ".";
       std::set<std::string> names;
       for (const std::string& name : alias_names()) {
-        if (name.starts_with(begin)) names.insert(name.substr(begin.size(), name.find('.', begin.size()) - begin.size()));
+        if (name.starts_with(begin) && !name.substr(begin.size()).starts_with("__")) names.insert(name.substr(begin.size(), name.find('.', begin.size()) - begin.size()));
       }
       if (names.empty()) continue;
       std::string hint = "after '" + written(start) + "' there may be: ";
@@ -89,7 +90,8 @@ class Resolver {
       std::string hint = resolved.error().hint;
       std::string near = hint.empty() ? nearest_name(written(node.point), alias_names()) : std::string();
       if (!near.empty()) hint = "did you mean '" + near + "'?";
-      if (hint.empty()) hint = beside(node.point);
+      const std::string& message = resolved.error().message;
+      if (hint.empty()) hint = beside(node.point, message.starts_with("unknown probe point") && message.find("can't follow") == message.npos);
       error(node, resolved.error().message, name, asked).hint(hint);
       return 0;
     }
