@@ -3,7 +3,7 @@
 
     symbols.py [--programs DIR] [--large DIR] [--repeat N]
 
-DIR of --programs has sqlite3 and postgres as tests/programs/from_debian_sources builds them (default: build/programs). --large also measures one function of a
+DIR of --programs has sqlite3 as tests/programs/from_debian_sources builds it (default: build/programs), and postgres, if somebody has built one with -g. --large also measures one function of a
 program with 600 MB of debug information: Debian's ceph-osd with ceph-osd-dbg (230 MB), downloaded to DIR by apt-get, unpacked, never installed; as Debian
 compresses it, and uncompressed. Times are those of the whole spile process; the least of N runs (default 3), memory the greatest.
 """

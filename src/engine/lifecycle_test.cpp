@@ -251,6 +251,21 @@ TEST_F(LifecycleTest, HandlersThatCanNotGoOnAreLeft) {
   EXPECT_EQ(victim.ask("crash"), "fault caught");
 }
 
+TEST_F(LifecycleTest, HandlersThatDoNotEndAreLeftAtTheEnd) {
+  Program victim({kVictim, "1"});
+  victim.answer();
+  attach(victim.pid());
+  SiteRequest endless = base(kVictim, "pointer_taker", 1);
+  endless.probe = EntryProbe{handlers_.offset("loop_for_ever")};
+  arm({endless});
+  victim.tell("pointer 0");
+  while (counts(0).entered == 0) ASSERT_TRUE(engine_->poll(10).ok());
+  detach();
+  EXPECT_EQ(traces(victim.pid()), "");
+  EXPECT_EQ(victim.answer(), "pointer");
+  EXPECT_EQ(victim.ask("crash"), "fault caught");
+}
+
 TEST_F(LifecycleTest, AttachAndDetachUnderLoadManyTimes) {
   Program victim({kVictim, "3"});
   victim.answer();

@@ -102,30 +102,50 @@ std::optional<ClientId> SignalStops::redirect_fault(Thread& thread) {
   return place->id;
 }
 
-// Takes the thread out of a handler that has faulted elsewhere. Returns false if the signal is not of a handler, or the thread's registers can't be
-// found again.
-bool SignalStops::leave_handler(Thread& thread) {
+// Finds how the thread can go on behind the call of the handler that it is in; the thread stays as it is. nullopt: it is in none that the checker has seen, or its
+// registers can't be found again.
+std::optional<SignalStops::LeftHandler> SignalStops::leave_at(Thread& thread) {
   constexpr int kMostLeft = 1000;  // a handler that is always called again
-  siginfo_t info;
-  if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0 || info.si_code <= 0) return false;
   const Architecture& machine = native_architecture();
-  ThreadRegisters registers;
-  if (!machine.read_registers(thread.tid, registers).ok()) return false;
-  const std::optional<HandlerPlace> place = handler_at(thread, machine.pc(registers));
-  if (!place || place->client->image.unchecked || ++left_[thread.tid] > kMostLeft) return false;
+  LeftHandler left;
+  if (!machine.read_registers(thread.tid, left.registers).ok()) return {};
+  const std::optional<HandlerPlace> place = handler_at(thread, machine.pc(left.registers));
+  if (!place || place->client->image.unchecked || ++left_[thread.tid] > kMostLeft) return {};
   const TargetMemory& memory = thread.process->space->memory;
   auto read = [&memory](uint64_t address) -> std::optional<uint64_t> {
     auto word = memory.read_value<uint64_t>(Address(address));
     return word.ok() ? std::optional(*word) : std::nullopt;
   };
   const std::vector<HandlerEntry> entries(place->client->checked.begin(), place->client->checked.end());
-  const uint64_t offset = static_cast<uint64_t>(machine.pc(registers) - place->region->image());
-  if (!machine.leave_handler(place->client->image, entries, place->region->image(), registers, read)) return false;
-  if (!move_on(thread, registers, machine.pc(registers), info)) return false;
+  left.client = place->client;
+  left.offset = static_cast<uint64_t>(machine.pc(left.registers) - place->region->image());
+  if (!machine.leave_handler(place->client->image, entries, place->region->image(), left.registers, read)) return {};
+  return left;
+}
+
+// Takes the thread out of a handler that has faulted elsewhere. Returns false if the signal is not of a handler, or the thread's registers can't be
+// found again.
+bool SignalStops::leave_handler(Thread& thread) {
+  siginfo_t info;
+  if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0 || info.si_code <= 0) return false;
+  std::optional<LeftHandler> left = leave_at(thread);
+  if (!left || !move_on(thread, left->registers, native_architecture().pc(left->registers), info)) return false;
   if (left_[thread.tid] == 1) {
-    reports_.report(place->client, {.kind = Event::Kind::kHandlerLeft,
-                                    .pid = thread.process->pid,
-                                    .message = fmt::format("a handler has raised SIG{} (at {:#x} of its code), and was left", sigabbrev_np(info.si_signo), offset)});
+    reports_.report(left->client, {.kind = Event::Kind::kHandlerLeft,
+                                   .pid = thread.process->pid,
+                                   .message = fmt::format("a handler has raised SIG{} (at {:#x} of its code), and was left", sigabbrev_np(info.si_signo), left->offset)});
+  }
+  return true;
+}
+
+bool SignalStops::leave_endless_handler(Thread& thread) {
+  if (!thread.process->space) return false;
+  const std::optional<LeftHandler> left = leave_at(thread);
+  if (!left || !native_architecture().write_registers(thread.tid, left->registers).ok()) return false;
+  if (left_[thread.tid] == 1) {
+    reports_.report(left->client, {.kind = Event::Kind::kHandlerLeft,
+                                   .pid = thread.process->pid,
+                                   .message = fmt::format("a handler did not end (at {:#x} of its code), and was left", left->offset)});
   }
   return true;
 }

@@ -22,6 +22,10 @@ class SignalStops {
   // Moves the thread on and drops the signal (Thread::signal becomes 0) if our code has raised it; queues work that follows from it.
   void signal_arrived(Thread& thread);
 
+  // Takes a thread out of a handler that does not end: an endless loop is a fault of ours, or of a bundle that somebody has changed. Returns false if it is in no
+  // handler, or its registers can't be found again. REQUIRES: it stands still.
+  bool leave_endless_handler(Thread& thread);
+
   // The following functions perform works of DeferredWork's kinds, and take the hold off the thread.
 
   // kLibraries: arms libraries, after the dynamic linker has changed its list of them.
@@ -41,6 +45,13 @@ class SignalStops {
   };
   std::optional<HandlerPlace> handler_at(Thread& thread, Address pc);
   std::optional<ClientId> redirect_fault(Thread& thread);
+  // The handler that a thread has been taken out of, and where its code was left.
+  struct LeftHandler {
+    Client* client;
+    ThreadRegisters registers;  // with which the thread can go on
+    uint64_t offset;
+  };
+  std::optional<LeftHandler> leave_at(Thread& thread);
   bool leave_handler(Thread& thread);
   void signal_is_ours(Thread& thread);
 

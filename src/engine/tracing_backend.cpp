@@ -231,7 +231,9 @@ Result<void> TracingBackendImpl::disarm_all(AfterRemoval after) {
   own_->resolve_module = nullptr;
   own_->probes_calls = false;
   works_->perform();
-  return change_all([&](AddressSpace& space) { return remove_all(*tracer_, space, options_.stop_patience_ms, after); });
+  return change_all([&](AddressSpace& space) {
+    return remove_all(*tracer_, space, options_.stop_patience_ms, after, [&](Thread& thread) { return signals_->leave_endless_handler(thread); });
+  });
 }
 
 // Applies a change to all address spaces, except those that have ended meanwhile. Returns the last of several errors.

@@ -183,6 +183,28 @@ def change(fields, kind, rng):
             change_bytes(fields, 16, len(fields), rng)
 
 
+def changes_between(before, after):
+    """Names the bytes that differ, by the part of the bundle that has them."""
+    controller, target = images_of(before)
+    parts = [("layout", layout_of(before), layout_of(before) + 33 * 8)]
+    for name, image in (("controller", controller), ("target", target)):
+        at = image.bytes
+        parts += [(f"{name} cells", at, at + image.begin), (f"{name} code", at + image.begin, at + image.end),
+                  (f"{name} constants", at + image.end, at + image.size), (f"{name} fixups", image.bounds, image.after)]
+    runs = []
+    for i in range(len(before)):
+        if before[i] != after[i]:
+            if runs and i - runs[-1][1] < 4:
+                runs[-1][1] = i + 1
+            else:
+                runs.append([i, i + 1])
+    texts = []
+    for begin, end in runs:
+        name, base = next(((n, b) for n, b, e in parts if b <= begin < e), ("fields", 0))
+        texts.append(f"{name}+{begin - base:#x}: {before[begin:end].hex()} -> {after[begin:end].hex()}")
+    return "; ".join(texts)
+
+
 def layout_of(fields):
     """Where the codegen::ArenaLayout begins: 33 numbers that no others look like."""
     for at in range(images_of(fields)[0].bytes - 33 * 8):
@@ -276,7 +298,7 @@ class Campaign:
         self.harmed += bool(harmed)
         if "signal" in how or how == "does not end":
             self.bad.append((seed, kind, how, harmed, error.decode(errors="replace").strip()[-300:]))
-        return f"runner {how}; program {harmed or 'unharmed'}; {error.decode(errors='replace').strip()[-300:]!r}" if harmed or how not in ("status 0", "status 1") else ""
+        return f"runner {how}; program {harmed or 'unharmed'}; changed {changes_between(fields, changed)}; {error.decode(errors='replace').strip()[-300:]!r}" if harmed or how not in ("status 0", "status 1") else ""
 
 
 def main(arguments):
@@ -304,7 +326,7 @@ def main(arguments):
                 continue
             noted = campaign.round(seed, kind)
             if noted:
-                print(f"round {number - 1} ({kind}): {noted}", flush=True)
+                print(f"--seed {options.seed} --round {number - 1} ({kind}): {noted}", flush=True)
                 if options.keep:
                     shutil.copy(campaign.folder / "changed.spile", pathlib.Path(options.keep) / f"{options.seed}-{number - 1}.spile")
             if options.round is not None:

@@ -425,7 +425,17 @@ void resolve_pending_returns(const AddressSpace& space, ClientId client) {
   });
 }
 
-Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms, AfterRemoval after) {
+// Takes threads that are in handlers out of them. Returns whether there was one.
+static bool leave_handlers(AddressSpace& space, const HandlerLeaver& leave) {
+  bool any = false;
+  for (Process* process : space.users) {
+    for (auto& [tid, thread] : process->threads)
+      if (!thread->running && leave(*thread)) any = true;
+  }
+  return any;
+}
+
+Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms, AfterRemoval after, const HandlerLeaver& leave) {
   if (space.empty()) return {};
   TRY_DO(tracer.keep_still(space.users, patience_ms));
   settle_breakpoints(tracer, space);
@@ -441,6 +451,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   count_semaphores(space.memory, space.sites.in_text(), {}, PatchDirection::kRestore);
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
   std::chrono::milliseconds run(1);
+  int leaving = 8;  // how often threads are taken out of handlers, at most
   for (;;) {
     resolve_pending_returns(space, {}, space.memory);
     bool outside = evacuate(space);
@@ -451,6 +462,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
     if (outside) break;
     step_out_of_stop(tracer, space);
     bool late = Tracer::Clock::now() > deadline;
+    if (late && leave && leaving-- > 0 && leave_handlers(space, leave)) late = false;
     if (late) restore(traps);
     tracer.let_go(space.users);
     if (late) return Error{"a thread does not leave our code: handlers stay mapped, all functions are restored", "is the process stopped (SIGSTOP)?"};

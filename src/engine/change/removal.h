@@ -2,6 +2,7 @@
 // Takes everything of ours out of an address space, so that no byte, mapping or return address is left. All functions are for the engine's
 // thread, and take addresses in the target.
 
+#include <functional>
 #include <set>
 #include <span>
 
@@ -15,10 +16,15 @@ enum class AfterRemoval : uint8_t {
   kRelease,  // detaches from the processes in the stop in which the last mapping goes; after an error they stay traced
 };
 
+// Takes a thread out of a handler that does not end, as if the handler had returned. Returns false: the thread is in none, or can't be taken out.
+// REQUIRES: it stands still.
+using HandlerLeaver = std::function<bool(Thread&)>;
+
 // Restores the text, gives pending returns their real addresses, and waits (at most patience_ms, letting threads run
 // meanwhile) until no thread is in our code; then unmaps. Does nothing if space.empty(). An error says what was left in place. If the
-// threads could not be stopped at the begin, everything was left, and the text is patched; after any other error the text is restored.
-Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms, AfterRemoval after = AfterRemoval::kGoOn);
+// threads could not be stopped at the begin, everything was left, and the text is patched; after any other error the text is restored. leave: called with
+// threads that are in our code still when patience_ms have passed; null: they stay there.
+Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms, AfterRemoval after = AfterRemoval::kGoOn, const HandlerLeaver& leave = {});
 
 // Moves threads that stand at the relay of one of these sites into the site's trampoline. REQUIRES: the text of the relay is still
 // patched, or the threads have not run since: later a thread may be at that place for the program's own instruction. only: ids of the

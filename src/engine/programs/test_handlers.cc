@@ -108,6 +108,11 @@ HANDLER void store_behind_arena() {
   add(counts(0).entered, 1);
   *reinterpret_cast<volatile uint64_t*>(arena() + (uint64_t{1} << 46)) = 1;
 }
+// Does not end, if the process is asked to have it so.
+HANDLER void loop_for_ever() {
+  add(counts(0).entered, 1);
+  while (*reinterpret_cast<volatile uint64_t*>(&counts(0).entered) != 0) asm volatile("pause");
+}
 HANDLER void count_by_id(uint64_t first) {
   uint64_t site = ENTRY_STACK[1];
   add(counts(site).entered, 1);

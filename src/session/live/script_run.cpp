@@ -679,6 +679,7 @@ Result<void> ScriptRun::stop() {
   if (target_) await_thaw();
   if (recorder_) note_places();  // loaded since the last tick
   if (target_) detached = target_->detach();
+  if (target_ && detached.ok()) detached = target_->poll(*arena_, 0);  // a handler may have been left in order to remove it
   output_->collect(*arena_);
   output_->write_pending(true);
   // End probes may clear what was counted.
