@@ -1,7 +1,7 @@
 #pragma once
 // Records in an output ring, written by handlers in any domain, read by the controller, which must check every field of a ring that
 // processes can write to. A record is aligned to 8 bytes, and never wraps: where it would, a kPad record fills the end, of which only size
-// and kind are written, as less than a header may be left (and its size may be less than 24).
+// and kind are written, as less than a header may be left (and its size may be less than a header's).
 
 #include <stdint.h>
 
@@ -45,13 +45,14 @@ inline constexpr uint64_t kExactAddress = uint64_t{1} << 63;
 
 // Payloads: a long is 8 bytes; a string is a 4-byte length, then its bytes without NUL, padded so that both are a multiple of 8.
 struct RecordHeader {
-  uint32_t size;   // of header and payload together, a multiple of 8, at least 24
+  uint32_t size;   // of header and payload together, a multiple of 8, at least 32
   uint16_t kind;   // RecordKind
   uint16_t cpu;    // number of the CPU that the handler ran on
   uint32_t id;     // as RecordKind says; else 0
   uint32_t probe;  // index into Program::probes of the probe that wrote it
   uint64_t time;   // orders records between threads: time_counter() in processes, ktime ns in the kernel
+  uint32_t process, thread;  // whose handler it was, on which thread; 0: not known, as of handlers in the kernel and of most in spile
 };
-static_assert(sizeof(RecordHeader) == 24);
+static_assert(sizeof(RecordHeader) == 32);
 
 }  // namespace spile::abi

@@ -208,6 +208,7 @@ void LiveSession::take_frame(session::Frame frame) {
     case FrameKind::kEvents:
     case FrameKind::kTextsAnew:
     case FrameKind::kProcesses:
+    case FrameKind::kThreads:
       queued_bytes_ += frame.payload.size();
       queue_.push_back(std::move(frame));
       while (queued_bytes_ > kMostQueued && state_ != State::kEnded) drop_oldest();
@@ -350,7 +351,8 @@ void LiveSession::show_event(size_t index) {
     event_values_.push_back(has_text ? value_of(document.texts[static_cast<size_t>(value)]) : value_of(value));
   }
   event_ = {from.time_ns, from.probe == session::RunEvent::kNoProbe ? "" : document.probes[from.probe].point.c_str(), event_text_.c_str(), event_text_.size(),
-            event_values_.data(), event_values_.size(), from.cpu, static_cast<int32_t>(from.process)};
+            event_values_.data(), event_values_.size(), from.cpu, static_cast<int32_t>(from.process),
+            from.thread > 0 ? int64_t{from.thread} : -1};
 }
 
 // ---- globals

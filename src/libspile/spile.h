@@ -84,6 +84,7 @@ typedef struct spile_event {
   size_t value_count;
   uint32_t cpu;              /* on which the handler ran */
   int32_t process;           /* whose handler it was; 0: not known, as of handlers in the kernel and in spile */
+  int64_t thread;            /* on which the handler ran, as tid() has it; -1: not known, as of handlers in the kernel and of timers */
 } spile_event;
 
 /* What was added with <<<. */

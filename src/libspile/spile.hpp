@@ -76,6 +76,7 @@ struct Event {
   std::vector<Value> values;  // what was printed, in order: arguments but constants, which are part of the format; of a histogram or a stack its text
   std::uint32_t cpu = 0;
   pid_t process = 0;          // whose handler it was; 0: not known, as of handlers in the kernel and in spile
+  std::optional<pid_t> thread;  // on which the handler ran; absent: not known, as of handlers in the kernel and of timers
 
   // An argument of the printf. Throw std::out_of_range or std::bad_variant_access where there is no such number or text.
   std::int64_t number(std::size_t index) const { return std::get<std::int64_t>(values.at(index)); }
@@ -164,7 +165,8 @@ class Session {
     const int result = check(spile_next_event(get(), detail::milliseconds(timeout), &from));
     has_ended_ = result == SPILE_END;
     if (result != SPILE_OK) return {};
-    Event event{std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(from->time_ns)), from->probe, std::string(from->text, from->text_size), {}, from->cpu, from->process};
+    Event event{std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(from->time_ns)), from->probe, std::string(from->text, from->text_size), {}, from->cpu, from->process, {}};
+    if (from->thread >= 0) event.thread = static_cast<pid_t>(from->thread);
     event.values.reserve(from->value_count);
     for (std::size_t i = 0; i < from->value_count; ++i) event.values.push_back(detail::value_of(from->values[i]));
     return event;

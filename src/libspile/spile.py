@@ -35,7 +35,7 @@ class _Value(_c.Structure):
 
 class _Event(_c.Structure):
     _fields_ = [("time_ns", _c.c_int64), ("probe", _c.c_char_p), ("text", _c.c_void_p), ("text_size", _c.c_size_t), ("values", _c.POINTER(_Value)), ("value_count", _c.c_size_t),
-                ("cpu", _c.c_uint32), ("process", _c.c_int32)]
+                ("cpu", _c.c_uint32), ("process", _c.c_int32), ("thread", _c.c_int64)]
 
 
 class _Statistics(_c.Structure):
@@ -120,12 +120,13 @@ class _Record:
 
 class Event(_Record):
     """What one printf of a handler printed: time_ns since 1970 (UTC), probe (its point), cpu, process (0: not
-    known, as of handlers in the kernel and in spile), text, and values: what was printed,
+    known, as of handlers in the kernel and in spile), thread (None: not known), text, and values: what was printed,
     in order (int or str): arguments but constants, which are part of the format; of a histogram or a stack its text."""
-    __slots__ = ("time_ns", "probe", "cpu", "process", "text", "values")
+    __slots__ = ("time_ns", "probe", "cpu", "process", "thread", "text", "values")
 
     def __init__(self, event):
         self.time_ns, self.probe, self.cpu, self.process = event.time_ns, _text(event.probe), event.cpu, event.process
+        self.thread = event.thread if event.thread >= 0 else None
         self.text = _text(_c.string_at(event.text, event.text_size))
         self.values = tuple(_value(event.values[i]) for i in range(event.value_count))
 

@@ -306,6 +306,7 @@ void spile_rt_call_history_add(Context*, int64_t begun);
 bool spile_rt_call_history_stop(Context*);
 int64_t spile_rt_pid(Context*);
 int64_t spile_rt_tid(Context*);
+void spile_rt_record_owner(Context*, uint32_t owner[2]);  // process and thread for abi::RecordHeader, as far as they are known without a system call
 int64_t spile_rt_cpu(Context*);
 int64_t spile_rt_uid(Context*);
 int64_t spile_rt_target(Context*);  // target(): the PID of -x or -c; 0: none

@@ -85,6 +85,7 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
 [[gnu::always_inline]] int64_t spile_rt_pid(Context*) {
   return static_cast<int64_t>(visible_pid_tgid() >> 32);
 }
+[[gnu::always_inline]] void spile_rt_record_owner(Context*, uint32_t owner[2]) { owner[0] = owner[1] = 0; }
 [[gnu::always_inline]] int64_t spile_rt_tid(Context*) {
   return static_cast<int64_t>(visible_pid_tgid() & 0xffffffff);
 }

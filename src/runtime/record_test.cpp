@@ -55,7 +55,7 @@ class Records : public testing::Test {
   Context context_{};
 };
 
-TEST_F(Records, HeaderTellsKindProbeAndTime) {
+TEST_F(Records, HeaderTellsKindProbeOwnerAndTime) {
   context_.probe = 42;
   uint64_t before = __builtin_ia32_rdtsc();
   ASSERT_TRUE(put("x"));
@@ -63,7 +63,9 @@ TEST_F(Records, HeaderTellsKindProbeAndTime) {
   EXPECT_EQ(record->kind, abi::kPrintf);
   EXPECT_EQ(record->id, 7u);
   EXPECT_EQ(record->probe, 42u);
-  EXPECT_EQ(record->size, 24u + 8 + 8);
+  EXPECT_EQ(record->size, 32u + 8 + 8);
+  EXPECT_EQ(record->process, 0u);  // nobody has introduced this process, and nobody is asked
+  EXPECT_EQ(record->thread, 0u);
   EXPECT_GE(record->time, before);
   EXPECT_LE(record->time, __builtin_ia32_rdtsc());
   EXPECT_LT(record->cpu, 4096);

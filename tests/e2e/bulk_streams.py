@@ -22,6 +22,18 @@ for line in lines[:-1]:
     following[thread] = int(arg) + 1
 expect(sorted(following.values()), [300000, 300000], "records of each thread")
 
+# Files of version 1, whose records have neither process nor thread.
+old = directory / "old"
+whole = streams[1].read_bytes()
+at = 48 + int.from_bytes(whole[44:48], "little")
+made = whole[:8] + bytes([1]) + whole[9:at]
+for _ in range(100):
+    size = int.from_bytes(whole[at:at + 4], "little")
+    made += (size - 8).to_bytes(4, "little") + whole[at + 4:at + 24] + whole[at + 32:at + size]
+    at += size
+old.write_bytes(made)
+expect(spile("--merge", old).expect(status=0, err="").out.splitlines()[-1].split("|")[1].strip(), "99")
+
 # Cut off, damaged, something else, nothing.
 cut = directory / "cut"
 cut.write_bytes(streams[1].read_bytes()[:-5])

@@ -49,7 +49,7 @@ for key, events in by_key.items():
     expect(times, sorted(times), "order of time")
     expect(sorted(value["values"][0] for _, value in events), sorted([*range(CALLS)] * 2), "each call of both threads, once")
     value = events[0][1]
-    expect((list(value), value["values"][1], value["text"]), (["time", "host", "pid", "cpu", "probe", "text", "values"], "calls", f'foo {value["values"][0]} of calls "ä"'))
+    expect((list(value), value["values"][1], value["text"]), (["time", "host", "pid", "tid", "cpu", "probe", "text", "values"], "calls", f'foo {value["values"][0]} of calls "ä"'))
 
 # A document has the same events, and a slow cluster (each answer takes 200 ms) all of them.
 slow, document = Brokers(200), temporary_directory() / "x.spile-run"

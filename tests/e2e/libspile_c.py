@@ -55,7 +55,7 @@ static void* count(void* command) {
       continue;
     }
     char text[100];
-    EXPECT(event->process > 1 && event->value_count == 2 && event->values[0].type == SPILE_NUMBER && event->values[1].type == SPILE_TEXT && strcmp(event->values[1].text, "foo") == 0);
+    EXPECT(event->process > 1 && event->thread >= event->process && event->value_count == 2 && event->values[0].type == SPILE_NUMBER && event->values[1].type == SPILE_TEXT && strcmp(event->values[1].text, "foo") == 0);
     snprintf(text, sizeof text, "%ld;foo;an argument\n", (long)event->values[0].number);
     EXPECT(strcmp(event->text, text) == 0 && strstr(event->probe, "function(\"foo"));
     events++;

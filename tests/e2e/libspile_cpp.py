@@ -23,7 +23,7 @@ int main(int, char** argv) {
   std::int64_t sum = 0;
   std::ptrdiff_t events = 0;
   for (const spile::Event& event : session.events() | std::views::filter([](const spile::Event& event) { return event.number(0) % 2 == 0; })) {
-    EXPECT(event.text == std::to_string(event.number(0)) + " foo" && event.string(1) == "foo" && event.time.time_since_epoch().count() > 0 && event.process > 1);
+    EXPECT(event.text == std::to_string(event.number(0)) + " foo" && event.string(1) == "foo" && event.time.time_since_epoch().count() > 0 && event.process > 1 && event.thread == event.process);
     sum += event.number(0);
     ++events;
   }

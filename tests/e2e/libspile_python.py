@@ -13,7 +13,7 @@ COUNT = 'global n probe process.function("work") { n++ }'
 with library.run(COUNT + ' probe timer.ms(10) { printf("%d %s\\n", 7, execname()) } probe end { println("end") }', pid=target.pid) as session:
     event = next(session)
     expect((event.text, event.values, str(event)), ("7 spile\n", (7, "spile"), "7 spile\n"))
-    expect((event.process, event.probe), (0, "timer.ms(10)"))
+    expect((event.process, event.thread, event.probe), (0, None, "timer.ms(10)"))
     expect_true(abs(event.time_ns / 1e9 - time.time()) < 10, event)
     first = session.globals["n"]
     wait_until(lambda: session.globals["n"] > first, 60, "more calls")

@@ -86,6 +86,7 @@ SPILE_INLINE char* spile_rt_record_begin(Context* context, uint32_t kind, uint32
   record->id = id;
   record->probe = context->probe;
   record->time = time_counter();
+  spile_rt_record_owner(context, &record->process);
   return reinterpret_cast<char*>(record + 1);
 }
 

@@ -17,6 +17,7 @@ SPILE_INLINE inline void fill_header(Context* context, abi::RecordHeader* record
   record->id = id;
   record->probe = context->probe;
   record->time = monotonic_ns();
+  record->process = record->thread = 0;
 }
 
 extern "C" {

@@ -13,7 +13,7 @@ constexpr uint64_t kRingSize = 4096;
 class Ring : public testing::Test {
  protected:
   void put(uint32_t size, uint16_t kind, uint64_t time) {
-    abi::RecordHeader header{size, kind, 0, 0, 0, time};
+    abi::RecordHeader header{size, kind, 0, 0, 0, time, 0, 0};
     std::memcpy(ring_ + (slot_.ring_head & (kRingSize - 1)), &header, sizeof header);
     slot_.ring_head += size;
   }
@@ -39,10 +39,10 @@ class Ring : public testing::Test {
 using Taken = std::vector<std::pair<uint16_t, uint64_t>>;
 
 TEST_F(Ring, GivesRecordsInOrder) {
-  put(24, 1, 10);
-  put(32, 3, 20);
+  put(32, 1, 10);
+  put(40, 3, 20);
   EXPECT_EQ(take(), (Taken{{1, 10}, {3, 20}}));
-  EXPECT_EQ(slot_.ring_tail, 56u);
+  EXPECT_EQ(slot_.ring_tail, 72u);
   EXPECT_EQ(take(), Taken{});
 }
 
@@ -50,7 +50,7 @@ TEST_F(Ring, GoesOnAtTheBeginBehindPadding) {
   put(4064, 1, 1);
   take();
   put(32, abi::kPad, ~0ULL);  // its time has not been written
-  put(24, 1, 2);
+  put(32, 1, 2);
   EXPECT_EQ(take(), (Taken{{1, 2}}));
   EXPECT_FALSE(damaged_);
 }
@@ -59,7 +59,7 @@ TEST_F(Ring, PassesOverARestTooSmallForARecord) {
   put(4080, 1, 1);
   take();
   slot_.ring_head += 16;
-  put(24, 1, 2);
+  put(32, 1, 2);
   EXPECT_EQ(take(), (Taken{{1, 2}}));
 }
 
@@ -74,27 +74,27 @@ TEST_F(Ring, BelievesNoHeadFartherThanTheRing) {
 }
 
 TEST_F(Ring, BelievesNoTailButItsOwn) {
-  put(24, 1, 1);
+  put(32, 1, 1);
   slot_.ring_tail = 1 << 30;
   EXPECT_EQ(take(), (Taken{{1, 1}}));
 }
 
 TEST_F(Ring, BelievesNoSizeBeyondTheHeadOrTheEnd) {
-  for (uint32_t size : {0u, 8u, 25u, 4096u, ~7u}) {
+  for (uint32_t size : {0u, 8u, 33u, 4096u, ~7u}) {
     SCOPED_TRACE(size);
-    put(24, 1, 1);
-    abi::RecordHeader header{size, 1, 0, 0, 0, 2};
+    put(32, 1, 1);
+    abi::RecordHeader header{size, 1, 0, 0, 0, 2, 0, 0};
     std::memcpy(ring_ + slot_.ring_head, &header, sizeof header);
-    slot_.ring_head += 24;
+    slot_.ring_head += 32;
     EXPECT_EQ(take().size(), 1u);
     EXPECT_TRUE(damaged_);
   }
 }
 
 TEST_F(Ring, BelievesNoTimeToComeNorOneThatGoesBack) {
-  put(24, 1, 50);
-  put(24, 1, 40);
-  put(24, 1, ~0ULL);
+  put(32, 1, 50);
+  put(32, 1, 40);
+  put(32, 1, ~0ULL);
   Taken taken = take();
   ASSERT_EQ(taken.size(), 3u);
   EXPECT_EQ(taken[1].second, 50u);

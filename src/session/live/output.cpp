@@ -120,8 +120,6 @@ bool Output::take_ring(ArenaView& arena, uint32_t index) {
   if (!rings_) rings_ = std::make_unique<RingReader>(arena.slot_count());
   const Origin origin = index == abi::kControllerSlot ? Origin::kController : arena.is_kernels(index) ? Origin::kKernel : Origin::kTarget;
   const size_t run = pending_.size();
-  // The owner's process stays there when the slot is given back.
-  const auto pid = static_cast<uint32_t>(origin == Origin::kTarget ? arena.slot(index).noted_owner >> 32 & kMostPid : 0);
   RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, bytes_, [&](const abi::RecordHeader& header, size_t offset) {
     if (origin == Origin::kTarget && !is_believed(header)) return;
     const char* payload = bytes_.data() + offset + sizeof header;
@@ -130,7 +128,7 @@ bool Output::take_ring(ArenaView& arena, uint32_t index) {
     } else if (streams_ && prints(header)) {
       stream_bytes_.insert(stream_bytes_.end(), bytes_.data() + offset, bytes_.data() + offset + header.size);
     } else {
-      pending_.push_back({header.time, offset, header.size, origin, pid});
+      pending_.push_back({header.time, offset, header.size, origin});
     }
   });
   if (pending_.size() > run) runs_.push_back(run);
@@ -194,7 +192,7 @@ void Output::add(abi::RecordHeader header, std::span<const char> payload) {
   bytes_.resize(offset + header.size);
   std::memcpy(bytes_.data() + offset, &header, sizeof header);
   if (!payload.empty()) std::memcpy(bytes_.data() + offset + sizeof header, payload.data(), payload.size());
-  pending_.push_back({header.time, offset, header.size, Origin::kKernelRing, 0});
+  pending_.push_back({header.time, offset, header.size, Origin::kKernelRing});
 }
 
 // Each run is in order: neighbors are merged, in rounds, until one run is left.
@@ -227,7 +225,8 @@ void Output::write_pending(bool everything) {
     abi::RecordHeader header;
     const char* record = bytes_.data() + pending_[i].offset;
     std::memcpy(&header, record, sizeof header);
-    write_record(header, record + sizeof header, pending_[i].size - sizeof header, pending_[i].origin, pending_[i].pid);
+    if (header.process > kMostPid || header.thread > kMostPid) header.process = header.thread = 0;
+    write_record(header, record + sizeof header, pending_[i].size - sizeof header, pending_[i].origin);
   }
   file_->flush();
 
@@ -243,15 +242,15 @@ void Output::write_pending(bool everything) {
   pending_.swap(rest_pending);
 }
 
-void Output::write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin, uint32_t pid) {
+void Output::write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
   PayloadReader arguments(payload, size);
   const TextRules rules{origin != Origin::kController, file_->is_terminal() ? &terminal_ : nullptr, &script_.literals};
   text_.clear();
   if (recorder_) {
-    if (sender_) write_event(header, payload, size, origin, pid);
-    if (record(header, payload, size, origin, pid)) return;
+    if (sender_) write_event(header, payload, size, origin);
+    if (record(header, payload, size, origin)) return;
   }
-  if (events_ && write_event(header, payload, size, origin, pid)) return;
+  if (events_ && write_event(header, payload, size, origin)) return;
   switch (header.kind) {
     case abi::kPrintf:
       if (presenter_) {
@@ -305,7 +304,7 @@ void Output::write_events(const sema::Program& program, const ArenaView& arena) 
 void Output::send_events(const sema::Program& program, const ArenaView& arena, KafkaSender* sender, std::string host) {
   write_events(program, arena);
   sender_ = sender;
-  place_.host = std::move(host);
+  host_ = std::move(host);
 }
 
 void Output::record_by(RunRecorder* recorder, const ArenaView& arena) {
@@ -318,10 +317,10 @@ int64_t Output::time_of(const abi::RecordHeader& header, Origin origin) const {
   return origin == Origin::kKernelRing ? static_cast<int64_t>(header.time) + realtime_offset_ns() : dated_by_->time_of(header.time);
 }
 
-bool Output::record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin, uint32_t pid) {
+bool Output::record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
   if (header.kind == abi::kPrintf) {
     if (header.id < script_.formats.size() && script_.formats[header.id].kind == codegen::OutputFormat::Kind::kPrintf) {
-      recorder_->add_printf(header, time_of(header, origin), pid, PayloadReader(payload, size));
+      recorder_->add_printf(header, time_of(header, origin), PayloadReader(payload, size));
     } else {
       ++disbelieved_;
     }
@@ -332,11 +331,11 @@ bool Output::record(const abi::RecordHeader& header, const char* payload, size_t
   event_text_.clear();
   if (has_text) append_record_text(event_text_, script_.formats, header, payload, size);
   else event_text_ = name_addresses(header, payload, size);
-  recorder_->add_text(header, time_of(header, origin), pid, event_text_);
+  recorder_->add_text(header, time_of(header, origin), event_text_);
   return true;
 }
 
-bool Output::write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin, uint32_t pid) {
+bool Output::write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
   const bool has_text = header.kind == abi::kPrintf || header.kind == abi::kHistogram || header.kind == abi::kText;
   if (!has_text && !has_addresses(header)) return false;
   event_text_.clear();
@@ -344,10 +343,9 @@ bool Output::write_event(const abi::RecordHeader& header, const char* payload, s
   else event_text_ = name_addresses(header, payload, size);
   const codegen::OutputFormat* format = header.kind == abi::kPrintf && header.id < script_.formats.size() ? &script_.formats[header.id] : nullptr;
   text_.clear();
-  place_.pid = pid;
-  events_->append(text_, header, time_of(header, origin), event_text_, format, PayloadReader(payload, size), sender_ ? &place_ : nullptr);
+  events_->append(text_, header, time_of(header, origin), event_text_, format, PayloadReader(payload, size), host_);
   if (sender_) {
-    sender_->send(pid > 0 ? fmt::format("{}/{}", place_.host, pid) : place_.host, text_);
+    sender_->send(header.process > 0 ? fmt::format("{}/{}", host_, header.process) : host_, text_);
   } else {
     text_ += '\n';
     file_->write(text_);

@@ -102,8 +102,7 @@ class Output {
     uint64_t time;
     size_t offset;  // into bytes_
     uint32_t size;
-    Origin origin : 8;
-    uint32_t pid : 24;  // whose handler wrote it; 0: not known
+    Origin origin;
   };
   // Limits of what a hostile process could otherwise repeat without end.
   static constexpr uint64_t kMostHeld = 256 << 20;     // bytes
@@ -124,11 +123,11 @@ class Output {
   void stream_text(abi::RecordHeader header, const std::string& text);
   void append_stream(ArenaView& arena, uint32_t index);
   void stream_failed(const Error& error);
-  void write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin, uint32_t pid);
+  void write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
   // Returns whether the record was written as an event.
-  bool write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin, uint32_t pid);
+  bool write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
   // Returns whether the record was added to recorder_.
-  bool record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin, uint32_t pid);
+  bool record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
   int64_t time_of(const abi::RecordHeader& header, Origin origin) const;
   void present(const abi::RecordHeader& header, PayloadReader& arguments, const TextRules& rules);
   bool may_switch_file();
@@ -173,7 +172,7 @@ class Output {
   std::string text_, presented_, event_text_;   // reused
   std::unique_ptr<EventLines> events_;  // null: text is written
   KafkaSender* sender_ = nullptr;       // null: events are written
-  EventLines::Place place_;             // of sender_'s event; reused
+  std::string host_;                    // of sender_
   RunRecorder* recorder_ = nullptr;     // null: absent
   const ArenaView* dated_by_ = nullptr;
   TerminalText terminal_;          // where file_ is a terminal

@@ -25,7 +25,7 @@ inline constexpr size_t kMostPlain = 64 << 20;                       // bytes of
 enum class FrameKind : uint32_t {
   kFacts = 1, kTexts = 2, kEvents = 3, kGlobal = 4, kTick = 5, kModules = 6, kEnd = 7, kArmed = 8,
   kMessage = 9, kStarted = 10, kTextsAnew = 11,  // in streams alone
-  kProcesses = 12,
+  kProcesses = 12, kThreads = 13,
 };
 
 // Thread rule: append() and send() from any thread.

@@ -112,6 +112,8 @@ void write_run(const RunDocument& run, const TakeText& take) {
 void write_events(const RunDocument& run, const TakeText& take) {
   for (const RunEvent& event : run.events) {
     Json object{{"kind", "event"}, {"host", run.facts.host}, {"time", utc_text(event.time_ns)}, {"cpu", event.cpu}};
+    if (event.process > 0) object["pid"] = event.process;
+    if (event.thread > 0) object["tid"] = event.thread;
     if (event.probe != RunEvent::kNoProbe) object["probe"] = run.probes[event.probe].point;
     object["text"] = text_of(run, event);
     if (event.format != RunEvent::kText) object["values"] = values_of(run, event);
@@ -126,6 +128,9 @@ std::string cell(const std::string& text) {
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + '"';
 }
+
+// A cell of a number that may not be known.
+std::string number_or_none(uint32_t number) { return number > 0 ? std::to_string(number) : std::string(); }
 
 }  // namespace
 
@@ -148,12 +153,12 @@ void write_run_json(const std::vector<RunDocument>& runs, const TakeText& take) 
 }
 
 void write_run_csv(const std::vector<RunDocument>& runs, const TakeText& take) {
-  take("kind,host,time,cpu,name,keys,value,count,sum,min,max,p50,p90,p99,p999,text,values\r\n");
+  take("kind,host,time,cpu,name,keys,value,count,sum,min,max,p50,p90,p99,p999,text,values,pid,tid\r\n");
   for (const RunDocument& run : runs) {
     const RunTick* tick = last_tick(run);
     for (size_t i = 0; i < run.probes.size(); ++i) {
       const std::string hits = tick && tick->hits[i] ? fmt::format("{}", *tick->hits[i]) : "";
-      take(fmt::format("probe,{},,,{},,{},,,,,,,,,{},\r\n", cell(run.facts.host), cell(run.probes[i].point), hits, cell(run.probes[i].source)));
+      take(fmt::format("probe,{},,,{},,{},,,,,,,,,{},,,\r\n", cell(run.facts.host), cell(run.probes[i].point), hits, cell(run.probes[i].source)));
     }
   }
   for (const MergedGlobal& merged : merge_globals(runs)) {
@@ -167,11 +172,11 @@ void write_run_csv(const std::vector<RunDocument>& runs, const TakeText& take) {
           const auto at = percentile(*statistics, shown.percent);
           line += at ? fmt::format(",{}", *at) : ",";
         }
-        line += ",,";
+        line += ",,,,";
       } else if (const auto* number = std::get_if<int64_t>(&element.value)) {
-        line += fmt::format("{},,,,,,,,,,", *number);
+        line += fmt::format("{},,,,,,,,,,,,", *number);
       } else {
-        line += cell(std::get<std::string>(element.value)) + ",,,,,,,,,,";
+        line += cell(std::get<std::string>(element.value)) + ",,,,,,,,,,,,";
       }
       take(line + "\r\n");
     }
@@ -179,8 +184,8 @@ void write_run_csv(const std::vector<RunDocument>& runs, const TakeText& take) {
   for (const RunDocument& run : runs) {
     for (const RunEvent& event : run.events) {
       const std::string probe = event.probe != RunEvent::kNoProbe ? run.probes[event.probe].point : "";
-      take(fmt::format("event,{},{},{},{},,,,,,,,,,,{},{}\r\n", cell(run.facts.host), utc_text(event.time_ns), event.cpu, cell(probe), cell(text_of(run, event)),
-                       event.format == RunEvent::kText ? "" : cell(dump(values_of(run, event)))));
+      take(fmt::format("event,{},{},{},{},,,,,,,,,,,{},{},{},{}\r\n", cell(run.facts.host), utc_text(event.time_ns), event.cpu, cell(probe), cell(text_of(run, event)),
+                       event.format == RunEvent::kText ? "" : cell(dump(values_of(run, event))), number_or_none(event.process), number_or_none(event.thread)));
     }
   }
 }

@@ -87,7 +87,7 @@ struct RunEvent {
   uint32_t format = kText;   // index into RunDocument::formats
   uint32_t probe = kNoProbe;  // index into RunDocument::probes
   uint16_t cpu = 0;
-  uint32_t process = 0;  // whose handler it was; 0: not known
+  uint32_t process = 0, thread = 0;  // whose handler it was; 0: not known
 };
 
 struct RunDocument {

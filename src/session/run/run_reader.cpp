@@ -22,7 +22,7 @@ constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;  // of all texts
 constexpr int kDeepest = 16;                             // levels of the description
 constexpr size_t kMostKeys = 64;                         // of an array
 constexpr size_t kMostTickParts = 50'000'000;            // counts of probes and states of globals, in all ticks
-constexpr size_t kMostProcesses = 1'000'000;  // of the events of a frame: writers make frames of at most some 200,000 events
+constexpr size_t kMostOwners = 1'000'000;  // processes, or threads, of the events of a frame: writers make frames of at most some 200,000 events
 constexpr size_t kMostModules = 1'000'000, kMostWarnings = 10'000, kMostMechanisms = 100;
 
 ValueType type_of(const std::string& name) {
@@ -46,7 +46,13 @@ class RunDecoder::Reader {
   std::string take_texts(ByteReader in);
   std::string take_events(ByteReader in);
   std::string take_event(ByteReader& in);
-  std::string take_processes(ByteReader in);
+  // Of the events to come: so many, one after another, have this process, or thread.
+  struct Owners {
+    std::vector<std::pair<uint64_t, uint32_t>> runs;
+    size_t at = 0;  // the run of the next event
+    uint32_t next();
+  };
+  std::string take_owners(Owners& owners, ByteReader in);
   std::string take_global(ByteReader in);
   std::string take_tick(ByteReader in);
   std::string take_modules(ByteReader in);
@@ -58,8 +64,7 @@ class RunDecoder::Reader {
   RunDocument document_;
   bool has_facts_ = false;
   std::set<RunModule> modules_;
-  std::vector<std::pair<uint64_t, uint32_t>> processes_;  // of the events to come: so many have this process
-  size_t next_process_ = 0;                               // index into it
+  Owners processes_, threads_;
   uint64_t text_bytes_ = 0, kept_elements_ = 0;
   int64_t last_time_ = 0;
   std::vector<std::shared_ptr<const RunGlobalState>> current_;  // by global
@@ -129,10 +134,8 @@ std::string RunDecoder::Reader::take_event(ByteReader& in) {
   event.cpu = static_cast<uint16_t>(in.number_up_to(0xffff));
   last_time_ = static_cast<int64_t>(static_cast<uint64_t>(last_time_) + static_cast<uint64_t>(in.signed_number()));
   event.time_ns = last_time_;
-  if (next_process_ < processes_.size()) {
-    event.process = processes_[next_process_].second;
-    if (--processes_[next_process_].first == 0) ++next_process_;
-  }
+  event.process = processes_.next();
+  event.thread = threads_.next();
   event.format = format == 0 ? RunEvent::kText : static_cast<uint32_t>(format - 1);
   event.probe = probe == 0 ? RunEvent::kNoProbe : static_cast<uint32_t>(probe - 1);
   event.first_value = document_.values.size();
@@ -152,15 +155,21 @@ std::string RunDecoder::Reader::take_event(ByteReader& in) {
   return {};
 }
 
-std::string RunDecoder::Reader::take_processes(ByteReader in) {
-  processes_.clear();
-  next_process_ = 0;
-  for (uint64_t n = in.number_up_to(kMostProcesses); n > 0 && in.ok(); --n) {
+uint32_t RunDecoder::Reader::Owners::next() {
+  if (at >= runs.size()) return 0;
+  const uint32_t owner = runs[at].second;
+  if (--runs[at].first == 0) ++at;
+  return owner;
+}
+
+std::string RunDecoder::Reader::take_owners(Owners& owners, ByteReader in) {
+  owners = {};
+  for (uint64_t n = in.number_up_to(kMostOwners); n > 0 && in.ok(); --n) {
     const uint64_t count = in.number();
-    processes_.emplace_back(count, static_cast<uint32_t>(in.number_up_to(INT32_MAX)));
+    owners.runs.emplace_back(count, static_cast<uint32_t>(in.number_up_to(INT32_MAX)));
     if (count == 0) in.refuse();
   }
-  return in.ok() ? "" : "the processes of events can't be read";
+  return in.ok() ? "" : "the processes or threads of events can't be read";
 }
 
 std::string RunDecoder::Reader::take_events(ByteReader in) {
@@ -285,7 +294,8 @@ std::string RunDecoder::Reader::take(uint32_t kind, const std::string& payload) 
     case FrameKind::kModules: return take_modules(ByteReader(payload));
     case FrameKind::kArmed: return take_armed(ByteReader(payload));
     case FrameKind::kEnd: return take_end(ByteReader(payload));
-    case FrameKind::kProcesses: return take_processes(ByteReader(payload));
+    case FrameKind::kProcesses: return take_owners(processes_, ByteReader(payload));
+    case FrameKind::kThreads: return take_owners(threads_, ByteReader(payload));
     case FrameKind::kTextsAnew:
       if (!document_.events.empty()) return "texts are dropped that events have";
       document_.texts.clear();

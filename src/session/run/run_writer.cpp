@@ -110,8 +110,8 @@ void RunWriter::add_event(const RunEvent& event, std::span<const Value> values) 
     if (const auto* text = std::get_if<std::string_view>(&value)) new_events_.number(index_of(*text));
     else new_events_.signed_number(std::get<int64_t>(value));
   }
-  if (new_processes_.empty() || new_processes_.back().second != event.process) new_processes_.emplace_back(0, event.process);
-  ++new_processes_.back().first;
+  add_owner(new_processes_, event.process);
+  add_owner(new_threads_, event.thread);
   ++new_event_count_;
   if (new_events_.size() > kFlushBytes || new_texts_.size() > kFlushBytes) flush();
 }
@@ -133,18 +133,28 @@ void RunWriter::send() {
   if (auto sent = frames_->send(); !sent.ok()) failure_ = sent.error();
 }
 
+void RunWriter::add_owner(Owners& owners, uint32_t owner) {
+  if (owners.empty() || owners.back().second != owner) owners.emplace_back(0, owner);
+  ++owners.back().first;
+}
+
+void RunWriter::append_owners(FrameKind kind, Owners& owners) {
+  if (std::ranges::any_of(owners, [](const auto& some) { return some.second != 0; })) {
+    ByteWriter out;
+    out.number(owners.size());
+    for (const auto& [count, owner] : owners) {
+      out.number(count);
+      out.number(owner);
+    }
+    append(kind, out.take());
+  }
+  owners.clear();
+}
+
 // Texts come before the events that have them.
 void RunWriter::flush() {
-  if (std::ranges::any_of(new_processes_, [](const auto& some) { return some.second != 0; })) {
-    ByteWriter out;
-    out.number(new_processes_.size());
-    for (const auto& [count, process] : new_processes_) {
-      out.number(count);
-      out.number(process);
-    }
-    append(FrameKind::kProcesses, out.take());
-  }
-  new_processes_.clear();
+  append_owners(FrameKind::kProcesses, new_processes_);
+  append_owners(FrameKind::kThreads, new_threads_);
   for (auto [kind, bytes, count] : {std::tuple{FrameKind::kTexts, &new_texts_, &new_text_count_}, std::tuple{FrameKind::kEvents, &new_events_, &new_event_count_}}) {
     if (*count == 0) continue;
     ByteWriter head;

@@ -63,7 +63,11 @@ class RunWriter {
   std::unordered_map<std::string, uint64_t> known_texts_;
   uint64_t known_bytes_ = 0, text_count_ = 0;
   debuginfo::ByteWriter new_texts_, new_events_;
-  std::vector<std::pair<uint64_t, uint32_t>> new_processes_;  // of new_events_: so many have this process
+  // Of new_events_: so many, one after another, have this process, and this thread.
+  using Owners = std::vector<std::pair<uint64_t, uint32_t>>;
+  static void add_owner(Owners& owners, uint32_t owner);
+  void append_owners(FrameKind kind, Owners& owners);
+  Owners new_processes_, new_threads_;
   uint64_t new_text_count_ = 0, new_event_count_ = 0, events_ = 0, left_out_ = 0;
   int64_t last_time_ = 0;
   std::optional<Error> failure_;

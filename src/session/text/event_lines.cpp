@@ -27,11 +27,12 @@ EventLines::EventLines(const sema::Program& program) {
   for (const sema::Probe& probe : program.probes) points_.push_back(point_text(probe));
 }
 
-void EventLines::append(std::string& out, const abi::RecordHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments, const Place* place) const {
+void EventLines::append(std::string& out, const abi::RecordHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments, std::string_view host) const {
   Json object;
   object["time"] = utc_text(time_ns);
-  if (place) object["host"] = place->host;
-  if (place && place->pid > 0) object["pid"] = place->pid;
+  if (!host.empty()) object["host"] = host;
+  if (header.process > 0) object["pid"] = header.process;
+  if (header.thread > 0) object["tid"] = header.thread;
   object["cpu"] = header.cpu;
   if (header.probe < points_.size()) object["probe"] = points_[header.probe];
   object["text"] = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;

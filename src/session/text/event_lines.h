@@ -21,13 +21,9 @@ class EventLines {
  public:
   explicit EventLines(const sema::Program& program);
 
-  // Where an event was, for readers that get those of many places.
-  struct Place {
-    std::string host;
-    uint32_t pid = 0;  // of the process whose handler it was; 0: not known
-  };
-  // Appends an object. time_ns: since 1970. text: what would be printed. format: of a record of kind kPrintf, else null; the payload is its arguments. place: null: the object does not have it.
-  void append(std::string& out, const abi::RecordHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments, const Place* place = nullptr) const;
+  // Appends an object. time_ns: since 1970. text: what would be printed. format: of a record of kind kPrintf, else null; the payload is its arguments.
+  // host: where it was, for readers that get events of many places; "": the object does not have it.
+  void append(std::string& out, const abi::RecordHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments, std::string_view host = {}) const;
 
  private:
   std::vector<std::string> points_;  // by index of the probe

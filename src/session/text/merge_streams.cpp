@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <queue>
@@ -29,7 +30,8 @@ class StreamReader {
     if (!reader->file_.read(reinterpret_cast<char*>(&header), sizeof header) || std::memcmp(header.magic, "SPILESTR", 8) != 0) {
       return Error{path + ": not written by spile -b", {}};
     }
-    if (header.version != kStreamVersion) return Error{fmt::format("{}: format version {} is not supported", path, header.version), {}};
+    if (header.version != kStreamVersion && header.version != kStreamWithoutThreads) return Error{fmt::format("{}: format version {} is not supported", path, header.version), {}};
+    if (header.version == kStreamWithoutThreads) reader->header_size_ = offsetof(abi::RecordHeader, process);
     constexpr uint32_t kMostJson = 64 << 20;
     std::string json(std::min(header.json_length, kMostJson), '\0');
     if (!reader->file_.read(json.data(), static_cast<std::streamsize>(json.size()))) return Error{path + ": truncated in its header", {}};
@@ -52,11 +54,11 @@ class StreamReader {
 
   void next() {
     do {
-      file_.read(reinterpret_cast<char*>(&header_), sizeof header_);
+      file_.read(reinterpret_cast<char*>(&header_), header_size_);
       if (file_.gcount() == 0) return end(false);
       constexpr uint32_t kMostRecord = 64 << 20;  // more than any ring has room for
-      if (!file_ || header_.size < sizeof header_ || header_.size % 8 != 0 || header_.size > kMostRecord) return end(true);
-      payload_.resize(header_.size - sizeof header_);
+      if (!file_ || header_.size < header_size_ || header_.size % 8 != 0 || header_.size > kMostRecord) return end(true);
+      payload_.resize(header_.size - static_cast<size_t>(header_size_));
       if (!file_.read(payload_.data(), static_cast<std::streamsize>(payload_.size()))) return end(true);
       if (header_.kind == kStreamLost && payload_.size() >= 8) std::memcpy(&lost_, payload_.data(), 8);
     } while (header_.kind == kStreamLost);
@@ -72,6 +74,7 @@ class StreamReader {
   std::ifstream file_;
   std::vector<codegen::OutputFormat> formats_;
   abi::RecordHeader header_{};
+  std::streamsize header_size_ = sizeof header_;
   std::vector<char> payload_;
   uint64_t lost_ = 0;
   bool ended_ = false, cut_off_ = false;

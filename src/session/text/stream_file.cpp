@@ -177,7 +177,7 @@ Result<void> StreamFiles::append_lost(ArenaView& arena, uint32_t stream, uint64_
   struct {
     abi::RecordHeader header;
     uint64_t lost;
-  } record{{sizeof record, kStreamLost, 0, 0, 0, ~0ULL}, lost};
+  } record{{sizeof record, kStreamLost, 0, 0, 0, ~0ULL, 0, 0}, lost};
   return append(arena, stream, {reinterpret_cast<const char*>(&record), sizeof record});
 }
 

@@ -19,7 +19,8 @@
 
 namespace spile::session {
 
-inline constexpr uint32_t kStreamVersion = 1;
+inline constexpr uint32_t kStreamVersion = 2;
+inline constexpr uint32_t kStreamWithoutThreads = 1;  // the version whose records end their header before abi::RecordHeader::process
 // The kind of a record that only streams have: how many records of this stream were lost so far (payload: a long).
 inline constexpr uint16_t kStreamLost = 100;
 
