@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
-"""What a permanent probe costs its host: processor time and memory of spile, and processor time of the traced process, for a minute each. The table of docs/fleet.md is from it.
+"""What a permanent probe costs its host: processor time and memory of spile, and processor time of the traced process. The table of docs/fleet.md is from it.
 
-bench/permanent.py [SECONDS]     needs build/release, with its test programs"""
+bench/permanent.py [SECONDS [TURNS]]     needs build/release, with its test programs
+
+Processor time is that of the processes' own clocks, in ns, so that time in which other programs run does not count; the traced process is compared with itself, just before spile
+comes and just after it has gone. Rows take turns, and the table has the median, the least and the most of each: on a machine with other work the least is nearest to the truth,
+since caches and processors that are shared make everything slower, and nothing faster."""
 import http.server
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -15,15 +20,15 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SPILE, BROKER = ROOT / "build/release/bin/spile", ROOT / "build/release/programs/kafka_broker"
-SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 60
+SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 20
+TURNS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
 HTTP, OTLP = 9188, 4388
 SETTLES = 4  # seconds: compiling and arming are not what a permanent probe costs
 
 
 def used(pid):
-    """Seconds of processor time."""
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Seconds of processor time of all threads, also of those that have ended: clock_getcpuclockid(3)."""
+    return time.clock_gettime(~pid << 3 | 2)
 
 
 def share(pid, seconds):
@@ -32,7 +37,8 @@ def share(pid, seconds):
     return (used(pid) - before) / (time.monotonic() - began)
 
 
-def measure(name, calls_a_ms, options, script, scrapes=False):
+def measure(calls_a_ms, options, script, scrapes=False):
+    """Shares of a processor that spile takes, and that the traced process takes more with it; MiB of spile."""
     target = subprocess.Popen([pace, str(calls_a_ms)])
     time.sleep(1)
     alone = share(target.pid, SECONDS / 4)
@@ -46,10 +52,12 @@ def measure(name, calls_a_ms, options, script, scrapes=False):
     elapsed = time.monotonic() - began
     own, traced = (used(spile.pid) - before) / elapsed, (used(target.pid) - of_target) / elapsed
     memory = int(re.search(r"^Pss:\s+(\d+)", pathlib.Path(f"/proc/{spile.pid}/smaps_rollup").read_text(), re.M)[1]) / 1024
-    print(f"| {name} | {own:.2%} | {own * 3600:.0f} s | {memory:.0f} MiB | {traced - alone:.2%} |", flush=True)
-    for process in (spile, target):
-        process.terminate()
-        process.wait()
+    spile.terminate()
+    spile.wait()
+    alone = (alone + share(target.pid, SECONDS / 4)) / 2
+    target.terminate()
+    target.wait()
+    return own, traced - alone, memory
 
 
 class Collector(http.server.BaseHTTPRequestHandler):
@@ -72,9 +80,17 @@ with tempfile.TemporaryDirectory() as folder:
     threading.Thread(target=lambda: [None for _ in broker.stdout], daemon=True).start()
     times = f'global n, t probe process("{pace}").function("work").return {{ n++; t <<< gettimeofday_ns() - @entry(gettimeofday_ns()) }}'
     prints = f'probe process("{pace}").function("work") {{ printf("work %d %s\\n", $i, execname()) }}'
-    print("| a probe | processor time | in an hour | memory (PSS) | the traced process, of a processor |\n|---|---:|---:|---:|---:|")
-    measure("idle, `--http`, four scrapes a minute", 0, ["--http", str(HTTP)], times, True)
-    measure("times of 100,000 calls/s, `--http`, four scrapes a minute", 100, ["--http", str(HTTP)], times, True)
-    measure("times of 100,000 calls/s, `--otlp` every 10 s", 100, ["--otlp", f"http://127.0.0.1:{OTLP}"], times)
-    measure("10,000 events/s printed, `--kafka`", 10, ["--kafka", f"{brokers}/events"], prints)
+    rows = {"idle, `--http`, four scrapes": (0, ["--http", str(HTTP)], times, True),
+            "times of 100,000 calls/s, `--http`, four scrapes": (100, ["--http", str(HTTP)], times, True),
+            "times of 100,000 calls/s, `--otlp` every 10 s": (100, ["--otlp", f"http://127.0.0.1:{OTLP}"], times),
+            "10,000 events/s printed, `--kafka`": (10, ["--kafka", f"{brokers}/events"], prints)}
+    found = {name: [] for name in rows}
+    for _ in range(TURNS):
+        for name, row in rows.items():
+            found[name].append(measure(*row))
+    of = lambda values, form: f"{form(statistics.median(values))} ({form(min(values))} to {form(max(values))})"
+    print("| a permanent probe | spile's processor time | in an hour | memory (PSS) | the traced process, of a processor |\n|---|---:|---:|---:|---:|")
+    for name, results in found.items():
+        own, traced, memory = zip(*results)
+        print(f"| {name} | {of(own, '{:.2%}'.format)} | {statistics.median(own) * 3600:.0f} s | {statistics.median(memory):.0f} MiB | {of(traced, '{:.2%}'.format)} |", flush=True)
     broker.kill()

@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "base/print.h"
+#include "base/spawn.h"
 #include "base/unique_fd.h"
 
 extern char** environ;
@@ -91,25 +92,12 @@ class Host {
     streams_[1].file = stderr;
     std::vector<std::string> words = ssh;
     words.insert(words.end(), {name_, command});
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     for (int i = 0; i < 3; ++i) posix_spawn_file_actions_adddup2(&actions, theirs[i].get(), i);
     // Ctrl-C is for us: ssh goes on until the other side has said all.
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    const int failure = posix_spawnp(&pid_, argv[0], &actions, &attributes, argv.data(), environ);
+    const int failure = spawn_apart(words, actions, &pid_);
     posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
     if (failure != 0) {
       pid_ = 0;
       return Error::from_errno(fmt::format("run {}", words.front()), failure, "--remote needs ssh");

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/spawn.h"
 #include "libspile/spile.h"
 
 extern char** environ;
@@ -79,33 +80,17 @@ Result<void> SpileProcess::start(const std::vector<std::string>& arguments) {
   TRY_DO(make_sockets(ours, theirs));
   std::vector<std::string> words = {program_, "record", "--stream", std::to_string(kTheirSocket)};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
 
-  // The child has the caller's standard output and error, for the command that it may start, and none of its other descriptors, signals or masks. Ctrl-C at a terminal
-  // is for the caller.
+  // The child has the caller's standard output and error, for the command that it may start, and none of its other descriptors.
   posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), kTheirSocket);
   posix_spawn_file_actions_addclosefrom_np(&actions, kTheirSocket + 1);
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  pid_t pid = 0;
-  const int failure = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  const int failure = spawn_apart(std::move(words), actions, &pid_);
   posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
   if (failure != 0) return Error::from_errno("run " + program_, failure, "install spile, or name the program in SPILE_PROGRAM");
-  pid_ = pid;
-  process_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  process_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   std::scoped_lock lock(mutex_);
   socket_ = std::move(ours);
   return {};
