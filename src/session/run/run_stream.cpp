@@ -49,12 +49,13 @@ Result<std::shared_ptr<RunStream>> RunStream::open(int descriptor) {
   return stream;
 }
 
-// The program ends: the watching thread still has the socket's number, which nothing else may get.
+// The program ends: the watching thread still has the socket's number, which nothing else may get. Nothing closes it before the process is gone: that thread may only begin to
+// look then, would take it for the other side's end, and the exit status would be that of SIGTERM.
 RunStream::~RunStream() {
   set_message_sink(nullptr);
   (void)frames_->drain();
-  static std::shared_ptr<FrameWriter> kept;
-  kept = std::move(frames_);
+  static auto* const kept = new std::shared_ptr<FrameWriter>;
+  *kept = std::move(frames_);
 }
 
 uint64_t RunStream::take_requests() {
