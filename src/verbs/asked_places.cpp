@@ -30,15 +30,16 @@ bool is_file(const std::string& name) {
   return name.find('/') != std::string::npos || std::ranges::any_of(kEndings, [&](std::string_view ending) { return name.ends_with(ending) && name.size() > ending.size(); });
 }
 
-Error no_function(const AskedFiles& files, const std::string& name) {
-  std::string hint;
+Error no_function(const AskedFiles& files, const AskedPlace& place) {
+  const std::string& name = place.function;
+  const std::string what = fmt::format("no function '{}'{} in {}{}", name, place.file.empty() ? "" : fmt::format(" of source file '{}'", place.file), files.world->program(),
+                                       files.modules.size() > 1 ? " and its libraries" : "");
   for (const auto& module : files.modules) {
-    if (std::string near = nearest_name(name, module->function_names(name)); !near.empty()) {
-      hint = fmt::format("did you mean '{}'?", near);
-      break;
-    }
+    if (!place.file.empty()) break;
+    if (std::string near = nearest_name(name, module->function_names(name)); !near.empty()) return {what, fmt::format("did you mean '{}'?", near)};
   }
-  return {fmt::format("no function '{}' in {}{}", name, files.world->program(), files.modules.size() > 1 ? " and its libraries" : ""), hint};
+  if (!files.modules.empty() && !files.modules.front()->has_debug_info()) return files.modules.front()->needs_debug_info(what, "");
+  return {what, "spile funcs lists the functions that there are"};
 }
 
 Result<FunctionSource> source_of(const std::shared_ptr<debuginfo::Module>& module, debuginfo::Function function, bool with_statements) {
@@ -114,7 +115,14 @@ Result<std::vector<FunctionSource>> functions_at(AskedFiles& files, const AskedP
     search();
   }
   if (!sources.empty()) return sources;
-  return failure ? *failure : no_function(files, place.function);
+  return failure ? *failure : no_function(files, place);
+}
+
+Error no_code(const FunctionSource& source, const AskedPlace& place) {
+  auto [first, last] = lines_in(source, place);
+  const std::string hint = source.statements.empty() ? "" : fmt::format("its code is on lines {} to {}", source.statements.front().source.line, source.last_line());
+  if (first == last) return {fmt::format("line {} of '{}' has no code", first, source.function.name()), hint};
+  return {fmt::format("lines {} to {} of '{}' have no code", first, last, source.function.name()), hint};
 }
 
 std::pair<int, int> lines_in(const FunctionSource& source, const AskedPlace& place) {

@@ -37,5 +37,7 @@ Result<std::vector<FunctionSource>> functions_at(AskedFiles& files, const AskedP
 // Returns the lines of the file. Numbers are lines of the file if any of them is the function's; else, and where place.relative, they count from its
 // declaration, as perf probe's do.
 std::pair<int, int> lines_in(const FunctionSource& source, const AskedPlace& place);
+// Returns the error for lines of the function that have no code.
+Error no_code(const FunctionSource& source, const AskedPlace& place);
 
 }  // namespace spile::verbs

@@ -160,6 +160,7 @@ Result<int> answer_lines(const std::vector<std::string>& words, const session::O
   } else {
     TRY(const std::vector<FunctionSource> sources, functions_at(files, asked, true));
     for (const FunctionSource& source : sources) stretches.push_back(stretch_of(source, asked));
+    if (std::ranges::none_of(stretches, has_code)) return no_code(sources.front(), asked);
   }
   // One line is asked about for its variables.
   const bool one_line = asked.first > 0 && asked.first == asked.last;

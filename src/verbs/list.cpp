@@ -220,7 +220,8 @@ Result<void> keep_only(ArmedNow& armed, const std::set<pid_t>& wanted) {
     if (is_told || read_mappings(pid).ok()) continue;
     const auto facts = session::facts_of(pid);
     if (!facts) return Error{fmt::format("process {} has ended", pid), ""};
-    return Error{fmt::format("process {} can't be looked at: it belongs to user {}", pid, user_name(facts->uid)), "run spile list as that user, or as root"};
+    return Error{fmt::format("process {} can't be looked at: it belongs to user {}", pid, user_name(facts->uid)),
+                 geteuid() == 0 ? "root needs CAP_SYS_PTRACE, which a container may lack" : "run spile list as that user, or as root"};
   }
   return {};
 }

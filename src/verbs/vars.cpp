@@ -194,10 +194,7 @@ Result<int> answer_vars(const std::vector<std::string>& words, const session::Op
     }
   }
   if (found > 0) return 0;
-  auto [first, last] = lines_in(sources.front(), asked);
-  return Error{fmt::format("line {} of '{}' has no code", first, sources.front().function.name()),
-               fmt::format("spile lines shows which lines have; its code is on lines {} to {}", sources.front().statements.empty() ? 0 : sources.front().statements.front().source.line,
-                           sources.front().last_line())};
+  return no_code(sources.front(), asked);
 }
 
 }  // namespace spile::verbs

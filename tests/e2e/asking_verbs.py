@@ -73,7 +73,9 @@ expect_true(all(first <= 7 <= last for row in on_line for first, last in row["li
 expect(rows("vars", shop, "price_of:2")[0]["line"], 7, "counted from line 5")
 expect(rows("vars", shop, "price_of+2")[0]["line"], 7, "counted from line 5")
 expect({row["name"] for row in rows("vars", shop, "price_again", "--globals") if row["kind"] == "global"}, {"sold", "other"})
-spile("vars", shop, "price_of:4000").expect(status=1, out="", err_match="has no code(.|\n)*its code is on lines 5 to 9")
+for verb in ("vars", "lines"):
+    spile(verb, shop, "price_of:4000").expect(status=1, out="", err_match="has no code(.|\n)*its code is on lines 5 to 9")
+    spile(verb, shop, "price_of@none.c").expect(status=1, out="", err_match="no function 'price_of' of source file 'none.c'(.|\n)*spile funcs lists")
 spile("vars", shop, "shop.c:7").expect(status=1, err_match="names a file, not a function")
 
 # Of a process: the file that it runs, though it was deleted.
