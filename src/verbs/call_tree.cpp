@@ -128,6 +128,7 @@ void CallTree::take(std::string_view head, session::PayloadReader& arguments, st
 }
 
 void CallTree::enter(Flow& flow, uint64_t stack, Call call, std::string& out) {
+  seen_ = true;
   while (stack != 0 && !flow.open.empty()) {
     const Open& last = flow.open.back();
     // At the same place: the last call has jumped to this one as its last act, unless it is the same function, which was left before.
@@ -354,6 +355,7 @@ void CallTree::finish(std::string& out) {
     if (is_text()) out += fmt::format("{:>11} | {}\n", "", "(still running at the end)");
   }
   flows_.clear();
+  if (is_text() && !any_printed_) out += seen_ ? "no call took longer than --over\n" : "no call has been seen\n";
   if (settings_.spans) settings_.spans->finish(CallSpans::kPatienceMs);
   if (!settings_.timeline) return;
   for (const auto& [why, count] : missing()) settings_.timeline->note_missing(why, count);

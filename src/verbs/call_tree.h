@@ -107,6 +107,7 @@ class CallTree final : public session::Presenter {
   std::vector<std::string> names_;
   int64_t last_printed_ = 0;  // Flow::number; 0: nothing has been
   bool any_printed_ = false;
+  bool seen_ = false;  // any call, shown or not
   int64_t first_time_ = 0;
   uint64_t last_id_ = 0;
   uint64_t unmatched_ = 0, orphans_ = 0, cut_ = 0, flows_lost_ = 0;

@@ -196,6 +196,20 @@ TEST_F(TreeTest, ShowsCallsWithinCalls) {
   EXPECT_EQ(tree_->losses(), "");
 }
 
+TEST_F(TreeTest, SaysThatThereWasNoCall) {
+  EXPECT_EQ(printed(), "no call has been seen\n");
+  make(10, 5000);
+  out_.clear();
+  root(7, 1000, 900, "read");
+  leave(7, 6000, 900, "read");
+  EXPECT_EQ(printed(), "no call took longer than --over\n");
+  make(10, 4999);
+  out_.clear();
+  root(7, 1000, 900, "read");
+  leave(7, 6000, 900, "read");
+  EXPECT_EQ(printed(), "------ sh 7 ------\n   5.000 us | read(...)\n");
+}
+
 TEST_F(TreeTest, KeepsThreadsApart) {
   root(7, 1000, 900, "read");
   root(8, 1500, 5900, "write");
