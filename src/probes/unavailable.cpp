@@ -53,8 +53,11 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
     if (parts[0].name != later.first) continue;
     if (later.second && (parts.size() <= second || parts[second].name != later.second)) continue;
     std::string family = later.second ? fmt::format("{}.{}", later.first, later.second) : later.first;
-    return Error{fmt::format("probe points '{}' are not available in this version", family),
-                 family == "kernel.syscall" ? "there are kernel.syscall(\"read\") and (\"write\"); syscall.NAME is any system call" : ""};
+    std::string hint;
+    if (family == "kernel.syscall") hint = "there are kernel.syscall(\"read\") and (\"write\"); syscall.NAME is any system call";
+    else if (family == "nfs" || family == "nfsd" || family == "sunrpc")
+      hint = fmt::format("spile -L 'kernel.trace(\"{}*:*\")' lists the kernel's own tracepoints of it", family);
+    return Error{fmt::format("probe points '{}' are not available in this version", family), hint};
   }
   std::vector<std::string> known(std::begin(kLibrary), std::end(kLibrary));
   if (std::ranges::find(known, parts[0].name) != known.end()) return Error{fmt::format("unknown probe point '{}'", text_of(point)), ""};
