@@ -1,4 +1,4 @@
-# variants: calls values values_O0 throws sqlite3 gcc clang
+# variants: calls values values_O0 throws sqlite3 gcc clang rust_values_O0 rust_values_O2
 # At statements all over a program, every variable in scope has the value that gdb sees there.
 from spiletest import *
 
@@ -29,7 +29,8 @@ select t1.a from t t1 join t t2 on t1.a=t2.a+1 where t1.b>'x15' group by t1.a ha
 """)
     command = ["--places", "200", debian_source_program("sqlite3"), ":memory:", "-init", script]
 else:
-    command = (["--unoptimized"] if VARIANT.endswith("O0") else []) + [program(VARIANT), "10"]
+    of_file = ["--source", "rust_values.rs"] if VARIANT.startswith("rust") else []  # most of the rest is Rust's own library
+    command = (["--unoptimized"] if VARIANT.endswith("O0") else []) + of_file + [program(VARIANT), "10"]
 done = subprocess.run([sys.executable, TOOL, "--spile", SPILE, *command],
                       capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=170)
 print(done.stdout)

@@ -6,7 +6,7 @@
 # when gdb stopped there: what gdb makes of the caller's code, where it has an answer, is another call's now and then (in inlined
 # calls it takes the registers of the wrong frame), and is only counted.
 #
-#   values_like_gdb.py [--places N] [--seed N] [--show] [--unoptimized] PROGRAM [ARGUMENT...]
+#   values_like_gdb.py [--places N] [--seed N] [--source FILE] [--show] [--unoptimized] PROGRAM [ARGUMENT...]
 #
 # The program must do the same every time. Exit status 1 where a value differs.
 import argparse
@@ -162,11 +162,17 @@ GDB_SCRIPT = textwrap.dedent(r"""
 """)
 
 
-def statement_addresses(program):
+def statement_addresses(program, source):
     lines = subprocess.run(["readelf", "--debug-dump=decodedline", "-W", program], capture_output=True, text=True,
                            errors="replace").stdout
+    # Functions that the linker has dropped keep their lines, at addresses where something else is.
+    sections = subprocess.run(["readelf", "-SW", program], capture_output=True, text=True).stdout
+    text = re.search(r" \.text\s+PROGBITS\s+([0-9a-f]+)\s+[0-9a-f]+\s+([0-9a-f]+)", sections)
+    begin, size = int(text[1], 16), int(text[2], 16)
     # file.c   123   0x4010   [view]   x
-    return sorted({int(m, 16) for m in re.findall(r"^\S+\s+\d+\s+(0x[0-9a-f]+)\b.*x\s*$", lines, re.M)})
+    name = re.escape(source) if source else r"\S+"
+    found = {int(m, 16) for m in re.findall(rf"^{name}\s+\d+\s+(0x[0-9a-f]+)\b.*x\s*$", lines, re.M)}
+    return sorted(address for address in found if begin <= address < begin + size)
 
 
 def is_position_independent(program):
@@ -286,6 +292,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     # At the entry of an unoptimized function gdb reads stack slots that the function has yet to fill.
     parser.add_argument("--unoptimized", action="store_true")
+    parser.add_argument("--source", metavar="FILE", help="only statements of source files of this name")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--spile", default=os.path.join(os.path.dirname(__file__), "../../build/release/bin/spile"))
     parser.add_argument("program")
@@ -296,7 +303,7 @@ def main():
     for tool in ["gdb", "readelf", "setarch"]:
         if not shutil.which(tool):
             sys.exit(f"{tool} is needed")
-    addresses = statement_addresses(program)
+    addresses = statement_addresses(program, options.source)
     random.Random(options.seed).shuffle(addresses)
     different = None
     # What a program does with time and chance may move its memory about: a lie is what is said in every round.
