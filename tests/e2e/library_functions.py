@@ -110,6 +110,11 @@ pages_to_string(10) | 40.0K
 proc_mem_size() > 0 | 1
 proc_mem_rss_pid(pid()) > 0 | 1
 proc_mem_size_pid(-5) | 0
+proc_mem_size(pid()) == proc_mem_size() && proc_mem_rss(pid()) > 0 | 1
+proc_mem_data(-5) + proc_mem_shr(-5) + proc_mem_txt(-5) | 0
+proc_mem_string(pid()) == proc_mem_string() | 1
+task_utime(tid()) + task_stime(tid()) == task_utime_tid(tid()) + task_stime_tid(tid()) | 1
+tokenize("a, b", ", ") . tokenize(" ") . tokenize(" ") | ab
 proc_mem_string() != "" | 1
 msecs_to_string(61001) | 1m1.001s
 usecs_to_string(1000001) | 0m1.000001s
