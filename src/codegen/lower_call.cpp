@@ -226,6 +226,10 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
       errors_.raise_if(failed, syntax_call.range, "the process has ended, or can't be read, near '" + syntax_call.name.substr(2) + "'", {});
       return out;
     }
+    if (name == "spile_fn_raise") {
+      errors_.raise_if(failed, syntax_call.range, "signal %d could not be sent near 'raise'", {arguments[1]});
+      return number(0);
+    }
     bool writes = name.starts_with("spile_fn_set_");
     std::string text = std::string(syntax_call.name.starts_with("kernel_") ? "kernel read fault" : writes ? "write fault" : "read fault") + std::string(has_address ? " at %p" : "") + " near '" + syntax_call.name + "'";
     errors_.raise_if(failed, syntax_call.range, text, has_address ? llvm::ArrayRef<llvm::Value*>(arguments[1]) : llvm::ArrayRef<llvm::Value*>());

@@ -166,6 +166,10 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
   const uint64_t task = spile_kernel_members.known ? task_of_number(static_cast<uint64_t>(pid)) : 0;
   return task ? seen_number(pid_of(kernel_word(task + spile_kernel_members.task_parent), kProcessNumber)) : -1;
 }
+// To the current thread. fault: the kernel does not send it, as in a thread of its own, one that ends, or for a number that is not a signal's.
+[[gnu::always_inline]] void spile_fn_raise(Context*, int64_t signal, bool* fault) {
+  *fault = signal <= 0 || signal > 64 || helper<long (*)(uint32_t)>(BPF_FUNC_send_signal_thread)(static_cast<uint32_t>(signal)) != 0;
+}
 [[gnu::always_inline]] void spile_fn_pid2execname(Context*, int64_t pid, char* out) {
   uint64_t name[2] = {};
   const uint64_t task = spile_kernel_members.known ? task_of_number(static_cast<uint64_t>(pid)) : 0;

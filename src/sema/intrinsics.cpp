@@ -138,7 +138,7 @@ std::vector<Intrinsic> make_table() {
       {"kernel_pointer", kLong, {kLong}, kCanFail, kEverywhere, true},
 
       // Writing to the traced program.
-      {"raise", kNone, {kLong}, kNeedsGuru, kInController | kInTarget, false},
+      {"raise", kNone, {kLong}, kNeedsGuru | kCanFail, kEverywhere, false},
       {"__udelay", kNone, {kLong}, kNeedsGuru, kEverywhere, false},
       {"set_user_string", kNone, {kLong, kString}, kNeedsGuru | kCanFail, kEverywhere, false},
       {"set_user_string_n", kNone, {kLong, kLong, kString}, kNeedsGuru | kCanFail, kEverywhere, false},

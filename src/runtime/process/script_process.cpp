@@ -299,14 +299,15 @@ SPILE_NAMESPACE_NUMBER(egid, kEffectiveGroup, __NR_getegid)
   return pid == 0 ? number_of(OwnPath(context, name).text, file, n) : number_of(ProcPath(pid, name).text, file, n);
 }
 
-// To the current thread.
-[[gnu::noinline]] void spile_fn_raise(Context* context, int64_t signal) {
+// To the current thread. fault: the signal was not sent.
+[[gnu::noinline]] void spile_fn_raise(Context* context, int64_t signal, bool* fault) {
+  *fault = true;
   if (!may_call_system()) return;
   if (const abi::Subject* subject = subject_of(context)) {
-    if (!subject->is_past) system_call(__NR_tgkill, subject->pid, subject->tid, signal);
+    *fault = subject->is_past || system_call(__NR_tgkill, subject->pid, subject->tid, signal) != 0;
     return;
   }
-  system_call(__NR_tgkill, system_call(__NR_getpid), system_call(__NR_gettid), signal);
+  *fault = system_call(__NR_tgkill, system_call(__NR_getpid), system_call(__NR_gettid), signal) != 0;
 }
 
 // Words first to last (-1: all) of this process's command line, with a delimiter between them.

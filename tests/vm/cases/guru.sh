@@ -42,3 +42,11 @@ wait $tracer
 check "afterwards" "$(values)" '^visit 3 13 2 -3 text$'
 out=$(spile -g --runtime=bpf -e 'probe process.function("visit") { $a = 1 }' -c values 2>&1) && fail "a register was written: $out"
 check "a register" "$out" "'.a' is in a register that can't be written to here"
+
+# Signals that handlers in the kernel raise: the sleep ends at once.
+out=$(spile -g --runtime=bpf -e 'global n probe syscall.clock_nanosleep, syscall.nanosleep { if (pid() == target()) { n++; raise(15) } } probe end { printf("raised %d\n", n) }' \
+  -c '/usr/bin/usleep 900000000' 2>&1)
+check "a signal" "$out" '^raised 1$'
+check "its end" "$out" 'exited with signal 15'
+out=$(spile -g --runtime=bpf -e 'probe syscall.clock_nanosleep, syscall.nanosleep { if (pid() == target()) try { raise(99) } catch (m) { println(m) } }' -c '/usr/bin/usleep 10' 2>&1)
+check "not a signal" "$out" '^signal 99 could not be sent$'
