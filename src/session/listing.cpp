@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/diagnostics.h"
 #include "base/print.h"
@@ -21,10 +20,11 @@ namespace spile::session {
 
 namespace {
 
-using Lines = std::set<std::string>;
+// By the text of the point and its variables, so that JSON has the order of texts.
+using Lines = std::map<std::string, std::string>;
 
 void print(const Lines& lines) {
-  for (const std::string& line : lines) print_to(stdout, "{}\n", line);
+  for (const auto& [text, line] : lines) print_to(stdout, "{}\n", line);
 }
 
 // The names of the library's aliases: "syscall.open".
@@ -81,7 +81,8 @@ Lines lines_of(const sema::Program& program, probes::World& world, const SourceF
       const std::string& name = names_alias(aliases, point.name) ? point.name : point.text;
       TypedNames variables;
       if (with_variables) variables = variables_of(world, probe, point);
-      lines.insert(json ? as_json(name, with_variables ? &variables : nullptr) : as_text(name, variables));
+      const std::string text = as_text(name, variables);
+      lines.emplace(text, json ? as_json(name, with_variables ? &variables : nullptr) : text);
     }
   }
   return lines;
@@ -182,15 +183,16 @@ Result<int> dump_library(Listing what, const ScriptOptions& script_options, cons
   for (const syntax::Script& script : scripts) {
     if (what == Listing::kFunctions) {
       for (const auto& function : script.functions) {
-        if (!function->is_private && is_public(function->name)) lines.insert(signature(*function));
+        if (!function->is_private && is_public(function->name)) lines.emplace(signature(*function), signature(*function));
       }
       continue;
     }
-    lines.insert("oneshot = begin");  // built in here, an alias in SystemTap
+    lines.emplace("oneshot = begin", "oneshot = begin");  // built in here, an alias in SystemTap
     for (const auto& alias : script.aliases) {
       for (const syntax::ProbePoint& name : alias->names) {
         std::string head = syntax::to_source(name);
-        if (is_public(head)) lines.insert(head + " = " + joined(alias->points));
+        const std::string line = head + " = " + joined(alias->points);
+        if (is_public(head)) lines.emplace(line, line);
       }
     }
   }
