@@ -41,6 +41,10 @@ counted "softirq" '^(4[5-9]|5[0-9]) 1$' 'exec causes udp 50' '
   probe softirq.entry { if (pid() == target() && vec_nr == 3 && vec_name == "NET_RX") begun++ }
   probe softirq.exit { if (pid() == target() && vec_nr == 3) ended++ }
   probe end { printf("%d %d\n", begun, ended == begun) }'
+counted "functions of softirqs" '^net_rx_action 0 1$' 'exec causes udp 50' '
+  global functions, wrong, counts
+  probe softirq.entry, softirq.exit { if (pid() == target() && vec_nr == 3) { functions[action] = 1; counts[pn()]++; if (h != vec + 3 * 8) wrong++ } }
+  probe end { foreach (f in functions) printf("%s %d %d\n", symname(f), wrong, counts["softirq.entry"] == counts["softirq.exit"]) }'
 
 # Files.
 echo text >/tmp/something
