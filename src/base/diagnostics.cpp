@@ -15,12 +15,21 @@ struct Colors {
 };
 constexpr Colors kColors = {kErrorColor, kWarningColor, kNoteColor, kCaretColor, kNoColor};
 
+// Of a script that a verb has made, which whoever typed the verb has not seen: the verb's words, which stand in its first line. Empty: of another script.
+std::string_view verb_of(const SourceRange& range) {
+  constexpr std::string_view kBegin = "# spile ";
+  if (!range || range.file->name() != "<input>" || !range.file->text().starts_with(kBegin)) return {};
+  return range.file->line(1).substr(2);
+}
+
 void render_place(std::string& out, const SourceRange& range, std::string_view kind, std::string_view message,
                   const Colors& colors) {
-  if (range) out += range.to_string() + ": ";
+  const std::string_view verb = verb_of(range);
+  if (!verb.empty()) out.append(verb).append(": ");
+  else if (range) out += range.to_string() + ": ";
   out.append(kind == "error" ? colors.error : kind == "warning" ? colors.warning : colors.note);
   out.append(kind).append(":").append(colors.off).append(" ").append(message).append("\n");
-  if (range) out += source_excerpt(range, colors.caret, colors.off);
+  if (range && verb.empty()) out += source_excerpt(range, colors.caret, colors.off);
 }
 
 // Levenshtein distance with swaps of neighbors counted as one, capped by the caller's interest.

@@ -1,5 +1,6 @@
 #include "base/diagnostics.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace spile {
@@ -15,6 +16,18 @@ TEST(Diagnostics, PointsACaretAtTheToken) {
             "    2 |   prnt(1)\n"
             "      |   ^~~~\n"
             "  hint: did you mean 'print'?\n");
+}
+
+TEST(Diagnostics, NamesTheVerbThatMadeAScript) {
+  SourceFiles files;
+  const SourceFile& made = files.add("<input>", "# spile trace 'foo'\nprobe begin { x }\n");
+  Diagnostics diagnostics;
+  diagnostics.warning({&made, 34, 35}, "nothing is known").hint("install it");
+  EXPECT_EQ(diagnostics.render(), "spile trace 'foo': warning: nothing is known\n  hint: install it\n");
+  const SourceFile& saved = files.add("saved.stp", std::string(made.text()));
+  Diagnostics of_saved;
+  of_saved.warning({&saved, 34, 35}, "nothing is known");
+  EXPECT_THAT(of_saved.render(), testing::StartsWith("saved.stp:2:15: warning: nothing is known\n    2 | probe begin { x }\n"));
 }
 
 TEST(Diagnostics, SaysTheSameOnce) {
