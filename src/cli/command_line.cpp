@@ -3,13 +3,16 @@
 
 #include "cli/command_line.h"
 
+#include <errno.h>
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <iostream>
 
+#include "base/diagnostics.h"
 #include "base/print.h"
 #include "base/terminal_text.h"
 #include "cli/option_table.h"
@@ -105,6 +108,16 @@ Result<bool> takes_record(std::vector<std::string>& words, const std::string& fi
   return true;
 }
 
+// A word that names no file may be a verb that is written otherwise.
+Result<void> check_first_word(const std::string& word) {
+  if (word == "-" || word.find_first_of("./") != std::string::npos || access(word.c_str(), F_OK) == 0 || errno != ENOENT) return {};
+  std::vector<std::string> names;
+  for (const verbs::Verb& verb : verbs::verbs()) names.emplace_back(verb.name);
+  const std::string near = nearest_name(word, names);
+  return Error{fmt::format("'{}' is neither a script file here nor a verb", word),
+               near.empty() ? "spile --help lists the verbs; -e takes the text of a script" : fmt::format("did you mean 'spile {}'?", near)};
+}
+
 // Rejects options that can't go together, and takes the rest of the line: the script file and its arguments.
 Result<void> check_options(Reading& reading, std::vector<std::string> words) {
   session::Options& options = reading.options;
@@ -136,6 +149,7 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
     } else {
       options.script.file = words.front();
       if (options.script.file.empty()) return Error{"the name of the script file is empty", {}};
+      TRY_DO(check_first_word(options.script.file));
       words.erase(words.begin());
     }
   }

@@ -50,6 +50,8 @@ TEST(CommandLine, TakesVerbs) {
 TEST(CommandLine, RefusesWithStatus1) {
   EXPECT_EQ(read({}).leave, 1);
   EXPECT_EQ(read({"--no-such"}).leave, 1);
+  EXPECT_EQ(read({"tops", "f"}).leave, 1);
+  EXPECT_EQ(read({"no_such_script"}).leave, 1);
   EXPECT_EQ(read({"-p6", "a.stp"}).leave, 1);
   EXPECT_EQ(read({"-x", "0", "a.stp"}).leave, 1);
   EXPECT_EQ(read({"-x", "abc", "a.stp"}).leave, 1);
