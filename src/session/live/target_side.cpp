@@ -547,6 +547,7 @@ TargetSide::~TargetSide() { kill_unstarted(); }
 
 Result<void> TargetSide::detach() {
   kill_unstarted();
+  detached_ = true;
   return engine_->detach();
 }
 
@@ -563,7 +564,7 @@ Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
         placed_.note_end(event.pid);
         warn(placed_.left_by_exec({}));
         finished_ = given_.empty();
-        if (!options_.command.empty()) command_status_ = event.status;
+        if (!options_.command.empty() && !detached_) command_status_ = event.status;
         break;
       case engine::Event::Kind::kArmed:
         print_report(event.report, false);
