@@ -160,7 +160,7 @@ class TargetSide {
   std::set<pid_t> given_;        // -c's process, or -x's: those that live
   pid_t waited_for_ = 0;         // the process that the last message about waiting was for
   bool resumed_ = false;
-  bool detached_ = false;        // how the command ends is no concern of the session then
+  bool detached_ = false;        // the session has ended: it does not wait for the command's status
   bool finished_ = false;
   bool handler_failed_ = false;
   std::vector<UniqueFd> watched_;  // pidfds of the processes of -x that run, where nothing is attached to
