@@ -457,7 +457,7 @@ Result<Points> resolve_pattern_as_written(TracedWorld& world, const Request& req
   return points;
 }
 
-// A pattern of functions. One that begins with "sys_" stands for the system calls' functions, too, whose names began so until Linux 4.16. A
+// A pattern of functions. If it begins with "sys_", it also stands for the functions of system calls, whose names began so until Linux 4.16. A
 // script that gives the kernel a choice (?, !) may name both, and would count them twice.
 Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
   Request calls = request;
