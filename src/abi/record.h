@@ -45,14 +45,25 @@ inline constexpr uint64_t kExactAddress = uint64_t{1} << 63;
 
 // Payloads: a long is 8 bytes; a string is a 4-byte length, then its bytes without NUL, padded so that both are a multiple of 8.
 struct RecordHeader {
-  uint32_t size;   // of header and payload together, a multiple of 8, at least 32
+  uint32_t size;   // of header and payload together, a multiple of 8
   uint16_t kind;   // RecordKind
   uint16_t cpu;    // number of the CPU that the handler ran on
   uint32_t id;     // as RecordKind says; else 0
   uint32_t probe;  // index into Program::probes of the probe that wrote it
   uint64_t time;   // orders records between threads: time_counter() in processes, ktime ns in the kernel
-  uint32_t process, thread;  // whose handler it was, on which thread; 0: not known, as of handlers in the kernel and of most in spile
 };
-static_assert(sizeof(RecordHeader) == 32);
+static_assert(sizeof(RecordHeader) == 24);
+
+// The end of all records of a session that says whose they are (codegen::ArenaLayout::record_owner_size), behind the payload, and of none of
+// another: whose handler it was, on which thread; 0: not known, as of most handlers in spile.
+struct RecordOwner {
+  uint32_t process, thread;
+};
+static_assert(sizeof(RecordOwner) == 8);
+// Both together, as their reader holds them.
+struct OwnedHeader : RecordHeader {
+  RecordOwner owner = {};
+};
+static_assert(sizeof(OwnedHeader) == 32);
 
 }  // namespace spile::abi

@@ -14,6 +14,7 @@
 #include "abi/arena.h"
 #include "abi/code_image.h"
 #include "abi/kernel.h"
+#include "abi/record.h"
 #include "abi/trampoline.h"
 #include "base/diagnostics.h"
 #include "base/result.h"
@@ -47,6 +48,7 @@ struct ArenaLayout {
   // that both change lie over this arena's file. 0: absent.
   uint64_t kernel_offset = 0;
   uint64_t shared_offset = 0, shared_size = 0;
+  uint32_t record_owner_size = 0;  // or sizeof(abi::RecordOwner): at the end of each record
   uint32_t kernel_ring_size = 0, kernel_small_ring_size = 0;  // of slots of handlers in the kernel: of a CPU's lowest level, and of others
   uint32_t kernel_slots = 0;         // slots of handlers in the kernel, from abi::kFirstSlot on
 };
@@ -56,6 +58,8 @@ struct LayoutOptions {
   uint32_t slot_count = abi::kMostSlots;    // at most; at least 8 where processes are traced
   uint64_t address_space = 1ull << 40;      // bytes that the slots may take: if slot_count of them need more, the arena has fewer
   uint32_t ring_size = 1 << 20;      // -s, bytes of one thread's ring. REQUIRES: a power of two
+  bool owned_records = false;        // records say which process and thread they are of
+  uint32_t kernel_ring = 32 << 20;   // bytes of a CPU's ring at most, where ring_size is 4 MiB. REQUIRES: a power of two
   // Where handlers in the kernel may work over a BPF arena: the CPUs that there may ever be, and how many bytes of memory their slots may take
   // (they take them whether they are used or not); scripts that need more work over kernel maps. 0: all work over kernel maps.
   uint32_t kernel_cpus = 0;

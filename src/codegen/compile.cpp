@@ -130,6 +130,7 @@ void Compiler::define_constants(ScriptModule& module, const Layout& layout, bool
   module.define_constant("spile_rt_scratch_size", arena.scratch_size);
   module.define_constant("spile_rt_ring_offset", arena.ring_offset);
   module.define_constant("spile_rt_ring_size", arena.ring_size);
+  module.define_constant("spile_rt_record_owner_size", arena.record_owner_size);
   module.define_constant("spile_rt_calls_offset", arena.calls_offset);
   module.define_constant("spile_rt_calls_capacity", arena.calls_capacity);
   module.define_constant("spile_rt_kernel_frame_offset", arena.kernel_frame_offset);
@@ -216,6 +217,7 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
   Layout layout = std::move(made).value();
   TRY(job.module, ScriptModule::create(job.name, options_.kernel_maps_bitcode));
   job.module->define_constant("spile_rt_string_size", layout.string_limit);
+  job.module->define_constant("spile_rt_record_owner_size", layouts_.main.arena.record_owner_size);
   KernelPlace place;
   Unit unit(program_, layout, tables_, *job.module, place);
   unit.over_maps = true;

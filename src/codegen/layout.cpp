@@ -272,12 +272,12 @@ bool kernel_prints(const sema::Program& program) {
          std::ranges::any_of(program.functions, [&](const syntax::Function* function) { return function->body && prints(*function->body); });
 }
 
-// Rings of handlers in the kernel take memory whether they are used or not. A CPU's lowest level gets 8 MiB where there are up to eight CPUs,
-// as its records come as fast as a processor makes them and nobody can be waited for.
+// Rings of handlers in the kernel take memory whether they are used or not. A CPU's lowest level gets 32 MiB where there are up to eight CPUs
+// (with -s 4, the default), as its records come as fast as a processor makes them and nobody can be waited for.
 void size_kernel_rings(const sema::Program& program, const LayoutOptions& options, ArenaLayout& arena) {
-  constexpr uint64_t kMost = 8 << 20, kAll = 64 << 20, kSmall = 64 << 10;
-  uint64_t scale = std::max<uint64_t>(options.ring_size >> 20, 1);
-  uint64_t share = std::bit_floor(std::clamp<uint64_t>(kAll / options.kernel_cpus, kSmall, kMost));
+  constexpr uint64_t kAll = 256 << 20, kSmall = 64 << 10;
+  uint64_t scale = std::max<uint64_t>(options.ring_size >> 22, 1);
+  uint64_t share = std::bit_floor(std::clamp<uint64_t>(kAll / options.kernel_cpus, kSmall, options.kernel_ring));
   arena.kernel_ring_size = kernel_prints(program) ? static_cast<uint32_t>(std::min<uint64_t>(share * std::bit_floor(scale), 256 << 20)) : kSmall;
   arena.kernel_small_ring_size = kSmall;
 }
@@ -389,6 +389,7 @@ Result<Layout> make_part(const sema::Program& program, const LayoutOptions& opti
   uint64_t kernel_frame = uses_arena ? abi::kKernelFrameSize + kernel_stack : 0;
   uint64_t ring_offset = align(frame_offset + kernel_frame, abi::kPageSize);
   arena.ring_size = options.ring_size;
+  arena.record_owner_size = options.owned_records ? sizeof(abi::RecordOwner) : 0;
   if (uses_arena) size_kernel_rings(program, options, arena);
   uint64_t slot_end = align(ring_offset + std::max(arena.ring_size, arena.kernel_ring_size), abi::kPageSize);
   if (has_targets && program.needs & sema::kNeedsCallHistory) {

@@ -66,6 +66,7 @@ extern const uint32_t spile_rt_scratch_offset;   // within a slot
 extern const uint32_t spile_rt_scratch_size;
 extern const uint32_t spile_rt_ring_offset;  // within a slot
 extern const uint32_t spile_rt_ring_size;    // a power of two
+extern const uint32_t spile_rt_record_owner_size;  // 0, or sizeof(abi::RecordOwner)
 extern const uint32_t spile_rt_calls_offset;    // within a slot: abi::CallRecord[]
 extern const uint32_t spile_rt_calls_capacity;  // a power of two; 0: the script notes no calls
 extern const uint32_t spile_rt_kernel_frame_offset;  // within a slot of handlers in the kernel (abi/kernel.h)
@@ -306,7 +307,7 @@ void spile_rt_call_history_add(Context*, int64_t begun);
 bool spile_rt_call_history_stop(Context*);
 int64_t spile_rt_pid(Context*);
 int64_t spile_rt_tid(Context*);
-void spile_rt_record_owner(Context*, uint32_t owner[2]);  // process and thread for abi::RecordHeader, as far as they are known without a system call
+void spile_rt_record_owner(Context*, abi::RecordOwner* owner);  // as far as they are known without a system call
 int64_t spile_rt_cpu(Context*);
 int64_t spile_rt_uid(Context*);
 int64_t spile_rt_target(Context*);  // target(): the PID of -x or -c; 0: none

@@ -85,9 +85,13 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
 [[gnu::always_inline]] int64_t spile_rt_pid(Context*) {
   return static_cast<int64_t>(visible_pid_tgid() >> 32);
 }
-[[gnu::always_inline]] void spile_rt_record_owner(Context*, uint32_t owner[2]) { owner[0] = owner[1] = 0; }
 [[gnu::always_inline]] int64_t spile_rt_tid(Context*) {
   return static_cast<int64_t>(visible_pid_tgid() & 0xffffffff);
+}
+[[gnu::always_inline]] void spile_rt_record_owner(Context*, abi::RecordOwner* owner) {
+  const uint64_t both = visible_pid_tgid();
+  owner->process = static_cast<uint32_t>(both >> 32);
+  owner->thread = static_cast<uint32_t>(both);
 }
 [[gnu::always_inline]] int64_t spile_rt_cpu(Context*) {
   return current_cpu();

@@ -25,6 +25,7 @@ uint32_t spile_rt_scratch_offset = 256 + 2 * 128 * 1024 + 64 * 64;
 uint32_t spile_rt_scratch_size = 64 * 1024;
 uint32_t spile_rt_ring_offset = 256 + 2 * 128 * 1024 + 64 * 64 + 64 * 1024;
 uint32_t spile_rt_ring_size = 4096;
+uint32_t spile_rt_record_owner_size = 0;
 uint32_t spile_rt_calls_offset = 256 + 2 * 128 * 1024 + 64 * 64 + 64 * 1024 + 4096;
 uint32_t spile_rt_calls_capacity = 16;
 uint32_t spile_rt_kernel_code_page = 0;

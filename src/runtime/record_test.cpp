@@ -55,7 +55,7 @@ class Records : public testing::Test {
   Context context_{};
 };
 
-TEST_F(Records, HeaderTellsKindProbeOwnerAndTime) {
+TEST_F(Records, HeaderTellsKindProbeAndTime) {
   context_.probe = 42;
   uint64_t before = __builtin_ia32_rdtsc();
   ASSERT_TRUE(put("x"));
@@ -63,12 +63,22 @@ TEST_F(Records, HeaderTellsKindProbeOwnerAndTime) {
   EXPECT_EQ(record->kind, abi::kPrintf);
   EXPECT_EQ(record->id, 7u);
   EXPECT_EQ(record->probe, 42u);
-  EXPECT_EQ(record->size, 32u + 8 + 8);
-  EXPECT_EQ(record->process, 0u);  // nobody has introduced this process, and nobody is asked
-  EXPECT_EQ(record->thread, 0u);
+  EXPECT_EQ(record->size, 24u + 8 + 8);
   EXPECT_GE(record->time, before);
   EXPECT_LE(record->time, __builtin_ia32_rdtsc());
   EXPECT_LT(record->cpu, 4096);
+}
+
+TEST_F(Records, SayWhoseTheyAreWhereAsked) {
+  test_record_owner_size = sizeof(abi::RecordOwner);
+  auto* record = reinterpret_cast<abi::RecordHeader*>(reinterpret_cast<char*>(context_.slot) + kTestRing);
+  auto* owner = reinterpret_cast<abi::RecordOwner*>(reinterpret_cast<char*>(record + 1) + 8 + 8);
+  owner->process = owner->thread = 1;
+  ASSERT_TRUE(put("x"));
+  test_record_owner_size = 0;
+  EXPECT_EQ(record->size, 24u + 8 + 8 + 8);
+  EXPECT_EQ(owner->process, 0u);  // nobody has introduced this process, and nobody is asked
+  EXPECT_EQ(owner->thread, 0u);
 }
 
 TEST_F(Records, WrapWithoutLossAtEverySize) {

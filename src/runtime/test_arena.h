@@ -13,6 +13,7 @@ extern uint32_t test_in_controller asm("spile_rt_in_controller");
 extern uint32_t test_slot_count asm("spile_rt_slot_count");
 extern uint32_t test_string_size asm("spile_rt_string_size");
 extern uint32_t test_ring_size asm("spile_rt_ring_size");
+extern uint32_t test_record_owner_size asm("spile_rt_record_owner_size");
 extern volatile spile::abi::ImageCells test_cells asm("spile_cells");
 }
 

@@ -130,13 +130,14 @@ bool elaborate_program(sema::Program& program, probes::World& world, const std::
   return true;
 }
 
-Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Program& program, const OutputOptions& output,
+Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Program& program, const OutputOptions& output, bool owned_records,
                                                                 const std::vector<pid_t>& processes, const MessageOptions& messages,
                                                                 const std::string& print_after, StepNames& steps) {
   const int verbosity = verbosity_of(kTranslate, messages);
   PassTimer timer(kTranslate, verbosity);
   Diagnostics refusals;
   codegen::Options options = codegen_options(output, processes, print_after);
+  options.layout.owned_records = owned_records;
   options.diagnostics = &refusals;
   bool has_kernel_probes = std::ranges::any_of(program.probes, [](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel; });
   if (has_kernel_probes && bpf::Arena::is_supported()) {

@@ -43,8 +43,8 @@ bool elaborate_program(sema::Program& program, probes::World& world, const std::
                        const MessageOptions& messages, const std::string& print_after, StepNames& steps);
 
 // Pass 3: the program becomes LLVM IR, one module for each place where it runs. program must outlive the translation.
-// output: how large rings are; processes: of -x, whose rights limit what handlers may ask spile to do. Returns null if the script is wrong.
-Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Program& program, const OutputOptions& output,
+// output: how large rings are; owned_records: whether records say which process and thread they are of; processes: of -x, whose rights limit what handlers may ask spile to do. Returns null if the script is wrong.
+Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Program& program, const OutputOptions& output, bool owned_records,
                                                                 const std::vector<pid_t>& processes, const MessageOptions& messages,
                                                                 const std::string& print_after, StepNames& steps);
 

@@ -64,8 +64,9 @@ Result<int> run_passes(const Options& options) {
   // From here on, every expression has a type, every probe its sites and every $variable its place.
 
   progress.stage("compiling");
+  const bool makes_bundle = last == kBuild && !options.output.file.empty();
   TRY(std::unique_ptr<codegen::Translation> translation,
-      translate_program(program, options.output, options.target.processes, options.messages, print_after, steps));
+      translate_program(program, options.output, makes_bundle || options.output.has_owners(), options.target.processes, options.messages, print_after, steps));
   if (!translation) return kScriptIsWrong;
   if (last == kTranslate) {
     TRY_DO(check_print_after(print_after, steps));
@@ -81,7 +82,7 @@ Result<int> run_passes(const Options& options) {
   const probes::ModuleFiles modules = world->module_files();
   const bool asks_members = program.needs & sema::kNeedsMembers && !script.kernel.object.empty();
   const RunInput input{program, script, modules, world->kernel_features(asks_members), options.script.module_name, !options.script.compatible.empty()};
-  if (last == kBuild && !options.output.file.empty()) {
+  if (makes_bundle) {
     TRY_DO(write_bundle(options.output.file, input, options.script, options.program, options.target));
     return 0;
   }

@@ -74,7 +74,7 @@ static void put(uint32_t kind, uint32_t id, uint64_t time, const void* payload, 
     padding->kind = kPad;
     at = 0;
   }
-  RecordHeader record = {(uint32_t)size, (uint16_t)kind, 0, id, 0, time, 0, 0};
+  RecordHeader record = {(uint32_t)size, (uint16_t)kind, 0, id, 0, time};
   memcpy(ring() + at, &record, sizeof record);
   memcpy(ring() + at + sizeof record, payload, bytes);
   __atomic_store_n(&slot->ring_head, head + pad + size, __ATOMIC_RELEASE);

@@ -268,6 +268,11 @@ uint64_t memory_of(const ArenaLayout& arena) {
 bool has_room(const ArenaLayout& arena, const LayoutOptions& options) {
   return memory_of(arena) <= options.kernel_memory && arena.size <= abi::kLargestKernelArena / 2;
 }
+
+LayoutOptions with_small_rings(LayoutOptions options) {
+  options.kernel_ring = 1 << 20;
+  return options;
+}
 }  // namespace
 
 Result<Layouts> layouts_of(const sema::Program& program, const LayoutOptions& options) {
@@ -277,6 +282,9 @@ Result<Layouts> layouts_of(const sema::Program& program, const LayoutOptions& op
   if (is_mixed(program)) {
     CHECK(options.kernel_cpus > 0);  // sema::TargetInfo has asked for handlers in processes
     TRY(MixedLayout mixed, make_mixed_layout(program, options));
+    if (!has_room(mixed.kernel.arena, options)) {
+      TRY(mixed, make_mixed_layout(program, with_small_rings(options)));
+    }
     if (!has_room(mixed.kernel.arena, options)) {
       return Error{"handlers in the kernel need more memory for the script's globals than they may take beside handlers in processes",
                    "--runtime=bpf, which runs all of the script in the kernel"};
@@ -289,6 +297,8 @@ Result<Layouts> layouts_of(const sema::Program& program, const LayoutOptions& op
   // Which program a process executes is noted in a map of the kernel, by programs of the runtime over such maps.
   if (options.kernel_cpus > 0 && followed_programs(program).empty()) {
     TRY(layouts.main, make_layout(program, options));
+    if (has_room(layouts.main.arena, options)) return layouts;
+    TRY(layouts.main, make_layout(program, with_small_rings(options)));
     if (has_room(layouts.main.arena, options)) return layouts;
     layouts.memory_wanted = memory_of(layouts.main.arena);
   }

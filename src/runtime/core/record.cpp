@@ -61,6 +61,7 @@ SPILE_INLINE char* spile_rt_record_begin(Context* context, uint32_t kind, uint32
     return nullptr;
   }
   uint64_t size = (sizeof(abi::RecordHeader) + static_cast<uint64_t>(payload) + 7) & ~uint64_t{7};
+  if (spile_rt_record_owner_size > 0) size += sizeof(abi::RecordOwner);
   char* ring = ring_of(slot);
   uint64_t position;
   for (;;) {
@@ -86,7 +87,6 @@ SPILE_INLINE char* spile_rt_record_begin(Context* context, uint32_t kind, uint32
   record->id = id;
   record->probe = context->probe;
   record->time = time_counter();
-  spile_rt_record_owner(context, &record->process);
   return reinterpret_cast<char*>(record + 1);
 }
 
@@ -112,6 +112,10 @@ SPILE_INLINE void spile_rt_record_end(Context* context, char* record, char* end)
   abi::ThreadSlot* slot = context->slot;
   abi::RecordHeader* header = reinterpret_cast<abi::RecordHeader*>(record) - 1;
   uint64_t size = static_cast<uint64_t>(end - reinterpret_cast<char*>(header) + 7) & ~uint64_t{7};
+  if (spile_rt_record_owner_size > 0) {
+    spile_rt_record_owner(context, reinterpret_cast<abi::RecordOwner*>(reinterpret_cast<char*>(header) + size));
+    size += sizeof(abi::RecordOwner);
+  }
   header->size = static_cast<uint32_t>(size);
   uint64_t head = slot->ring_head;
   // From the head to the record: 0, or what begin has filled with padding.

@@ -17,13 +17,12 @@ SPILE_INLINE inline void fill_header(Context* context, abi::RecordHeader* record
   record->id = id;
   record->probe = context->probe;
   record->time = monotonic_ns();
-  record->process = record->thread = 0;
 }
 
 extern "C" {
 
 SPILE_INLINE char* spile_rt_record_begin(Context* context, uint32_t kind, uint32_t id, uint32_t payload) {
-  if (payload > abi::kKernelRecordSize - sizeof(abi::RecordHeader)) {
+  if (payload > abi::kKernelRecordSize - sizeof(abi::RecordHeader) - spile_rt_record_owner_size) {
     count_skip(abi::kSkipOutputFull);
     return nullptr;
   }
@@ -50,20 +49,24 @@ SPILE_INLINE char* spile_rt_record_put_bytes(char* at, const void* bytes, uint32
   return at + length;
 }
 
-SPILE_INLINE void spile_rt_record_end(Context*, char* record, char* end) {
+SPILE_INLINE void spile_rt_record_end(Context* context, char* record, char* end) {
   char* begin = record - sizeof(abi::RecordHeader);
   uint64_t size = opaque(static_cast<uint64_t>(end - begin));
-  if (size > abi::kKernelRecordSize) return;
+  if (size > abi::kKernelRecordSize - spile_rt_record_owner_size) return;
+  if (spile_rt_record_owner_size > 0) {
+    spile_rt_record_owner(context, reinterpret_cast<abi::RecordOwner*>(begin + size));
+    size += sizeof(abi::RecordOwner);
+  }
   reinterpret_cast<abi::RecordHeader*>(begin)->size = static_cast<uint32_t>(size);
   write_ring(begin, size);
 }
 
 SPILE_INLINE void spile_rt_exit_session(Context* context) {
   spile_kernel_control.exit_requested = 1;
-  abi::RecordHeader record = {};
-  record.size = sizeof record;
+  abi::OwnedHeader record = {};
+  record.size = sizeof(abi::RecordHeader) + spile_rt_record_owner_size;
   fill_header(context, &record, abi::kExit, 0);
-  write_ring(&record, sizeof record);
+  write_ring(&record, record.size);
 }
 
 }  // extern "C"

@@ -95,17 +95,17 @@ SPILE_INLINE int64_t spile_rt_tid(Context* context) {
   uint64_t tid = identity ? load_relaxed(&identity->tid) : 0;
   return likely(tid) ? static_cast<int64_t>(tid) : ask_tid(context);
 }
-SPILE_INLINE void spile_rt_record_owner(Context* context, uint32_t owner[2]) {
+SPILE_INLINE void spile_rt_record_owner(Context* context, abi::RecordOwner* owner) {
   if (spile_rt_in_controller) {
     const abi::Subject* subject = subject_of(context);
-    owner[0] = subject ? static_cast<uint32_t>(subject->pid) : 0;
-    owner[1] = subject ? static_cast<uint32_t>(subject->tid) : 0;
+    owner->process = subject ? static_cast<uint32_t>(subject->pid) : 0;
+    owner->thread = subject ? static_cast<uint32_t>(subject->tid) : 0;
     return;
   }
   const abi::ProcessTable* table = process_table();
   const abi::ThreadIdentity* identity = identity_of(context);
-  owner[0] = load_relaxed(&table->borrowers) ? 0 : static_cast<uint32_t>(load_relaxed(&table->pid));
-  owner[1] = identity ? static_cast<uint32_t>(load_relaxed(&identity->tid)) : 0;
+  owner->process = load_relaxed(&table->borrowers) ? 0 : static_cast<uint32_t>(load_relaxed(&table->pid));
+  owner->thread = identity ? static_cast<uint32_t>(load_relaxed(&identity->tid)) : 0;
 }
 SPILE_INLINE int64_t spile_rt_uid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->uid;

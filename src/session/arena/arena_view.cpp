@@ -127,7 +127,7 @@ Result<std::unique_ptr<ArenaView>> ArenaView::create(const codegen::ArenaLayout&
   abi::ThreadSlot& overflow = arena->slot(abi::kOverflowSlot);
   overflow.owner = ~0ULL;
   overflow.shared = 1;
-  const uint32_t first = layout.kernel_offset ? layout.slot_count : abi::kFirstSlot;
+  const uint32_t first = arena->first_kernel_slot();
   for (uint32_t i = first; i < first + layout.kernel_slots + kernel.kernel_slots; ++i) {
     arena->slot(i).owner = ~0ULL;
     arena->slot(i).ring_size = arena->ring_size(i);
@@ -136,6 +136,17 @@ Result<std::unique_ptr<ArenaView>> ArenaView::create(const codegen::ArenaLayout&
   arena->start_clock();
   arena->enable(true);
   return arena;
+}
+
+void ArenaView::withhold(uint32_t index, uint32_t bytes) {
+  withheld_[index].store(bytes, std::memory_order_relaxed);
+  std::atomic_ref<uint64_t>(slot(index).ring_tail).store(uint64_t{0} - bytes, std::memory_order_release);
+}
+
+// The reader may publish a tail that it has computed before, with too much withheld: it is right again at its next turn.
+void ArenaView::give_back(uint32_t index, uint32_t bytes) {
+  withheld_[index].fetch_sub(bytes, std::memory_order_release);
+  std::atomic_ref<uint64_t>(slot(index).ring_tail).fetch_add(bytes, std::memory_order_release);
 }
 
 void ArenaView::enable(bool on) const {

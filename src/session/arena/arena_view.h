@@ -2,6 +2,8 @@
 // The controller's view of the arena (abi/arena.h): fills in the header and keeps the clock. Sizes and offsets come from the layout, never
 // from the arena, which traced processes can write to. Thread rule: one thread.
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
@@ -47,6 +49,7 @@ class ArenaView {
   // Slots are those of the arena, and behind them those of handlers in the kernel where these have another arena. REQUIRES, for the functions
   // that take one's number: index < slot_count().
   uint32_t slot_count() const { return layout_.slot_count + kernel_.kernel_slots; }
+  uint32_t first_kernel_slot() const { return layout_.kernel_offset ? layout_.slot_count : abi::kFirstSlot; }
   bool is_kernels(uint32_t index) const { return index >= layout_.slot_count || index - abi::kFirstSlot < layout_.kernel_slots; }
   abi::ThreadSlot& slot(uint32_t index) const { return *reinterpret_cast<abi::ThreadSlot*>(slot_address(index)); }
   std::span<char> ring(uint32_t index) const {
@@ -59,6 +62,12 @@ class ArenaView {
     uint32_t number = index < layout_.slot_count ? index - abi::kFirstSlot : index - layout_.slot_count;
     return number % abi::kKernelLevels == 0 ? layout.kernel_ring_size : layout.kernel_small_ring_size;
   }
+  // A ring whose memory is not all there yet: `bytes` of it seem to be full until they are given back, by any thread. withhold(): REQUIRES
+  // that no handler runs, and bytes < ring_size(index); give_back(): that so many are withheld, and have memory.
+  void withhold(uint32_t index, uint32_t bytes);
+  void give_back(uint32_t index, uint32_t bytes);
+  uint32_t withheld(uint32_t index) const { return withheld_[index].load(std::memory_order_acquire); }
+  uint32_t largest_ring() const { return std::max({layout_.ring_size, layout_.kernel_ring_size, kernel_.kernel_ring_size}); }
 
   // Calls visit(index) for each slot that anything has ever used: the controller's, the overflow slot, and, since threads claim
   // the lowest free slot and only the controller gives slots back, those before the first one never claimed.
@@ -103,7 +112,7 @@ class ArenaView {
   void release_slots_of(pid_t process);
 
  private:
-  ArenaView(const codegen::ArenaLayout& layout, const codegen::ArenaLayout& kernel) : layout_(layout), kernel_(kernel) {}
+  ArenaView(const codegen::ArenaLayout& layout, const codegen::ArenaLayout& kernel) : layout_(layout), kernel_(kernel), withheld_(slot_count()) {}
   char* slot_address(uint32_t index) const {
     if (index < layout_.slot_count) return base_ + layout_.slots_offset + index * layout_.slot_stride;
     return base_ + layout_.kernel_offset + kernel_.slots_offset + (abi::kFirstSlot + index - layout_.slot_count) * kernel_.slot_stride;
@@ -120,6 +129,7 @@ class ArenaView {
   Result<void> cover_private();
 
   codegen::ArenaLayout layout_, kernel_;
+  std::vector<std::atomic<uint32_t>> withheld_;  // by slot
   char* base_ = nullptr;
   bool mapped_here_ = false;
   uint32_t used_slots_ = abi::kFirstSlot;

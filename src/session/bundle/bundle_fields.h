@@ -210,7 +210,7 @@ template <class A> void fields(A& a, Like<codegen::ArenaLayout> auto& l) {
   a(l.size, l.globals_offset, l.private_offset, l.exchange_offset, l.exchange_size, l.slots_offset, l.slot_stride, l.slot_count, l.frames_offset, l.entries_offset,
     l.tables_offset, l.tables_size, l.kernel_code_offset, l.kernel_code_size, l.processes_offset, l.shards_offset, l.shadow_offset, l.shadow_stride, l.shadow_capacity,
     l.scratch_offset, l.scratch_size, l.ring_offset, l.ring_size, l.calls_offset, l.calls_capacity, l.kernel_frame_offset, l.constants_offset, l.kernel_offset, l.shared_offset, l.shared_size,
-    l.kernel_ring_size, l.kernel_small_ring_size, l.kernel_slots);
+    l.record_owner_size, l.kernel_ring_size, l.kernel_small_ring_size, l.kernel_slots);
 }
 template <class A> void fields(A& a, Like<syntax::FormatPart> auto& p) {
   a(p.kind, p.literal, p.left, p.zero, p.plus, p.space, p.alternate, p.width, p.precision, p.width_argument, p.precision_argument);

@@ -68,7 +68,7 @@ std::vector<uint8_t> kernel_members(const kernelinfo::MemberLayout& layout) {
 Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program,
                                                      const codegen::CompiledScript& script,
                                                      const probes::ModuleFiles& files, const kernelinfo::Features& features, pid_t process,
-                                                     const ArenaMemory& memory, int verbosity) {
+                                                     const ArenaMemory& memory, ArenaView& arena, int verbosity) {
   TRY_DO(bpf::check_privilege());
   std::unique_ptr<KernelSide> side(new KernelSide(program, script, verbosity));
   bpf::ObjectSpec spec;
@@ -101,7 +101,7 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
   TRY_DO(populated);
   if (memory.kernel()) {
     TRY_DO(side->fill_arena(*memory.kernel()));
-    side->rings_thread_ = std::jthread([kernel_side = side.get(), &arena = *memory.kernel()](const std::stop_token& stop) { kernel_side->rings_made_ = kernel_side->populate_rings(arena, stop); });
+    side->rings_thread_ = std::jthread([kernel_side = side.get(), &kernel = *memory.kernel(), &arena](const std::stop_token& stop) { kernel_side->populate_rings(kernel, arena, stop); });
   }
   side->imported_.resize(script.kernel.maps.size());
   return side;
@@ -109,7 +109,6 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
 
 namespace {
 
-uint64_t ring_size(const codegen::ArenaLayout& layout, uint32_t slot) { return slot % abi::kKernelLevels == 0 ? layout.kernel_ring_size : layout.kernel_small_ring_size; }
 uint64_t slot_offset(const codegen::ArenaLayout& layout, uint32_t slot) { return layout.slots_offset + (abi::kFirstSlot + slot) * layout.slot_stride; }
 
 }  // namespace
@@ -138,20 +137,35 @@ Result<void> KernelSide::populate_slots(const bpf::Arena& arena) const {
   return {};
 }
 
-Result<void> KernelSide::populate_rings(const bpf::Arena& arena, const std::stop_token& stop) const {
-  constexpr uint64_t kStep = 1 << 20;
+// A part of each ring after the other. Where memory for the rest can't be had, rings stay as large as they are.
+void KernelSide::populate_rings(const bpf::Arena& memory, ArenaView& arena, const std::stop_token& stop) {
+  constexpr uint32_t kPart = 1 << 20;
   const codegen::ArenaLayout& layout = script_.kernel.arena;
-  for (uint32_t i = 0; i < layout.kernel_slots; ++i) {
-    const uint64_t begin = slot_offset(layout, i) + layout.ring_offset, end = begin + ring_size(layout, i);
-    for (uint64_t at = begin; at < end && !stop.stop_requested(); at += kStep) TRY_DO(arena.populate(at, std::min(kStep, end - at)));
+  const uint32_t first = arena.first_kernel_slot();
+  auto populate = [&](uint32_t i, uint32_t at) { return memory.populate(slot_offset(layout, i) + layout.ring_offset + at, std::min(kPart, arena.ring_size(first + i) - at)); };
+  uint32_t largest = 0;
+  Result<void> begun;
+  for (uint32_t i = 0; i < layout.kernel_slots && begun.ok(); ++i) {
+    const uint32_t size = arena.ring_size(first + i);
+    largest = std::max(largest, size);
+    arena.withhold(first + i, size - std::min(kPart, size));
+    begun = populate(i, 0);
   }
-  return {};
+  const bool failed = !begun.ok();
+  rings_begun_.set_value(std::move(begun));
+  for (uint32_t at = kPart; at < largest && !failed; at += kPart) {
+    for (uint32_t i = 0; i < layout.kernel_slots; ++i) {
+      const uint32_t size = arena.ring_size(first + i);
+      if (at >= size) continue;
+      if (stop.stop_requested() || !populate(i, at).ok()) return;
+      arena.give_back(first + i, std::min(kPart, size - at));
+    }
+  }
 }
 
 Result<void> KernelSide::attach() {
   // A store to memory that is not there yet is lost without a trace, and handlers run from here on.
-  if (rings_thread_.joinable()) rings_thread_.join();
-  TRY_DO(rings_made_);
+  if (rings_thread_.joinable()) TRY_DO(rings_begun_.get_future().get());
   TRY_DO(kernel_->attach());
   attached_ = true;
   if (followed_) TRY_DO(followed_->add_running(*kernel_));

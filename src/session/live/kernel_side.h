@@ -2,6 +2,7 @@
 // The kernel domain of a running script: its eBPF programs and maps, and how its globals are copied between the maps and the controller.
 // Thread rule: one thread.
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -23,10 +24,10 @@ namespace spile::session {
 class KernelSide {
  public:
   // Loads programs and creates maps; nothing is attached. process: of -c or -x, to which uprobes are limited; 0: all. features: of the kernel, for probes of its functions. memory: where handlers work if KernelCode::over_arena says so;
-  // it gets the constants. memory, program and script must outlive this. Errors: no privilege, a program that the verifier rejects.
+  // it gets the constants. arena: the view of them. memory, arena, program and script must outlive this. Errors: no privilege, a program that the verifier rejects.
   static Result<std::unique_ptr<KernelSide>> load(const sema::Program& program, const codegen::CompiledScript& script,
                                                   const probes::ModuleFiles& files, const kernelinfo::Features& features, pid_t process,
-                                                  const ArenaMemory& memory, int verbosity);
+                                                  const ArenaMemory& memory, ArenaView& arena, int verbosity);
 
   // Attaches all programs; handlers run from here on. With verbosity, prints how each point is attached. On error nothing is attached.
   Result<void> attach();
@@ -78,14 +79,15 @@ class KernelSide {
   Result<void> fill_arena(const bpf::Arena& arena) const;
   // Slots of CPUs, without their rings. Another thread may do it meanwhile.
   Result<void> populate_slots(const bpf::Arena& arena) const;
-  // The rings of these slots, by a thread of its own: it takes longer than all else of a start. attach() waits for it before handlers run.
-  Result<void> populate_rings(const bpf::Arena& arena, const std::stop_token& stop) const;
+  // The rings of these slots, by a thread of its own: it takes longer than all else of a start. attach() waits until each has its first part;
+  // the rest is withheld from handlers until it is there.
+  void populate_rings(const bpf::Arena& memory, ArenaView& arena, const std::stop_token& stop);
   std::vector<std::pair<std::string, uint64_t>> missed_;  // bpf::Kernel::missed(), since detach(); most first
   bool misses_uncounted_ = false;               // bpf::Kernel::misses_uncounted(), since detach()
   bool knows_processes_ = false;                // handlers look whether a process is traced
   bool attached_ = false;                       // since attach(); before, the controller's globals are the only ones
   std::vector<std::vector<Element>> imported_;  // parallel to script_.kernel.maps
-  Result<void> rings_made_;    // by rings_thread_; read once it has ended
+  std::promise<Result<void>> rings_begun_;  // by rings_thread_
   std::jthread rings_thread_;  // last: it uses the others
 };
 

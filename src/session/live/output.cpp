@@ -77,21 +77,38 @@ Result<std::unique_ptr<Output>> Output::open(const OutputOptions& options, const
 
 Output::~Output() { file_->flush(); }
 
+// A ring with much in it is taken piece by piece, each written before the next is taken: room for the handlers comes soon, and little is
+// held. What is there at first is taken in any case; what comes meanwhile, later.
 bool Output::collect(ArenaView& arena) {
-  // Records with a time before the last collection's start have been published by now, unless a thread was interrupted between reading
-  // the clock and publishing for the whole time between two collections.
-  horizon_ = next_horizon_;
-  next_horizon_ = abi::time_counter();
-  bool any = false;
-  arena.for_each_used_slot([&](uint32_t i) {
-    any |= take_ring(arena, i);
-    if (bytes_.size() > kMostHeld) write_pending(true);
-  });
+  bool any = false, more = true;
+  int64_t since = 0;
+  for (uint64_t taken = 0; more && taken <= 2 * arena.largest_ring(); taken += kPiece) {
+    // Records with a time before a horizon have been published by the next one, unless a thread was interrupted between reading the clock and
+    // publishing for the whole time between the two.
+    if (const int64_t now = monotonic_ns(); now - since >= kLeastAge) {
+      since = now;
+      horizon_ = next_horizon_;
+      next_horizon_ = abi::time_counter();
+    }
+    more = false;
+    uint64_t complete = UINT64_MAX;
+    arena.for_each_used_slot([&](uint32_t i) {
+      const RingReader::Taken ring = take_ring(arena, i);
+      any |= ring.any;
+      if (!ring.more) return;
+      more = true;
+      complete = std::min(complete, ring.last_time);
+    });
+    if (more) write_until(std::min(horizon_, complete));
+    if (held_bytes_ > kMostHeld) write_pending(true);
+  }
   return any;
 }
 
 void Output::collect_controller(ArenaView& arena) {
-  if (!take_ring(arena, abi::kControllerSlot)) return;
+  bool any = false;
+  for (RingReader::Taken ring{.more = true}; ring.more; any |= ring.any) ring = take_ring(arena, abi::kControllerSlot);
+  if (!any) return;
   write_pending(true);
 }
 
@@ -116,25 +133,25 @@ void Output::report_damage(uint32_t ring) {
   }
 }
 
-bool Output::take_ring(ArenaView& arena, uint32_t index) {
-  if (!rings_) rings_ = std::make_unique<RingReader>(arena.slot_count());
+RingReader::Taken Output::take_ring(ArenaView& arena, uint32_t index) {
+  if (!rings_) rings_ = std::make_unique<RingReader>(arena.slot_count(), owner_size_);
   const Origin origin = index == abi::kControllerSlot ? Origin::kController : arena.is_kernels(index) ? Origin::kKernel : Origin::kTarget;
   const size_t run = pending_.size();
-  RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, bytes_, [&](const abi::RecordHeader& header, size_t offset) {
+  RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, arena.withheld(index), kPiece, bytes_, [&](const abi::RecordHeader& header, size_t offset) {
     if (origin == Origin::kTarget && !is_believed(header)) return;
-    const char* payload = bytes_.data() + offset + sizeof header;
-    if (streams_ && has_addresses(header)) {
-      stream_text(header, name_addresses(header, payload, header.size - sizeof header));
-    } else if (streams_ && prints(header)) {
-      stream_bytes_.insert(stream_bytes_.end(), bytes_.data() + offset, bytes_.data() + offset + header.size);
+    if (streams_ && (has_addresses(header) || prints(header))) {
+      const OwnedRecord record = record_at(offset, header.size);
+      if (prints(header)) append_stream(record.header, {record.payload, record.size});
+      else stream_text(record.header, name_addresses(header, record.payload, record.size));
     } else {
       pending_.push_back({header.time, offset, header.size, origin});
+      held_bytes_ += header.size;
     }
   });
   if (pending_.size() > run) runs_.push_back(run);
   if (taken.damaged) report_damage(index);
-  if (!stream_bytes_.empty()) append_stream(arena, index);
-  return taken.any;
+  if (!stream_bytes_.empty()) write_stream(arena, index);
+  return taken;
 }
 
 std::string Output::name_addresses(const abi::RecordHeader& header, const char* payload, size_t size) {
@@ -152,19 +169,23 @@ std::string Output::name_addresses(const abi::RecordHeader& header, const char* 
 }
 
 // The reader of a stream does not know what addresses meant, so the stream gets their text.
-void Output::stream_text(abi::RecordHeader header, const std::string& text) {
+void Output::stream_text(abi::OwnedHeader header, const std::string& text) {
   auto length = static_cast<uint32_t>(text.size());
   std::vector<char> payload((sizeof length + text.size() + 7) / 8 * 8);
   std::memcpy(payload.data(), &length, sizeof length);
   std::memcpy(payload.data() + sizeof length, text.data(), text.size());
   header.kind = abi::kText;
+  append_stream(header, payload);
+}
+
+void Output::append_stream(abi::OwnedHeader header, std::span<const char> payload) {
   header.size = static_cast<uint32_t>(sizeof header + payload.size());
   const char* bytes = reinterpret_cast<const char*>(&header);
   stream_bytes_.insert(stream_bytes_.end(), bytes, bytes + sizeof header);
   stream_bytes_.insert(stream_bytes_.end(), payload.begin(), payload.end());
 }
 
-void Output::append_stream(ArenaView& arena, uint32_t index) {
+void Output::write_stream(ArenaView& arena, uint32_t index) {
   Result<void> written = streams_->append(arena, index, stream_bytes_);
   stream_bytes_.clear();
   if (!written.ok()) stream_failed(written.error());
@@ -186,13 +207,25 @@ void Output::finish_streams(ArenaView& arena) {
 
 void Output::add(abi::RecordHeader header, std::span<const char> payload) {
   header.size = static_cast<uint32_t>(sizeof header + payload.size());
-  if (bytes_.size() > kMostHeld) write_pending(true);
+  if (held_bytes_ > kMostHeld) write_pending(true);
   if (pending_.empty() || pending_.back().time > header.time) runs_.push_back(pending_.size());
   size_t offset = bytes_.size();
   bytes_.resize(offset + header.size);
   std::memcpy(bytes_.data() + offset, &header, sizeof header);
   if (!payload.empty()) std::memcpy(bytes_.data() + offset + sizeof header, payload.data(), payload.size());
   pending_.push_back({header.time, offset, header.size, Origin::kKernelRing});
+  held_bytes_ += header.size;
+}
+
+Output::OwnedRecord Output::record_at(size_t offset, size_t size) const {
+  OwnedRecord record;
+  const char* at = bytes_.data() + offset;
+  std::memcpy(&record.header, at, sizeof(abi::RecordHeader));
+  record.payload = at + sizeof(abi::RecordHeader);
+  record.size = size - sizeof(abi::RecordHeader) - owner_size_;
+  std::memcpy(&record.header.owner, record.payload + record.size, owner_size_);
+  if (record.header.owner.process > kMostPid || record.header.owner.thread > kMostPid) record.header.owner = {};
+  return record;
 }
 
 // Each run is in order: neighbors are merged, in rounds, until one run is left.
@@ -211,38 +244,30 @@ void Output::sort_pending() {
   runs_.clear();
 }
 
-void Output::write_pending(bool everything) {
-  sort_pending();
-  size_t count = pending_.size();
-  if (!everything) {
-    auto after = std::upper_bound(pending_.begin(), pending_.end(), horizon_,
-                                  [](uint64_t time, const Pending& p) { return time < p.time; });
-    count = static_cast<size_t>(after - pending_.begin());
-  }
-  if (pending_.empty()) bytes_.clear();
-  if (count == 0) return;
-  for (size_t i = 0; i < count; ++i) {
-    abi::RecordHeader header;
-    const char* record = bytes_.data() + pending_[i].offset;
-    std::memcpy(&header, record, sizeof header);
-    if (header.process > kMostPid || header.thread > kMostPid) header.process = header.thread = 0;
-    write_record(header, record + sizeof header, pending_[i].size - sizeof header, pending_[i].origin);
-  }
-  file_->flush();
+void Output::write_pending(bool everything) { write_until(everything ? UINT64_MAX : horizon_); }
 
-  std::vector<char> rest;
-  std::vector<Pending> rest_pending(pending_.begin() + static_cast<ptrdiff_t>(count), pending_.end());
-  for (Pending& p : rest_pending) {
-    size_t offset = rest.size();
-    rest.insert(rest.end(), bytes_.begin() + static_cast<ptrdiff_t>(p.offset),
-                bytes_.begin() + static_cast<ptrdiff_t>(p.offset + p.size));
+void Output::write_until(uint64_t time) {
+  sort_pending();
+  const auto after = std::upper_bound(pending_.begin(), pending_.end(), time, [](uint64_t t, const Pending& p) { return t < p.time; });
+  for (auto p = pending_.begin(); p != after; ++p) {
+    const OwnedRecord record = record_at(p->offset, p->size);
+    write_record(record.header, record.payload, record.size, p->origin);
+    held_bytes_ -= p->size;
+  }
+  if (after != pending_.begin()) file_->flush();
+  pending_.erase(pending_.begin(), after);
+  // What has been written goes when it is as much as what is held.
+  if (bytes_.size() - held_bytes_ < held_bytes_) return;
+  rest_.clear();
+  for (Pending& p : pending_) {
+    const size_t offset = rest_.size();
+    rest_.insert(rest_.end(), bytes_.begin() + static_cast<ptrdiff_t>(p.offset), bytes_.begin() + static_cast<ptrdiff_t>(p.offset + p.size));
     p.offset = offset;
   }
-  bytes_.swap(rest);
-  pending_.swap(rest_pending);
+  bytes_.swap(rest_);
 }
 
-void Output::write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
+void Output::write_record(const abi::OwnedHeader& header, const char* payload, size_t size, Origin origin) {
   PayloadReader arguments(payload, size);
   const TextRules rules{origin != Origin::kController, file_->is_terminal() ? &terminal_ : nullptr, &script_.literals};
   text_.clear();
@@ -317,7 +342,7 @@ int64_t Output::time_of(const abi::RecordHeader& header, Origin origin) const {
   return origin == Origin::kKernelRing ? static_cast<int64_t>(header.time) + realtime_offset_ns() : dated_by_->time_of(header.time);
 }
 
-bool Output::record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
+bool Output::record(const abi::OwnedHeader& header, const char* payload, size_t size, Origin origin) {
   if (header.kind == abi::kPrintf) {
     if (header.id < script_.formats.size() && script_.formats[header.id].kind == codegen::OutputFormat::Kind::kPrintf) {
       recorder_->add_printf(header, time_of(header, origin), PayloadReader(payload, size));
@@ -335,7 +360,7 @@ bool Output::record(const abi::RecordHeader& header, const char* payload, size_t
   return true;
 }
 
-bool Output::write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
+bool Output::write_event(const abi::OwnedHeader& header, const char* payload, size_t size, Origin origin) {
   const bool has_text = header.kind == abi::kPrintf || header.kind == abi::kHistogram || header.kind == abi::kText;
   if (!has_text && !has_addresses(header)) return false;
   event_text_.clear();
@@ -345,7 +370,7 @@ bool Output::write_event(const abi::RecordHeader& header, const char* payload, s
   text_.clear();
   events_->append(text_, header, time_of(header, origin), event_text_, format, PayloadReader(payload, size), host_);
   if (sender_) {
-    sender_->send(header.process > 0 ? fmt::format("{}/{}", host_, header.process) : host_, text_);
+    sender_->send(header.owner.process > 0 ? fmt::format("{}/{}", host_, header.owner.process) : host_, text_);
   } else {
     text_ += '\n';
     file_->write(text_);

@@ -54,12 +54,12 @@ class Output {
   // Sets the object that walks the stacks of kUserStack records, which must outlive this.
   void walk_stacks_by(ProcessStacks* stacks) { process_stacks_ = stacks; }
 
-  // Takes what all rings hold now, and holds it until write_pending(). Returns whether a ring had new bytes. REQUIRES: all calls of this
+  // Takes what all rings hold now, and holds it until write_pending(), but writes what is old enough of much. Returns whether a ring had new bytes. REQUIRES: all calls of this
   // object get the same arena.
   bool collect(ArenaView& arena);
   // Takes what the controller's own ring holds. If it held anything, writes all records at once, in order of time.
   void collect_controller(ArenaView& arena);
-  // Adds a record of the kernel's ring buffer; copies the payload and computes header.size.
+  // Adds a record of the kernel's ring buffer; copies what follows the abi::RecordHeader and computes header.size.
   void add(abi::RecordHeader header, std::span<const char> payload);
   // Writes the records that are old enough, or everything, and flushes the file. Carries out records that are no text: prints warnings and
   // errors on standard error, runs commands, switches files, notes exit().
@@ -106,6 +106,8 @@ class Output {
   };
   // Limits of what a hostile process could otherwise repeat without end.
   static constexpr uint64_t kMostHeld = 256 << 20;     // bytes
+  static constexpr uint64_t kPiece = 1 << 20;          // bytes of a ring that are taken at a time
+  static constexpr int64_t kLeastAge = 2'000'000;      // ns, of records that are written while newer ones are held
   static constexpr uint64_t kMostWarnings = 1000;      // printed for processes, in a session
   static constexpr uint64_t kMostErrors = 1000;        // different ones printed, in a session
   static constexpr uint64_t kMostActions = 1000;       // of processes, held at a time
@@ -113,21 +115,31 @@ class Output {
   static constexpr uint64_t kSwitchesAtOnce = 100, kSwitchesPerSecond = 10;  // of files, by processes
 
   Output(const MessageOptions& messages, const codegen::CompiledScript& script, std::unique_ptr<OutputFile> file)
-      : messages_(messages), script_(script), file_(std::move(file)) {}
-  bool take_ring(ArenaView& arena, uint32_t slot);
+      : messages_(messages), script_(script), owner_size_(script.layout.record_owner_size), file_(std::move(file)) {}
+  RingReader::Taken take_ring(ArenaView& arena, uint32_t slot);
   // Returns whether to accept a record of a ring that traced processes can write to; counts the rejected ones.
   bool is_believed(const abi::RecordHeader& header);
   void report_damage(uint32_t ring);
   void sort_pending();
+  // Writes the records up to a time, and flushes the file.
+  void write_until(uint64_t time);
   std::string name_addresses(const abi::RecordHeader& header, const char* payload, size_t size);
-  void stream_text(abi::RecordHeader header, const std::string& text);
-  void append_stream(ArenaView& arena, uint32_t index);
+  // Of a record in bytes_. Where records have no owner, the header's is not known.
+  struct OwnedRecord {
+    abi::OwnedHeader header;
+    const char* payload;
+    size_t size;  // of the payload
+  };
+  OwnedRecord record_at(size_t offset, size_t size) const;
+  void stream_text(abi::OwnedHeader header, const std::string& text);
+  void append_stream(abi::OwnedHeader header, std::span<const char> payload);
+  void write_stream(ArenaView& arena, uint32_t index);
   void stream_failed(const Error& error);
-  void write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
+  void write_record(const abi::OwnedHeader& header, const char* payload, size_t size, Origin origin);
   // Returns whether the record was written as an event.
-  bool write_event(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
+  bool write_event(const abi::OwnedHeader& header, const char* payload, size_t size, Origin origin);
   // Returns whether the record was added to recorder_.
-  bool record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
+  bool record(const abi::OwnedHeader& header, const char* payload, size_t size, Origin origin);
   int64_t time_of(const abi::RecordHeader& header, Origin origin) const;
   void present(const abi::RecordHeader& header, PayloadReader& arguments, const TextRules& rules);
   bool may_switch_file();
@@ -138,6 +150,7 @@ class Output {
 
   const MessageOptions& messages_;
   const codegen::CompiledScript& script_;
+  const uint32_t owner_size_;      // of each record
   std::unique_ptr<OutputFile> file_;
   std::shared_ptr<Presenter> presenter_;  // null: absent
   ShellCommands commands_;
@@ -164,7 +177,9 @@ class Output {
   bool exit_requested_ = false;
   std::string last_error_;
 
-  std::vector<char> bytes_;        // records not yet written, whole, one after another
+  std::vector<char> bytes_;        // records, whole, one after another: those not yet written, and some that are
+  std::vector<char> rest_;         // reused
+  uint64_t held_bytes_ = 0;        // of records not yet written
   std::vector<Pending> pending_;
   std::vector<size_t> runs_;       // where in pending_ each ring's records begin: in order within a run
   uint64_t horizon_ = 0;           // records up to this time are complete

@@ -42,14 +42,14 @@ class OutputOfScript : public testing::Test {
     return payload;
   }
   void add(uint64_t time, std::string_view text, uint16_t kind = abi::kText) {
-    output_->add({0, kind, 0, 0, 0, time, 0, 0}, payload_of(text));
+    output_->add({0, kind, 0, 0, 0, time}, payload_of(text));
   }
   // Puts a record into a slot's ring, as a handler there does.
   void write(uint32_t slot, uint64_t time, std::string_view text, uint16_t kind = abi::kText, uint32_t id = 0) {
     std::string payload = payload_of(text);
     abi::ThreadSlot& thread = arena_->slot(slot);
     thread.owner = 1;
-    abi::RecordHeader header{static_cast<uint32_t>(sizeof header + payload.size()), kind, 0, id, 0, time, 0, 0};
+    abi::RecordHeader header{static_cast<uint32_t>(sizeof header + payload.size()), kind, 0, id, 0, time};
     char* at = arena_->ring(slot).data() + thread.ring_head;
     std::memcpy(at, &header, sizeof header);
     std::memcpy(at + sizeof header, payload.data(), payload.size());

@@ -138,10 +138,10 @@ class ScriptRun {
   ProcessWatch watch_;
   ThreadSampler sampler_;
   ArenaMemory memory_;
+  std::unique_ptr<ArenaView> arena_;
   std::unique_ptr<KernelSide> kernel_;
   KernelTargets kernel_targets_;
   std::unique_ptr<TargetSide> target_;
-  std::unique_ptr<ArenaView> arena_;
   std::unique_ptr<CallHistory> calls_;
   KernelStacks kernel_stacks_;
   std::unique_ptr<UserStacks> user_stacks_;  // without a target_, which has its own
@@ -246,7 +246,7 @@ Result<void> ScriptRun::prepare() {
   arena_->set_target(process);
   if (process_stacks_ && process > 0) process_stacks_->set_target(process, traced_.processes.empty());
   if (has_kernel_probes()) {
-    TRY(kernel_, KernelSide::load(program_, script_, files_, features_, process, memory_, messages_.verbosity()));
+    TRY(kernel_, KernelSide::load(program_, script_, files_, features_, process, memory_, *arena_, messages_.verbosity()));
     warn_of_children();
   }
   return {};

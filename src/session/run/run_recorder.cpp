@@ -59,20 +59,20 @@ Result<std::unique_ptr<RunRecorder>> RunRecorder::create(const LiveRun& run, con
   return recorder;
 }
 
-void RunRecorder::add_printf(const abi::RecordHeader& header, int64_t time_ns, PayloadReader arguments) {
+void RunRecorder::add_printf(const abi::OwnedHeader& header, int64_t time_ns, PayloadReader arguments) {
   values_.clear();
   for (const ValueType type : script_.formats[header.id].arguments) {
     if (type == ValueType::kString) values_.emplace_back(arguments.next_string());
     else values_.emplace_back(arguments.next_long());
   }
   const uint32_t probe = header.probe < run_.probes().size() ? header.probe : RunEvent::kNoProbe;
-  writer_->add_event({time_ns, 0, header.id, probe, header.cpu, header.process, header.thread}, values_);
+  writer_->add_event({time_ns, 0, header.id, probe, header.cpu, header.owner.process, header.owner.thread}, values_);
 }
 
-void RunRecorder::add_text(const abi::RecordHeader& header, int64_t time_ns, std::string_view text) {
+void RunRecorder::add_text(const abi::OwnedHeader& header, int64_t time_ns, std::string_view text) {
   const uint32_t probe = header.probe < run_.probes().size() ? header.probe : RunEvent::kNoProbe;
   const RunWriter::Value value = text;
-  writer_->add_event({time_ns, 0, RunEvent::kText, probe, header.cpu, header.process, header.thread}, {&value, 1});
+  writer_->add_event({time_ns, 0, RunEvent::kText, probe, header.cpu, header.owner.process, header.owner.thread}, {&value, 1});
 }
 
 void RunRecorder::add_tick(Controller& controller, std::span<const uint64_t> runs) {

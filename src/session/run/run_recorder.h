@@ -23,8 +23,8 @@ class RunRecorder {
   static Result<std::unique_ptr<RunRecorder>> create(const LiveRun& run, const codegen::CompiledScript& script, const RecordOptions& options);
 
   // Adds a record of kind kPrintf with its arguments, or any other as the text that it prints. REQUIRES: header.id of a kPrintf is a printf's format.
-  void add_printf(const abi::RecordHeader& header, int64_t time_ns, PayloadReader arguments);
-  void add_text(const abi::RecordHeader& header, int64_t time_ns, std::string_view text);
+  void add_printf(const abi::OwnedHeader& header, int64_t time_ns, PayloadReader arguments);
+  void add_text(const abi::OwnedHeader& header, int64_t time_ns, std::string_view text);
 
   // Adds a tick. Takes what LiveRun::tick() takes.
   void add_tick(Controller& controller, std::span<const uint64_t> runs);

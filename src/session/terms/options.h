@@ -85,6 +85,8 @@ struct OutputOptions {
   std::string kafka = {};                          // --kafka: brokers and topic; empty: no
   std::shared_ptr<Presenter> presenter = {};       // of a verb whose script prints records that it shows; null: what the script prints is the output
 
+  // Returns whether what is printed is kept or sent with the process and thread that it is of.
+  bool has_owners() const { return bulk || events || record.is_on() || !kafka.empty(); }
   // Returns whether the output is kept in memory, for --flight-dump: -F without -o.
   bool in_memory() const { return flight_recorder && file.empty(); }
   size_t buffer_bytes() const { return size_t{ring_megabytes} << 20; }

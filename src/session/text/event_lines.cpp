@@ -27,12 +27,12 @@ EventLines::EventLines(const sema::Program& program) {
   for (const sema::Probe& probe : program.probes) points_.push_back(point_text(probe));
 }
 
-void EventLines::append(std::string& out, const abi::RecordHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments, std::string_view host) const {
+void EventLines::append(std::string& out, const abi::OwnedHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments, std::string_view host) const {
   Json object;
   object["time"] = utc_text(time_ns);
   if (!host.empty()) object["host"] = host;
-  if (header.process > 0) object["pid"] = header.process;
-  if (header.thread > 0) object["tid"] = header.thread;
+  if (header.owner.process > 0) object["pid"] = header.owner.process;
+  if (header.owner.thread > 0) object["tid"] = header.owner.thread;
   object["cpu"] = header.cpu;
   if (header.probe < points_.size()) object["probe"] = points_[header.probe];
   object["text"] = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;

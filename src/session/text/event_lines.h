@@ -23,7 +23,7 @@ class EventLines {
 
   // Appends an object. time_ns: since 1970. text: what would be printed. format: of a record of kind kPrintf, else null; the payload is its arguments.
   // host: where it was, for readers that get events of many places; "": the object does not have it.
-  void append(std::string& out, const abi::RecordHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments, std::string_view host = {}) const;
+  void append(std::string& out, const abi::OwnedHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments, std::string_view host = {}) const;
 
  private:
   std::vector<std::string> points_;  // by index of the probe

@@ -31,7 +31,7 @@ class StreamReader {
       return Error{path + ": not written by spile -b", {}};
     }
     if (header.version != kStreamVersion && header.version != kStreamWithoutThreads) return Error{fmt::format("{}: format version {} is not supported", path, header.version), {}};
-    if (header.version == kStreamWithoutThreads) reader->header_size_ = offsetof(abi::RecordHeader, process);
+    if (header.version == kStreamWithoutThreads) reader->header_size_ = sizeof(abi::RecordHeader);
     constexpr uint32_t kMostJson = 64 << 20;
     std::string json(std::min(header.json_length, kMostJson), '\0');
     if (!reader->file_.read(json.data(), static_cast<std::streamsize>(json.size()))) return Error{path + ": truncated in its header", {}};
@@ -73,7 +73,7 @@ class StreamReader {
   std::string path_;
   std::ifstream file_;
   std::vector<codegen::OutputFormat> formats_;
-  abi::RecordHeader header_{};
+  abi::OwnedHeader header_{};
   std::streamsize header_size_ = sizeof header_;
   std::vector<char> payload_;
   uint64_t lost_ = 0;

@@ -116,7 +116,7 @@ TEST(PrintfText, BelievesAForgeableRecordsStringIfTheScriptSpellsItOut) {
 
 TEST(RecordText, IsEmptyForAnUnknownFormat) {
   auto format = codegen::printf_format({literal("x")}, {});
-  abi::RecordHeader header{32, abi::kPrintf, 0, 1, 0, 0, 0, 0};
+  abi::RecordHeader header{24, abi::kPrintf, 0, 1, 0, 0};
   std::string out;
   append_record_text(out, {&format, 1}, header, nullptr, 0);
   EXPECT_EQ(out, "");
@@ -129,7 +129,7 @@ TEST(RecordText, MakesNoHistogramOfAPayloadOfAnotherSize) {
   codegen::OutputFormat format{};
   format.kind = codegen::OutputFormat::Kind::kHistogram;
   format.low = 0, format.high = 10, format.width = 5;
-  abi::RecordHeader header{32, abi::kHistogram, 0, 0, 0, 0, 0, 0};
+  abi::RecordHeader header{24, abi::kHistogram, 0, 0, 0, 0};
   const size_t buckets = abi::linear_buckets(0, 10, 5) + 2;
   std::vector<char> payload(sizeof(abi::Aggregate) + buckets * 8);
   for (size_t size : {size_t{0}, payload.size() - 8}) {

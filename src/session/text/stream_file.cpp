@@ -175,9 +175,9 @@ Result<void> StreamFiles::append(ArenaView& arena, uint32_t stream, std::span<co
 
 Result<void> StreamFiles::append_lost(ArenaView& arena, uint32_t stream, uint64_t lost) {
   struct {
-    abi::RecordHeader header;
+    abi::OwnedHeader header;
     uint64_t lost;
-  } record{{sizeof record, kStreamLost, 0, 0, 0, ~0ULL, 0, 0}, lost};
+  } record{{{sizeof record, kStreamLost, 0, 0, 0, ~0ULL}}, lost};
   return append(arena, stream, {reinterpret_cast<const char*>(&record), sizeof record});
 }
 

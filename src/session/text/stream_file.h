@@ -20,7 +20,7 @@
 namespace spile::session {
 
 inline constexpr uint32_t kStreamVersion = 2;
-inline constexpr uint32_t kStreamWithoutThreads = 1;  // the version whose records end their header before abi::RecordHeader::process
+inline constexpr uint32_t kStreamWithoutThreads = 1;  // the version whose records begin with an abi::RecordHeader, now with an OwnedHeader
 // The kind of a record that only streams have: how many records of this stream were lost so far (payload: a long).
 inline constexpr uint16_t kStreamLost = 100;
 
