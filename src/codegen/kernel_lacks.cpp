@@ -13,6 +13,7 @@ constexpr std::string_view kNames = "names of addresses are not known over the k
 constexpr std::string_view kLines = "source lines of the kernel are not known";
 constexpr std::string_view kSymbolData = "symdata() has the function, and how far behind its begin the address is";
 constexpr std::string_view kPrintText = "print the string with %s, or keep it in a global, and do this in a timer or end probe";
+constexpr std::string_view kNumbers = "kernel_short(), user_uint16() and the like read single characters as numbers; handlers have it from Linux 6.12 on";
 constexpr std::string_view kUserStacks = "print_ubacktrace() and ubacktrace() show stacks of processes, in handlers there (-x or -c, without --runtime=bpf)";
 constexpr std::string_view kOwnStacks = "probes of one process (-x or -c, without --runtime=bpf) show its stacks";
 constexpr std::string_view kKeepAddress = "keep the address in a global, and look up its name in a timer or end probe";
@@ -29,6 +30,10 @@ constexpr KernelLack kLacks[] = {
     {"recursion", "eBPF has eight frames of calls at most; from Linux 6.12 on, recursive functions have a stack of their own", "write it as a loop"},
     {"isinstr", kLoops, kPrintText},
     {"strtol", kLoops, kPrintText},
+    {"kernel_string_utf16", kLoops, kNumbers},
+    {"kernel_string_utf32", kLoops, kNumbers},
+    {"user_string_utf16", kLoops, kNumbers},
+    {"user_string_utf32", kLoops, kNumbers},
     {"backtrace", kStacks, kUserStacks},
     {"callers", kStacks, kUserStacks},
     {"stack", kStacks, kUserStacks},

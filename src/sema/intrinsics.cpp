@@ -130,6 +130,8 @@ std::vector<Intrinsic> make_table() {
       {"kernel_string", kString, {kLong}, kCanFail, kEverywhere, true},
       {"kernel_string2", kString, {kLong, kString}, kNeedsNothing, kEverywhere, true},
       {"kernel_string_n", kString, {kLong, kLong}, kCanFail, kEverywhere, true},
+      {"kernel_string_utf16", kString, {kLong}, kCanFail, kEverywhere, true},
+      {"kernel_string_utf32", kString, {kLong}, kCanFail, kEverywhere, true},
       {"kernel_buffer_quoted_error", kString, {kLong, kLong, kLong}, kCanFail, kEverywhere, true},
       {"kernel_char", kLong, {kLong}, kCanFail, kEverywhere, true},
       {"kernel_short", kLong, {kLong}, kCanFail, kEverywhere, true},

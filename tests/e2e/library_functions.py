@@ -171,6 +171,17 @@ user_uint8(8) | 0
 kernel_string(8, "bad") | bad
 kernel_string_quoted(0) | NULL
 kernel_string_quoted(8) | 0x8
+kernel_string_utf16(8, "bad") | bad
+kernel_string_utf32(8, "bad") | bad
+kernel_string_quoted_utf16(0) | NULL
+kernel_string_quoted_utf32(8) | 0x8
+nfsderror(0) | NFS_OK
+nfsderror(70) | NFSERR_STALE
+nfsderror(htonl(70)) | NFSERR_STALE
+nfsderror(10008) | NFSERR_JUKEBOX
+nfsderror(htonl(10048)) | NFSERR_CB_PATH_DOWN
+nfsderror(3) | 3
+nfsderror(-5) | -5
 kernel_buffer_quoted(8, 2) | 0x8
 kernel_or_user_string_quoted(8) | 0x8
 pid() == tid() | 1
@@ -220,6 +231,7 @@ println(user_string_utf16(8)) | read fault at
 println(user_buffer_quoted_error(8, 1, 0)) | read fault at
 println(kernel_string(8)) | kernel read fault at 0x8
 println(kernel_int(8)) | kernel read fault at
+println(kernel_string_utf16(8)) | kernel read fault at
 println(kernel_long(8)) | kernel read fault at
 println(atomic_read(8)) | kernel read fault at
 println(task_pid(1)) | not the address of a task: only probes that run in the kernel know these

@@ -242,6 +242,17 @@ SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int
 [[gnu::noinline]] void spile_fn_user_string_utf32(Context* context, int64_t address, char* out, bool* fault) {
   load_wide_string(context, address, 4, out, fault);
 }
+// A load of an address in the kernel reads the kernel's memory, where handlers can.
+[[gnu::noinline]] void spile_fn_kernel_string_utf16(Context* context, int64_t address, char* out, bool* fault) {
+  *out = 0;
+  *fault = !kReadsKernelMemory;
+  if (kReadsKernelMemory) load_wide_string(context, address, 2, out, fault);
+}
+[[gnu::noinline]] void spile_fn_kernel_string_utf32(Context* context, int64_t address, char* out, bool* fault) {
+  *out = 0;
+  *fault = !kReadsKernelMemory;
+  if (kReadsKernelMemory) load_wide_string(context, address, 4, out, fault);
+}
 
 #define SPILE_SET_NUMBER(NAME, SIZE)                                                                              \
   [[gnu::noinline]] void spile_fn_set_user_##NAME(Context* context, int64_t address, int64_t value, bool* fault) { \
