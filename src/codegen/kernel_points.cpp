@@ -135,15 +135,25 @@ std::vector<std::string> followed_programs(const sema::Program& program) {
   return paths;
 }
 
-PointChooser::Chosen PointChooser::choose(const PointChoice& choice) {
+PointChooser::Chosen PointChooser::choose(const PointChoice& choice, bool reads_registers) {
   Chosen chosen;
-  if (choice.in_calls) read_registers();
+  const bool by_call = choice.by == PointChoice::By::kCallNumber;
+  // At the entry, the number is the second of the tracepoint's arguments: calls that no point is about go on at once.
+  if (by_call && !choice.at_exit)
+    chosen.point = choose_call(choice.points, b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), program_.getArg(0), 1)));
+  if (choice.in_calls) {
+    const bool knows_call = by_call && !choice.at_exit;
+    read_registers(reads_registers      ? kKernelLayout.pt_regs_call_begin
+                   : choice.only_births ? kKernelLayout.pt_regs[abi::kConvention.system_call_result]
+                   : knows_call         ? kKernelLayout.pt_regs_code
+                                        : kKernelLayout.pt_regs_call);
+  }
   if (choice.only_births) only_if_born();
   if (choice.thread != PointChoice::Thread::kAny) {
     llvm::Value* leads = call("spile_rt_kernel_leads", b_.getInt1Ty(), {context_});
     only_if(choice.thread == PointChoice::Thread::kFirst ? leads : b_.CreateNot(leads));
   }
-  if (choice.by == PointChoice::By::kCallNumber) chosen.point = choose_call(choice.points);
+  if (by_call && choice.at_exit) chosen.point = choose_call(choice.points, register_word(kKernelLayout.pt_regs_call));
   if (choice.by == PointChoice::By::kProcess) chosen.point = choose_process(choice.before_exec);
   if (choice.by == PointChoice::By::kOnly) chosen.point = b_.getInt64(choice.points.front());
   if (choice.in_calls && !choice.only_births) chosen.registers = registers_;
@@ -167,24 +177,26 @@ void PointChooser::only_if(llvm::Value* condition) {
   b_.SetInsertPoint(wanted);
 }
 
-// The handler goes on in threads that make a system call, and run 64-bit code (as tracepoints of system calls do).
-void PointChooser::read_registers() {
-  constexpr uint32_t kSize = kKernelLayout.pt_regs_call_end - kKernelLayout.pt_regs_call_begin;
-  registers_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), kSize / 8), nullptr, "registers");
+// Reads the registers that struct pt_regs has from an offset on. The handler goes on in threads that make a system call, and run 64-bit code
+// (as tracepoints of system calls do).
+void PointChooser::read_registers(uint32_t from) {
+  registers_from_ = from;
+  const uint32_t size = kKernelLayout.pt_regs_call_end - from;
+  llvm::BasicBlock& entry = program_.getEntryBlock();
+  registers_ = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), size / 8), nullptr, "registers");
   llvm::Value* saved = b_.CreateLoad(b_.getInt64Ty(), program_.getArg(0));
-  only_if(call("spile_rt_kernel_registers", b_.getInt1Ty(),
-               {context_, b_.CreateAdd(saved, b_.getInt64(kKernelLayout.pt_regs_call_begin)), b_.getInt32(kSize), registers_}));
+  only_if(call("spile_rt_kernel_registers", b_.getInt1Ty(), {context_, b_.CreateAdd(saved, b_.getInt64(from)), b_.getInt32(size), registers_}));
   only_if(b_.CreateICmpEQ(register_word(kKernelLayout.pt_regs_code), b_.getInt64(kKernelLayout.native_code)));
 }
 
 // at: the offset in struct pt_regs
 llvm::Value* PointChooser::register_word(uint32_t at) {
-  return b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt8Ty(), registers_, at - kKernelLayout.pt_regs_call_begin));
+  return b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt8Ty(), registers_, at - registers_from_));
 }
 
 // The handler goes on for system calls of these points only.
-llvm::Value* PointChooser::choose_call(const std::vector<uint32_t>& points) {
-  llvm::Value* point = point_of_call(unit_, b_, probe_, points, register_word(kKernelLayout.pt_regs_call));
+llvm::Value* PointChooser::choose_call(const std::vector<uint32_t>& points, llvm::Value* number) {
+  llvm::Value* point = point_of_call(unit_, b_, probe_, points, number);
   only_if(b_.CreateICmpNE(point, b_.getInt64(0)));
   return b_.CreateSub(point, b_.getInt64(1));
 }

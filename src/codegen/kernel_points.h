@@ -54,16 +54,17 @@ class PointChooser {
     llvm::Value* point = nullptr;
     llvm::Value* registers = nullptr;
   };
-  Chosen choose(const PointChoice& choice);
+  // reads_registers: whether the handler makes use of Chosen::registers; what it points to is not there otherwise.
+  Chosen choose(const PointChoice& choice, bool reads_registers = true);
   // The handler goes on in the traced processes.
   void only_if_traced();
 
  private:
   llvm::Value* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
   void only_if(llvm::Value* condition);
-  void read_registers();
+  void read_registers(uint32_t from);
   llvm::Value* register_word(uint32_t at);
-  llvm::Value* choose_call(const std::vector<uint32_t>& points);
+  llvm::Value* choose_call(const std::vector<uint32_t>& points, llvm::Value* number);
   void only_if_born();
   llvm::Value* choose_process(bool before_exec);
 
@@ -73,6 +74,7 @@ class PointChooser {
   const sema::Probe& probe_;
   llvm::Value* context_;
   llvm::Value* registers_ = nullptr;
+  uint32_t registers_from_ = 0;  // where in struct pt_regs they begin
 };
 
 }  // namespace spile::codegen

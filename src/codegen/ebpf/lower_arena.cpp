@@ -49,7 +49,7 @@ class ArenaHandler {
     llvm::IRBuilder<> b(llvm::BasicBlock::Create(context_, "entry", program));
     name_arena(b);
     PointChooser chooser(unit_, b, *program, probe_, llvm::ConstantPointerNull::get(unit_.module.ptr()));
-    PointChooser::Chosen chosen = chooser.choose(choice);
+    PointChooser::Chosen chosen = chooser.choose(choice, place_.reads_call_registers());
     if (runs_in_traced_processes(probe_)) chooser.only_if_traced();
     llvm::BasicBlock *run = llvm::BasicBlock::Create(context_, "run", program), *end = llvm::BasicBlock::Create(context_, "end", program);
     llvm::Value* entered = unit_.module.call_runtime(b, "spile_rt_kernel_enter", unit_.module.ptr(), {b.getInt32(static_cast<uint32_t>(probe_.index))});
