@@ -51,6 +51,10 @@ constexpr uint32_t sketch_bucket(int64_t value) {
   return value < 0 ? kSketchZero - distance : kSketchZero + distance;
 }
 
+// Returns which of the counts is that of a bucket. Those of 0 and above come first: the counts of short times lie near the count, sum, min and
+// max of the same aggregate, mostly in one page.
+constexpr uint32_t sketch_place(uint32_t bucket) { return bucket < kSketchZero ? bucket + kSketchZero : bucket - kSketchZero; }
+
 // Returns the middle of a bucket. REQUIRES: bucket < kSketchBuckets.
 constexpr int64_t sketch_value(uint32_t bucket) {
   uint64_t distance = bucket < kSketchZero ? kSketchZero - bucket : bucket - kSketchZero;

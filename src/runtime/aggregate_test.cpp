@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "abi/map_layout.h"
@@ -71,6 +72,11 @@ TEST(Sketch, MiddlesOfBucketsAreWithinOnePercent) {
   EXPECT_EQ(abi::sketch_bucket(std::numeric_limits<int64_t>::min()), 0u);
   EXPECT_EQ(abi::sketch_bucket(std::numeric_limits<int64_t>::max()), abi::kSketchBuckets - 1);
   EXPECT_EQ(abi::sketch_bucket(0), abi::kSketchZero);
+  EXPECT_EQ(abi::sketch_place(abi::sketch_bucket(5)), 5u);
+  std::set<uint32_t> places;
+  for (uint32_t bucket = 0; bucket < abi::kSketchBuckets; ++bucket) places.insert(abi::sketch_place(bucket));
+  EXPECT_EQ(places.size(), abi::kSketchBuckets);
+  EXPECT_EQ(*places.rbegin(), abi::kSketchBuckets - 1);
 }
 
 constexpr uint32_t kSketched = abi::kAggregateCount | abi::kAggregateMin | abi::kAggregateMax | abi::kAggregateSketch;

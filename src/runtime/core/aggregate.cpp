@@ -29,11 +29,17 @@ using abi::AggregateShape;
 // Only buckets that can have a count are touched: the others' memory may not be there yet.
 [[gnu::noinline]] void merge_sketch(uint64_t* to, uint64_t* from, const Aggregate* shard) {
   for (uint32_t bucket = abi::sketch_bucket(load_relaxed(&shard->min)), last = abi::sketch_bucket(load_relaxed(&shard->max)); bucket <= last; ++bucket) {
-    uint64_t count = load_relaxed(&from[bucket]);
+    const uint32_t place = abi::sketch_place(bucket);
+    uint64_t count = load_relaxed(&from[place]);
     if (!count) continue;
-    to[bucket] += count;
-    from[bucket] = 0;
+    to[place] += count;
+    from[place] = 0;
   }
+}
+
+// Both of one sign.
+inline void zero_buckets(uint64_t* sketch, uint32_t first, uint32_t last) {
+  if (first <= last) zero_bytes(sketch + abi::sketch_place(first), 8ull * (last - first + 1));
 }
 
 }  // namespace
@@ -42,7 +48,8 @@ using abi::AggregateShape;
   if (features & abi::kAggregateSketch) {
     if (aggregate->count) {
       uint32_t first = abi::sketch_bucket(load_relaxed(&aggregate->min)), last = abi::sketch_bucket(load_relaxed(&aggregate->max));
-      if (first <= last) zero_bytes(sketch_of(aggregate, size) + first, 8ull * (last - first + 1));
+      zero_buckets(sketch_of(aggregate, size), first, last < abi::kSketchZero ? last : abi::kSketchZero - 1);
+      zero_buckets(sketch_of(aggregate, size), first < abi::kSketchZero ? abi::kSketchZero : first, last);
     }
     size -= abi::kSketchBytes;
   }
@@ -61,7 +68,7 @@ SPILE_INLINE void spile_rt_aggregate_add(Aggregate* aggregate, const AggregateSh
   update_scalars(aggregate, shape, value);
   if (features & abi::kAggregateLog) ++buckets_of(aggregate)[log_bucket(value)];
   if (features & abi::kAggregateLinear) ++buckets_of(aggregate)[linear_bucket(shape, value)];
-  if (features & abi::kAggregateSketch) ++sketch_of(aggregate, shape->size)[abi::sketch_bucket(value)];
+  if (features & abi::kAggregateSketch) ++sketch_of(aggregate, shape->size)[abi::sketch_place(abi::sketch_bucket(value))];
 }
 
 void spile_rt_aggregate_clear(Aggregate* aggregate, const AggregateShape* shape) {
@@ -86,7 +93,7 @@ int64_t spile_rt_aggregate_variance(const Aggregate* aggregate, const AggregateS
   const uint64_t* sketch = sketch_of(const_cast<Aggregate*>(aggregate), shape->size);
   uint64_t seen = 0;
   for (uint32_t bucket = abi::sketch_bucket(least), last = abi::sketch_bucket(most); bucket <= last; ++bucket) {
-    seen += load_relaxed(&sketch[bucket]);
+    seen += load_relaxed(&sketch[abi::sketch_place(bucket)]);
     if (seen < rank) continue;
     const int64_t value = abi::sketch_value(bucket);
     return value < least ? least : value > most ? most : value;

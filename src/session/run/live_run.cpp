@@ -26,12 +26,16 @@ uint64_t word_at(const char* bytes) {
   return word;
 }
 
-RunStatistics::Buckets buckets_at(const char* bytes, uint32_t first, uint32_t last) {
+// place: returns where the count of a bucket is.
+RunStatistics::Buckets buckets_at(const char* bytes, uint32_t first, uint32_t last, uint32_t (*place)(uint32_t)) {
   RunStatistics::Buckets buckets;
   for (uint32_t i = first; i < last; ++i) {
-    if (const uint64_t count = word_at(bytes + 8 * size_t{i})) buckets.emplace_back(i, count);
+    if (const uint64_t count = word_at(bytes + 8 * size_t{place(i)})) buckets.emplace_back(i, count);
   }
   return buckets;
+}
+RunStatistics::Buckets buckets_at(const char* bytes, uint32_t count) {
+  return buckets_at(bytes, 0, count, [](uint32_t bucket) { return bucket; });
 }
 
 RunStatistics statistics_at(const char* bytes, const RunGlobal& global, uint32_t size) {
@@ -44,12 +48,12 @@ RunStatistics statistics_at(const char* bytes, const RunGlobal& global, uint32_t
   statistics.min = aggregate.min;
   statistics.max = aggregate.max;
   const char* buckets = bytes + sizeof aggregate;
-  if (global.features & abi::kAggregateLinear) statistics.linear = buckets_at(buckets, 0, abi::linear_buckets(global.low, global.high, global.width) + 2);
-  else if (global.features & abi::kAggregateLog) statistics.log = buckets_at(buckets, 0, abi::kLogBuckets);
+  if (global.features & abi::kAggregateLinear) statistics.linear = buckets_at(buckets, abi::linear_buckets(global.low, global.high, global.width) + 2);
+  else if (global.features & abi::kAggregateLog) statistics.log = buckets_at(buckets, abi::kLogBuckets);
   // Buckets outside of those of min and max are 0; both may be forged.
   if (global.features & abi::kAggregateSketch) {
     const uint32_t first = abi::sketch_bucket(aggregate.min), last = abi::sketch_bucket(aggregate.max);
-    statistics.sketch = buckets_at(bytes + size - abi::kSketchBytes, first, std::max(first, last + 1));
+    statistics.sketch = buckets_at(bytes + size - abi::kSketchBytes, first, std::max(first, last + 1), abi::sketch_place);
   }
   return statistics;
 }
