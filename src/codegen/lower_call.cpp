@@ -74,7 +74,7 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
   const sema::Intrinsic& intrinsic = sema::intrinsics()[static_cast<size_t>(syntax_call.intrinsic)];
   const std::string name(intrinsic.name);
-  if (intrinsic.needs & sema::kNeedsArguments) return lower_argument(syntax_call);
+  if (intrinsic.needs & sema::kNeedsArguments) return intrinsic.needs & sema::kNeedsGuru ? lower_set_argument(syntax_call) : lower_argument(syntax_call);
   if (name == "returnval") return registers_.returned(syntax_call.range);
   if (intrinsic.needs & sema::kNeedsRegisters) return lower_register(syntax_call);
   if (name == "call_history_add") {
@@ -136,6 +136,14 @@ llvm::Value* Lowering::lower_argument(const syntax::Call& call) {
   if (unit.place.chooses_registers()) return registers_.argument(call.name, lower(index), call.range);
   const auto* constant = syntax::as<syntax::Number>(index);
   return registers_.constant_argument(call.name, constant ? constant->value : 0, call.range);
+}
+
+// Gives the value, also where the function of the script gives none.
+llvm::Value* Lowering::lower_set_argument(const syntax::Call& call) {
+  const auto* index = syntax::as<syntax::Number>(*call.arguments[0]);
+  llvm::Value* value = lower(*call.arguments[1]);
+  registers_.set_argument(call.name, index ? index->value : 0, value, call.range);
+  return value;
 }
 
 llvm::Value* Lowering::lower_register(const syntax::Call& call) {

@@ -129,6 +129,7 @@ class Lowering : BodyPart {
   llvm::Value* call_runtime_function(const syntax::Call& call);
   llvm::Value* clock(const std::string& name);
   llvm::Value* lower_argument(const syntax::Call& call);
+  llvm::Value* lower_set_argument(const syntax::Call& call);
   llvm::Value* lower_register(const syntax::Call& call);
   llvm::Value* lower_system(const syntax::Call& call);
   void keep_kernel_stack(const syntax::Call& call);

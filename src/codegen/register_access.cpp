@@ -50,8 +50,12 @@ void RegisterAccess::require_knowledge(SiteKnowledge wanted, SourceRange range, 
 
 namespace {
 
-bool has_32_bits(const std::string& name) { return name == "int_arg" || name == "uint_arg" || name == "s32_arg" || name == "u32_arg"; }
-bool is_signed_argument(const std::string& name) { return name == "int_arg" || name == "s32_arg"; }
+// name: int_arg and the like, and the same behind set_.
+bool is_int(const std::string& name) { return name == "int_arg" || name == "set_int_arg"; }
+bool has_32_bits(const std::string& name) {
+  return name.ends_with("uint_arg") || name.ends_with("s32_arg") || name.ends_with("u32_arg") || is_int(name);
+}
+bool is_signed_argument(const std::string& name) { return is_int(name) || name.ends_with("s32_arg"); }
 
 }  // namespace
 
@@ -69,6 +73,25 @@ llvm::Value* RegisterAccess::constant_argument(const std::string& name, int64_t 
     return number(0);
   }
   return has_32_bits(name) ? extend(value, 32, is_signed_argument(name)) : value;
+}
+
+void RegisterAccess::set_argument(const std::string& name, int64_t index, llvm::Value* value, SourceRange range) {
+  llvm::Value* all = unit.place.may_write() && unit.place.chooses_registers() && index >= 1 && index <= 1000 ? registers() : nullptr;
+  if (!all) return unit.refuse(range, name + "() is only available at a function's entry in a process, and its first argument must be a number from 1");
+  require_knowledge(kKnowsArguments, range, kNoArguments + name + "'");
+  errors_.raise_if(b.CreateIsNull(all), range, kNoRegisters + name + "'");
+  if (has_32_bits(name)) value = extend(value, 32, is_signed_argument(name));
+  const auto place = static_cast<size_t>(index - 1);
+  if (place < kConvention.argument_registers.size()) {
+    b.CreateStore(value, at_offset(all, 8 * kConvention.argument_registers[place]));
+    if (state) b.CreateStore(value, at_offset(state, static_cast<int64_t>(offsetof(State, arguments) + 8 * place)));  // what int_arg() reads in script functions
+    return;
+  }
+  llvm::Value* cfa = unit.place.cfa(body);
+  if (!cfa) cfa = number(0);
+  llvm::Value* address = b.CreateAdd(cfa, number(kConvention.stack_argument(index - 1)));
+  llvm::Value* ok = call("spile_rt_store", b.getInt1Ty(), {context, address, b.getInt32(8), value});
+  errors_.raise_if(b.CreateNot(ok), range, "write fault at %p near '" + name + "'", {address});
 }
 
 llvm::Value* RegisterAccess::constant_argument_at(int64_t index, SourceRange range) {

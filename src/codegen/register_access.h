@@ -25,6 +25,9 @@ class RegisterAccess : BodyPart {
   // known is rejected.
   llvm::Value* argument(const std::string& name, llvm::Value* index, SourceRange range);
   llvm::Value* constant_argument(const std::string& name, int64_t index, SourceRange range);
+  // Sets argument `index`, from 1 to 1,000, for the function that is entered, as `name` of the script has it (set_int_arg: 32 bits, signed; and so on).
+  // What can't be written at run time is a script error; elsewhere than at a function's entry in a process it is rejected.
+  void set_argument(const std::string& name, int64_t index, llvm::Value* value, SourceRange range);
   // Returns returnval(): the bits of the first result register that the function's type has (in a script function: of the probe that runs).
   llvm::Value* returned(SourceRange range);
   // Returns register() or u_register(), as `name` says. text: the register's name, where the script spells it out, else null; computed:

@@ -102,7 +102,7 @@ class PlainCheck {
         // int_arg(1) to int_arg(6) are registers, where there are arguments.
         if (probe_.kind != ProbeKind::kFunctionEntry && probe_.kind != ProbeKind::kStatement) return false;
         auto& call = static_cast<const Call&>(x);
-        if (call.intrinsic < 0 || !(intrinsics()[call.intrinsic].needs & kNeedsArguments)) return false;
+        if (call.intrinsic < 0 || !(intrinsics()[call.intrinsic].needs & kNeedsArguments) || !intrinsics()[call.intrinsic].pure) return false;
         auto* number = as<Number>(call.arguments[0]);
         return number && number->value >= 1 && number->value <= 6;
       }

@@ -78,7 +78,9 @@ class DomainChecker {
         error(shown, from, fmt::format("'{}' needs a traced program, and {} probe does not run in one", shown.name, article()),
               {});
       } else {
-        error(shown, from, fmt::format("'{}' is not available in probes that run in the kernel", shown.name),
+        const bool sets = intrinsic.needs & kNeedsArguments;
+        error(shown, from, sets ? fmt::format("'{}' in a handler that runs in the kernel: the kernel does not let handlers change registers", shown.name)
+                                : fmt::format("'{}' is not available in probes that run in the kernel", shown.name),
               intrinsic.domains & kInTarget && may_run_in_process() ? "with -c or -x, --runtime=inproc runs them in the process" : "");
       }
       return;
@@ -88,6 +90,7 @@ class DomainChecker {
       error(shown, from, fmt::format("'{}' {} the traced program, which needs guru mode", shown.name, delays ? "holds up" : "changes"), "run spile with -g");
       return;
     }
+    if ((intrinsic.needs & kNeedsGuru) && (intrinsic.needs & kNeedsArguments)) return check_set_argument(call, from);
     // Elsewhere the function fails when it runs, and the script may catch the error.
     if (domain != kInKernel) return;
     bool in_function = info(probe_->kind).in_function;
@@ -111,6 +114,17 @@ class DomainChecker {
               fmt::format("register names are {}, {}, {} ...", abi::machine::kRegisterNames[0].text, abi::machine::kRegisterNames[1].text, abi::register_name(8)));
       }
     }
+  }
+
+  // set_int_arg() and the like, in a process.
+  void check_set_argument(const Call& call, const Call* from) {
+    if (probe_->kind != ProbeKind::kFunctionEntry) {
+      return error(call, from, fmt::format("'{}' needs a probe at a function's entry", call.name),
+                   at_return_ ? "$return = value changes what the function returns" : "$variable = value writes where debug information says that a variable is");
+    }
+    auto* number = as<Number>(call.arguments[0]);
+    if (!number) return error(call, from, fmt::format("'{}' needs the argument's number as a literal", call.name), {});
+    if (number->value < 1 || number->value > 1000) error(call, from, "arguments are numbered from 1", {});
   }
 
   // Probes of processes, and samples of them; not what only the kernel sees.

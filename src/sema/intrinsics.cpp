@@ -186,6 +186,8 @@ std::vector<Intrinsic> make_table() {
       {"uaddr", kLong, {}, kNeedsStack, kEverywhere, true},
       {"print_ubacktrace", kNone, {}, kNeedsStack, kEverywhere, false},
       {"print_ubacktrace_brief", kNone, {}, kNeedsStack, kEverywhere, false},
+      {"print_ubacktrace3", kNone, {kLong, kLong, kLong}, kNeedsStack, kEverywhere, false},
+      {"__ustack_from", kLong, {kLong, kLong, kLong, kLong}, kNeedsStack, kEverywhere, true},
       {"sprint_ubacktrace", kString, {}, kNeedsStack | kNeedsSymbols, kEverywhere, true},
       {"print_ustack", kNone, {kString}, kNeedsModules, kEverywhere, false},
       {"print_usyms", kNone, {kString}, kNeedsModules, kEverywhere, false},
@@ -230,6 +232,12 @@ std::vector<Intrinsic> make_table() {
       {"user_int16", "user_int16_error"},   {"user_uint16", "user_uint16_error"}, {"user_int32", "user_int32_error"},
       {"user_uint32", "user_uint32_error"}, {"user_int64", "user_int64_error"},   {"user_uint64", "user_uint64_error"},
   };
+  // Writing to arguments: two have a result in SystemTap's manual, the number.
+  for (const std::string_view setter : {"set_int_arg", "set_uint_arg", "set_long_arg", "set_ulong_arg", "set_longlong_arg", "set_ulonglong_arg", "set_s32_arg", "set_u32_arg",
+                                        "set_s64_arg", "set_u64_arg", "set_pointer_arg"}) {
+    const bool has_result = setter == "set_uint_arg" || setter == "set_longlong_arg";
+    table.push_back({setter, has_result ? kLong : kNone, {kLong, kLong}, kNeedsGuru | kNeedsArguments | kNeedsRegisters | kCanFail, kInTarget, false});
+  }
   for (const auto& [plain, failing] : kNumbers) {
     table.push_back({plain, kLong, {kLong}, kNeedsNothing, kEverywhere, true});
     table.push_back({failing, kLong, {kLong}, kCanFail, kEverywhere, true});
@@ -257,6 +265,7 @@ constexpr Overload kOverloads[] = {
     {"user_string", 2, "user_string2"},
     {"user_string_n", 3, "user_string_n2"},
     {"kernel_string", 2, "kernel_string2"},
+    {"print_ubacktrace", 3, "print_ubacktrace3"},
     {"ctime", 0, "ctime_now"},
 };
 

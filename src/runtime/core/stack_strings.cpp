@@ -55,6 +55,10 @@ struct Frames {
     addresses = static_cast<uint64_t*>(spile_rt_frame(context, most * 8));
     count = addresses ? walk_stack(context, addresses, most, &cut) : 0;
   }
+  Frames(Context* context, uint32_t most, uint64_t pc, uint64_t sp, uint64_t fp) : context(context), mark(spile_rt_frame_mark(context)) {
+    addresses = static_cast<uint64_t*>(spile_rt_frame(context, most * 8));
+    count = addresses ? walk_stack_from(context, pc, sp, fp, addresses, most, &cut) : 0;
+  }
   ~Frames() { spile_rt_frame_release(context, mark); }
   uint64_t at(uint32_t index) const { return addresses[index] & ~abi::kExactAddress; }
   // What to look up: of a return address the call before it, which may be its function's last instruction.
@@ -200,14 +204,18 @@ void write_stack(Context* context, uint32_t most, char* out) {
   write_addresses(out, frames.addresses, frames.count, abi::kExactAddress);
 }
 
-void print_stack(Context* context, uint32_t style) {
-  Frames frames(context, frames_wanted(-1));
-  if (frames.cut && send_user_stack(context, style)) return;
+void print_frames(Context* context, const Frames& frames, uint32_t style) {
   char* record = spile_rt_record_begin(context, abi::kBacktrace, style, 8 + 8 * frames.count);
   if (!record) return;
   char* at = spile_rt_record_put_long(record, static_cast<int64_t>(module_map_offset(context)));
   at = spile_rt_record_put_bytes(at, frames.addresses, 8 * frames.count);
   spile_rt_record_end(context, record, at);
+}
+
+void print_stack(Context* context, uint32_t style) {
+  Frames frames(context, frames_wanted(-1));
+  if (frames.cut && send_user_stack(context, style)) return;
+  print_frames(context, frames, style);
 }
 
 void print_symbols(Context* context, const char* addresses, uint32_t style) {
@@ -248,6 +256,18 @@ SPILE_INLINE int64_t spile_fn_uaddr(Context* context) {
 }
 [[gnu::noinline]] void spile_fn_print_ubacktrace_brief(Context* context) {
   print_stack(context, abi::kSymbolBrief);
+}
+[[gnu::noinline]] void spile_fn_print_ubacktrace3(Context* context, int64_t pc, int64_t sp, int64_t fp) {
+  Frames frames(context, frames_wanted(-1), static_cast<uint64_t>(pc), static_cast<uint64_t>(sp), static_cast<uint64_t>(fp));
+  if (frames.cut) note_cut_stack(context);
+  print_frames(context, frames, abi::kSymbolFull);
+}
+[[gnu::noinline]] int64_t spile_fn___ustack_from(Context* context, int64_t n, int64_t pc, int64_t sp, int64_t fp) {
+  const uint32_t most = frames_wanted(-1);
+  if (n < 0 || n >= most) return 0;
+  Frames frames(context, static_cast<uint32_t>(n) + 1, static_cast<uint64_t>(pc), static_cast<uint64_t>(sp), static_cast<uint64_t>(fp));
+  if (frames.cut) note_cut_stack(context);
+  return frames.count > n ? static_cast<int64_t>(frames.at(static_cast<uint32_t>(n))) : 0;
 }
 [[gnu::noinline]] void spile_fn_print_usyms(Context* context, const char* addresses) {
   print_symbols(context, addresses, abi::kSymbolFull);

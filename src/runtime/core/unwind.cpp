@@ -252,6 +252,19 @@ SPILE_ARENA_ONLY [[gnu::noinline]] uint32_t walk_stack(Context* context, uint64_
   return count;
 }
 
+SPILE_ARENA_ONLY [[gnu::noinline]] uint32_t walk_stack_from(Context* context, uint64_t pc, uint64_t sp, uint64_t fp, uint64_t* addresses, uint32_t most, bool* cut) {
+  const abi::Subject* subject = subject_of(context);
+  if (most == 0 || (!subject && spile_rt_in_controller)) return 0;
+  Walk walk = {module_map_offset(context), pc, sp, fp, true, ~0u};
+  addresses[0] = pc | abi::kExactAddress;
+  uint32_t count = 1;
+  if (!subject && controller_gone(context->arena)) return count;
+  while (count < most && step(context, &walk, cut)) {
+    addresses[count++] = walk.pc | (walk.exact ? abi::kExactAddress : 0);
+  }
+  return count;
+}
+
 extern "C" uint32_t spile_rt_walk_stack(Context* context, uint64_t* addresses, uint32_t most) {
   bool cut = false;
   return walk_stack(context, addresses, most, &cut);

@@ -15,6 +15,9 @@ namespace spile::rt {
 // *cut: set to true where it ends at code of which no module is known; else left alone.
 uint32_t walk_stack(Context* context, uint64_t* addresses, uint32_t most, bool* cut);
 
+// The same from where pc, sp and fp say that the thread was; 0 in the controller, unless its handler is about a process.
+uint32_t walk_stack_from(Context* context, uint64_t pc, uint64_t sp, uint64_t fp, uint64_t* addresses, uint32_t most, bool* cut);
+
 // Returns the module with code at the address in the abi::ModuleMap at this offset; null: absent. Valid while the handler runs.
 const abi::StackModule* find_module(Context* context, uint64_t map, uint64_t address);
 // Returns the real return address of the call whose return address, at this place of the process's stack, is `word`: handlers that probe returns
