@@ -55,6 +55,8 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
       return unexpected_component(point, i, components(point, i));
     }
   }
+  if (made.procfs_name == "__stdin" && made.kind == sema::ProbeKind::kProcfsRead)
+    return Error{fmt::format("'{}': the standard input can't be read from as a file", made.text), "input.line and input.char are what is written to it"};
   if (!has_kind) return Error{fmt::format("'{}' needs .read or .write at its end", made.text), ""};
   return Points{made};
 }

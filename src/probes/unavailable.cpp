@@ -19,7 +19,7 @@ constexpr Later kLater[] = {
     // Of the kernel's code and data.
     {"kernel", "mark"}, {"kernel", "syscall"},
     // The library's aliases over them.
-    {"generic", nullptr}, {"input", nullptr}, {"sctp", nullptr}, {"ip", nullptr}, {"sunrpc", nullptr}, {"nfs", nullptr}, {"nfsd", nullptr},
+    {"generic", nullptr}, {"sctp", nullptr}, {"ip", nullptr}, {"sunrpc", nullptr}, {"nfs", nullptr}, {"nfsd", nullptr},
     // Of interpreters and other programs.
     {"java", nullptr}, {"hotspot", nullptr}, {"python", nullptr}, {"python2", nullptr}, {"python3", nullptr},
     {"debuginfod", nullptr}, {"stap", nullptr},
@@ -27,7 +27,7 @@ constexpr Later kLater[] = {
 
 // What the names of the library's aliases begin with. Only those files of it are read that a script's names ask for, so that its aliases are not known here.
 constexpr const char* kLibrary[] = {"syscall", "nd_syscall", "vfs", "vm", "scheduler", "kprocess", "signal", "ioblock", "ioscheduler", "socket", "tcp", "udp", "netdev",
-                                    "irq_handler", "softirq", "workqueue", "tty", "scsi"};
+                                    "irq_handler", "input", "softirq", "workqueue", "tty", "scsi"};
 
 // What may follow the first part of points: of all families with that name.
 std::vector<std::string> second_parts(const syntax::ProbePoint& point) {

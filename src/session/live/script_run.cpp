@@ -312,6 +312,7 @@ Result<void> ScriptRun::start() {
     TRY_DO(target_->resume());
   }
   TRY_DO(procfs_.open(program_, *controller_, module_name_, output_options_.http, messages_, [this](int probe) {
+    if (exit_requested() || failed()) return;  // of several lines that were read at once
     Result<void> ran = run_controller_probe(probe);
     if (!ran.ok()) print_to(stderr, "ERROR: {}\n", ran.error().message);
   }, metrics_face()));
@@ -382,6 +383,7 @@ Result<void> ScriptRun::wait_and_collect() {
       {signals_.fd(), done([this] { take_signals(); })},
       {signals_.stop_fd(), done([this] { pause_signal_ = true; })},
       {procfs_.files_fd(), done([this] { procfs_.serve_files(); })},
+      {procfs_.input_fd(), done([this] { procfs_.serve_input(); })},
       {procfs_.http_fd(), done([this] { procfs_.serve_http(); })},
       {presenter ? presenter->input() : -1, done([presenter] { presenter->take_input(); })},
       {status_.fd(), done([this] { status_.serve([this] { return describe(); }); })},

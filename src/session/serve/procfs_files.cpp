@@ -1,5 +1,6 @@
 #define FUSE_USE_VERSION 35
 #include "session/serve/procfs_files.h"
+#include "session/serve/standard_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -165,7 +166,8 @@ void clean_up(const std::string& base) {
 
 bool ProcfsFiles::wanted(const sema::Program& program) {
   return std::any_of(program.probes.begin(), program.probes.end(), [](const sema::Probe& probe) {
-    return sema::info(probe.kind).source == sema::Source::kFile;
+    return sema::info(probe.kind).source == sema::Source::kFile &&
+           std::ranges::any_of(probe.points, [](const sema::ResolvedPoint& point) { return !StandardInput::is_input(point); });
   });
 }
 
@@ -193,7 +195,7 @@ Result<ProcfsFiles::File*> ProcfsFiles::file_named(const std::string& path) {
 
 Result<void> ProcfsFiles::add(const sema::Probe& probe, const sema::ResolvedPoint& point) {
   bool reads = probe.kind == sema::ProbeKind::kProcfsRead, writes = probe.kind == sema::ProbeKind::kProcfsWrite;
-  if (!reads && !writes) return {};
+  if ((!reads && !writes) || StandardInput::is_input(point)) return {};
   TRY(File * file, file_named(point.procfs_name));
   int& slot = reads ? file->read_probe : file->write_probe;
   if (slot >= 0) return Error{fmt::format("{}: duplicate probe of this file", point.text), "give each probe a file of its own"};

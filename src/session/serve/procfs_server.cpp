@@ -64,7 +64,9 @@ class ProcfsValue {
 
 Result<void> ProcfsServer::open(const sema::Program& program, Controller& controller, const std::string& name, const std::string& http,
                                 const MessageOptions& messages, RunProbe run, HttpFiles::Metrics metrics) {
-  if (!ProcfsFiles::wanted(program) && http.empty()) return {};
+  const bool has_files = ProcfsFiles::wanted(program);
+  if (!has_files && http.empty() && std::ranges::none_of(program.probes, [](const sema::Probe& probe) { return std::ranges::any_of(probe.points, StandardInput::is_input); }))
+    return {};
   auto value = std::make_shared<ProcfsValue>(program, controller);
   ProcfsFiles::Handlers handlers;
   handlers.read = [run, value](int probe) {
@@ -77,11 +79,12 @@ Result<void> ProcfsServer::open(const sema::Program& program, Controller& contro
     run(probe);
   };
   handlers.string_most = static_cast<size_t>(program.limits.max_string_length) - 1;
+  input_ = StandardInput::open(program, handlers.write, handlers.string_most);
   if (!http.empty()) {
     TRY(http_, HttpFiles::listen(http, program, handlers.read, std::move(metrics)));
     if (messages.verbosity() > 0) print_to(stderr, "procfs files are at {}\n", http_->url());
   }
-  if (!ProcfsFiles::wanted(program)) return {};
+  if (!has_files) return {};
   auto mounted = ProcfsFiles::mount(program, name, std::move(handlers));
   // With --http, files are not the only way.
   if (!mounted.ok() && !http_) return std::move(mounted).error();
@@ -96,6 +99,7 @@ Result<void> ProcfsServer::open(const sema::Program& program, Controller& contro
 
 void ProcfsServer::close() {
   files_.reset();
+  input_.reset();
   http_.reset();
 }
 
