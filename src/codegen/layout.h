@@ -63,4 +63,7 @@ struct MixedLayout {
 };
 Result<MixedLayout> make_mixed_layout(const sema::Program& program, const LayoutOptions& options);
 
+// Whether handlers in the kernel work over an arena, rather than over the kernel's maps, for which the script's globals may be too large.
+bool works_over_arena(const sema::Program& program, const LayoutOptions& options);
+
 }  // namespace spile::codegen

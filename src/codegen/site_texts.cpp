@@ -123,10 +123,11 @@ using abi::place_step;
 // Makes the tables of all points; equal places, lists and texts stand there once.
 class PointTableMaker {
  public:
-  PointTableMaker(const sema::Program& program, uint32_t string_size, const EntryIdOf& entry_id)
+  PointTableMaker(const sema::Program& program, uint32_t string_size, bool in_kernel, const EntryIdOf& entry_id)
       : string_size_(string_size), entry_id_(entry_id), kept_registers_(program.sites.kept_registers()) {
     std::set<int64_t> registers;
     for (const sema::Probe& probe : program.probes) {
+      if ((probe.domain == sema::Domain::kKernel) != in_kernel) continue;
       for (const auto& slots : probe.tables) {
         for (const sema::PointSlot& slot : slots) {
           for (const sema::PointVariable& variable : slot) add_registers(variable.ops, registers);
@@ -135,7 +136,9 @@ class PointTableMaker {
     }
     made_.registers.assign(registers.begin(), registers.end());
     CHECK(kFirstRegisterValue + made_.registers.size() <= abi::kPointValues);
-    add_offsets(program, made_, false, [&](const sema::Probe& probe, size_t point) { return slots_of(probe, point); });
+    add_offsets(program, made_, in_kernel, [&](const sema::Probe& probe, size_t point) {
+      return (probe.domain == sema::Domain::kKernel) == in_kernel ? slots_of(probe, point) : 0;
+    });
   }
   PointTables take() { return std::move(made_); }
 
@@ -235,8 +238,8 @@ class PointTableMaker {
 
 }  // namespace
 
-PointTables make_point_tables(const sema::Program& program, uint32_t string_size, const EntryIdOf& entry_id) {
-  return PointTableMaker(program, string_size, entry_id).take();
+PointTables make_point_tables(const sema::Program& program, uint32_t string_size, bool in_kernel, const EntryIdOf& entry_id) {
+  return PointTableMaker(program, string_size, in_kernel, entry_id).take();
 }
 
 }  // namespace spile::codegen

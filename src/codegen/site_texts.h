@@ -47,8 +47,8 @@ struct PointTables {
 };
 inline constexpr uint32_t kCfaValue = 0, kBiasValue = 1, kFirstRegisterValue = 2;
 
-// Makes them. string_size: as of make_site_texts. entry_id: returns the site id of the entry of a kept function.
+// Makes them for handlers in the kernel, or for all others. string_size: as of make_site_texts. entry_id: returns the site id of the entry of a kept function.
 using EntryIdOf = std::function<uint32_t(const std::string& module, FileAddress function)>;
-PointTables make_point_tables(const sema::Program& program, uint32_t string_size, const EntryIdOf& entry_id);
+PointTables make_point_tables(const sema::Program& program, uint32_t string_size, bool in_kernel, const EntryIdOf& entry_id);
 
 }  // namespace spile::codegen

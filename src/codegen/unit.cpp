@@ -221,7 +221,7 @@ const Unit::SiteTables& Unit::site_callers() {
 
 const Unit::PlaceTables& Unit::place_tables() {
   if (!place_tables_) {
-    PointTables made = make_point_tables(program, layout.string_limit, [&](const std::string& path, FileAddress function) { return kept_site_id(path, function); });
+    PointTables made = make_point_tables(program, layout.string_limit, !place.is_user_mode(), [&](const std::string& path, FileAddress function) { return kept_site_id(path, function); });
     // Constants are never empty.
     made.slots.push_back(0);
     made.places.push_back(0);

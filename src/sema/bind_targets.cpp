@@ -752,8 +752,11 @@ void bind_draft(Elaboration& e, Draft& draft) {
   std::vector<Problem> problems;
   std::unordered_map<std::string, size_t> by_signature;  // to the index of a probe
   const std::vector<const TargetVariable*> read = variables_read(draft);
-  const bool may_share = depends_on_point && may_use_tables(draft);
-  const auto most_own = static_cast<size_t>(e.program.limits.max_own_handlers);
+  const bool may_share = depends_on_point && may_use_tables(draft, e.program);
+  // One for the kernel takes some 60 ms to compile, one for a process less than 1 ms.
+  constexpr size_t kFewerInKernel = 8;
+  const bool in_kernel = !draft.points.empty() && draft.points.front().domain == Domain::kKernel;
+  const size_t most_own = static_cast<size_t>(e.program.limits.max_own_handlers) / (in_kernel ? kFewerInKernel : 1);
   // Handlers know their point by the place. Where several points are at one, as of calls that are inlined into each other,
   // each has a handler of its own, if that asks for the point.
   std::unordered_map<std::string, std::unordered_map<uint64_t, int>> at_place;  // points so far, by module and address

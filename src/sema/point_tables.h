@@ -9,8 +9,9 @@ namespace spile::sema {
 // the function's entry.
 bool fits_table(const Binding& binding);
 
-// Whether the points of a draft may share handlers with tables: their handlers run in processes, and write to no variable of theirs.
-bool may_use_tables(const Draft& draft);
+// Whether the points of a draft may share handlers with tables: their handlers are on code of processes, run there or in the kernel over an arena,
+// and write to no variable of theirs.
+bool may_use_tables(const Draft& draft, const Program& program);
 
 // The table of one point, while its variables are being bound.
 class PointTable {

@@ -31,13 +31,14 @@ class FarPlaces : public FakeTarget {
   static int64_t number(const ResolvedPoint& point) { return std::atoi(point.site.function.c_str() + 1); }
 };
 
-Elaborated elaborate_far(const std::string& script, int own = 4, Domain domain = Domain::kTarget, bool guru = false) {
+Elaborated elaborate_far(const std::string& script, int own = 4, Domain domain = Domain::kTarget, bool guru = false, bool has_arena = false) {
   FarPlaces target;
   target.many = 40;
   target.process_domain = domain;
   Program options;
   options.limits.max_own_handlers = own;
   options.guru = guru;
+  options.kernel_has_arena = has_arena ? +[] { return true; } : nullptr;
   return elaborate_scripts({script}, target, std::move(options));
 }
 
@@ -90,6 +91,13 @@ TEST(PointTables, AreSharedByVariablesOfEqualShapeOnly) {
   ASSERT_TRUE(mixed.ok()) << mixed.messages();
   ASSERT_EQ(mixed.program.probes.size(), 1u);
   EXPECT_EQ(mixed.program.probes[0].tables[0].size(), 2u);
+}
+
+TEST(PointTables, ServeHandlersInTheKernelOverAnArena) {
+  auto made = elaborate_far(probe("println($$parms, $x)"), 0, Domain::kKernel, false, true);
+  ASSERT_TRUE(made.ok()) << made.messages();
+  ASSERT_EQ(made.program.probes.size(), 1u);
+  EXPECT_EQ(made.program.probes[0].tables.size(), 40u);
 }
 
 TEST(PointTables, AreNotForPlacesOrHandlersThatTheyCannotServe) {

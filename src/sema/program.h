@@ -138,6 +138,8 @@ struct Program {
   bool counts_hits = false;      // handlers in processes count how often they run, for `spile list`
   bool hide_globals = false;     // --no-global-var-display: globals that are never read are not printed at the end
   bool describe_points = false;  // find every point's source line, for -p2 (pp() has them anyway)
+  // Says whether handlers in the kernel work over an arena, where they can read tables (point_tables.h); asked at most once for each probe. Null: they don't.
+  bool (*kernel_has_arena)() = nullptr;
   std::map<std::string, std::string> global_overrides;  // -G
   std::map<std::string, std::string> c_definitions;     // -D, for embedded C
 

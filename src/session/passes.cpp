@@ -13,6 +13,7 @@
 #include "base/print.h"
 #include "bpf/arena.h"
 #include "bpf/bpf.h"
+#include "codegen/layout.h"
 #include "debuginfo/answer_cache.h"
 #include "runtime/bitcode.h"
 #include "session/terms/limits.h"
@@ -60,16 +61,30 @@ std::string summary_of(const sema::Program& program) {
                      counted(program.scripts.front().embedded.size(), "embed"), counted(program.globals.size(), "global"));
 }
 
-codegen::Options codegen_options(const OutputOptions& output, const std::vector<pid_t>& processes, const std::string& print_after) {
+bool has_kernel_probes(const sema::Program& program) {
+  return std::ranges::any_of(program.probes, [](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel; });
+}
+
+codegen::LayoutOptions layout_options(const sema::Program& program, const OutputOptions& output, bool owned_records) {
+  codegen::LayoutOptions options;
+  rlimit own_limit{};
+  if (getrlimit(RLIMIT_AS, &own_limit) == 0 && own_limit.rlim_cur != RLIM_INFINITY) options.address_space = own_limit.rlim_cur / 4;
+  options.ring_size = std::bit_ceil(output.ring_megabytes) << 20;
+  options.owned_records = owned_records;
+  if (has_kernel_probes(program) && bpf::Arena::is_supported()) {
+    constexpr uint64_t kMost = uint64_t{1} << 30;
+    uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    options.kernel_cpus = static_cast<uint32_t>(bpf::possible_cpus());
+    options.kernel_memory = std::min(kMost, memory / 8);
+  }
+  return options;
+}
+
+codegen::Options codegen_options(const std::vector<pid_t>& processes, const std::string& print_after) {
   codegen::Options options;
   options.process_bitcode = rt::process_bitcode();
   options.kernel_maps_bitcode = rt::kernel_maps_bitcode();
   options.kernel_bitcode = rt::kernel_bitcode();
-  rlimit own_limit{};
-  if (getrlimit(RLIMIT_AS, &own_limit) == 0 && own_limit.rlim_cur != RLIM_INFINITY) {
-    options.layout.address_space = own_limit.rlim_cur / 4;
-  }
-  options.layout.ring_size = std::bit_ceil(output.ring_megabytes) << 20;
   options.print_after = print_after;
   for (pid_t pid : processes) {
     if (options.untrusted_target.empty()) options.untrusted_target = why_untrusted(pid);
@@ -98,13 +113,14 @@ Result<std::optional<LoadedScripts>> parse_scripts(const ScriptOptions& script, 
 }
 
 Result<sema::Program> begin_program(LoadedScripts scripts, const ScriptOptions& script, const ProgramOptions& options,
-                                    const MessageOptions& messages, bool describe_points, SourceFiles& files) {
+                                    const MessageOptions& messages, bool describe_points, SourceFiles& files, bool kernel_tables) {
   sema::Program program;
   program.scripts = std::move(scripts.scripts);
   program.library_functions = std::move(scripts.library_functions);
   program.describe_points = describe_points;
   program.counts_hits = !describe_points;  // -p2 shows the script, without what the session adds
   declare_procfs_value(program.scripts, string_length(script), files);
+  if (kernel_tables) program.kernel_has_arena = bpf::Arena::is_supported;
   TRY_DO(apply_settings(script, options, messages, program));
   return program;
 }
@@ -130,22 +146,20 @@ bool elaborate_program(sema::Program& program, probes::World& world, const std::
   return true;
 }
 
+bool may_translate_tables(const sema::Program& program, const OutputOptions& output, bool owned_records) {
+  const bool in_kernel = std::ranges::any_of(program.probes, [](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel && !probe.tables.empty(); });
+  return !in_kernel || codegen::works_over_arena(program, layout_options(program, output, owned_records));
+}
+
 Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Program& program, const OutputOptions& output, bool owned_records,
                                                                 const std::vector<pid_t>& processes, const MessageOptions& messages,
                                                                 const std::string& print_after, StepNames& steps) {
   const int verbosity = verbosity_of(kTranslate, messages);
   PassTimer timer(kTranslate, verbosity);
   Diagnostics refusals;
-  codegen::Options options = codegen_options(output, processes, print_after);
-  options.layout.owned_records = owned_records;
+  codegen::Options options = codegen_options(processes, print_after);
+  options.layout = layout_options(program, output, owned_records);
   options.diagnostics = &refusals;
-  bool has_kernel_probes = std::ranges::any_of(program.probes, [](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel; });
-  if (has_kernel_probes && bpf::Arena::is_supported()) {
-    constexpr uint64_t kMost = uint64_t{1} << 30;
-    uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-    options.layout.kernel_cpus = static_cast<uint32_t>(bpf::possible_cpus());
-    options.layout.kernel_memory = std::min(kMost, memory / 8);
-  }
   Result<std::unique_ptr<codegen::Translation>> translation = codegen::translate(program, options);
   if (report(refusals, messages, kTranslate, "translation")) return std::unique_ptr<codegen::Translation>();
   if (!translation.ok()) return std::move(translation).error();

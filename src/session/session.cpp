@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "base/check.h"
 #include "base/print.h"
 #include "base/terminal_text.h"
 #include "debuginfo/answer_cache.h"
@@ -56,6 +57,16 @@ Result<int> run_passes(const Options& options) {
   TRY(sema::Program program, begin_program(std::move(*scripts), options.script, options.program, options.messages, last == kElaborate, files));
   TRY(std::unique_ptr<probes::World> world, open_world(options.target));
   if (!elaborate_program(program, *world, options.program.symbol_modules, options.messages, print_after, steps)) return kScriptIsWrong;
+  const bool makes_bundle = last == kBuild && !options.output.file.empty();
+  const bool owned_records = makes_bundle || options.output.has_owners();
+  if (!may_translate_tables(program, options.output, owned_records)) {
+    MessageOptions quiet = options.messages;
+    quiet.suppress_warnings = true;  // they have been printed
+    TRY(scripts, parse_scripts(options.script, options.target, quiet, files));
+    CHECK(scripts);
+    TRY(program, begin_program(std::move(*scripts), options.script, options.program, quiet, last == kElaborate, files, false));
+    if (!elaborate_program(program, *world, options.program.symbol_modules, quiet, "", steps)) return kScriptIsWrong;
+  }
   TRY_DO(keep_program(kept, program));
   if (last == kElaborate) {
     TRY_DO(check_print_after(print_after, steps));
@@ -64,9 +75,8 @@ Result<int> run_passes(const Options& options) {
   // From here on, every expression has a type, every probe its sites and every $variable its place.
 
   progress.stage("compiling");
-  const bool makes_bundle = last == kBuild && !options.output.file.empty();
   TRY(std::unique_ptr<codegen::Translation> translation,
-      translate_program(program, options.output, makes_bundle || options.output.has_owners(), options.target.processes, options.messages, print_after, steps));
+      translate_program(program, options.output, owned_records, options.target.processes, options.messages, print_after, steps));
   if (!translation) return kScriptIsWrong;
   if (last == kTranslate) {
     TRY_DO(check_print_after(print_after, steps));

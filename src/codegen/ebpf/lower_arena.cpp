@@ -109,6 +109,7 @@ class ArenaHandler {
       body.site.call_registers = b.CreateConstGEP1_64(b.getInt8Ty(), context, abi::kKernelRegistersOffset);
     }
     body.probe = &probe_;
+    if (!probe_.tables.empty() && probe_.points.size() > 1) body.site.site_id = place_.point_index(body);
     // Functions of the script find the point that was hit where those in processes have it.
     if (probe_.points.size() > 1 && unit_.functions_ask_for_site())
       b.CreateStore(place_.point_index(body), b.CreateConstGEP1_64(b.getInt8Ty(), context, offsetof(abi::Context, site_id)));
@@ -123,7 +124,12 @@ class ArenaHandler {
     return function;
   }
 
-  llvm::Value* site_id(llvm::IRBuilder<>& b) { return b.getInt64(static_cast<uint64_t>(probe_.index)); }
+  // A function that another one ends with a jump to has the same frame, so of a program's functions the key has the point, too.
+  llvm::Value* site_id(Body& body) {
+    llvm::Value* probe = body.number(probe_.index);
+    if (probe_.points.size() == 1 || probe_.points.front().site.kernel) return probe;
+    return body.b.CreateOr(probe, body.b.CreateShl(place_.point_index(body), body.number(32)));
+  }
 
   void lower_saves(Body& body, Lowering& lowering) {
     llvm::IRBuilder<>& b = body.b;
@@ -131,7 +137,7 @@ class ArenaHandler {
     llvm::BasicBlock *keep = body.block("keep"), *store = body.block("store"), *done = body.block("done");
     b.CreateCondBr(saves.ok, keep, done);
     b.SetInsertPoint(keep);
-    llvm::Value* place = body.call("spile_rt_kernel_return_enter", unit_.module.ptr(), {body.context, place_.call_key(body), site_id(b)});
+    llvm::Value* place = body.call("spile_rt_kernel_return_enter", unit_.module.ptr(), {body.context, place_.call_key(body), site_id(body)});
     b.CreateCondBr(b.CreateIsNull(place), done, store);
     b.SetInsertPoint(store);
     const std::vector<uint32_t>& offsets = unit_.layout.saves[static_cast<size_t>(probe_.index)];
@@ -148,7 +154,7 @@ class ArenaHandler {
   void lower_with_saves(Body& body, Lowering& lowering) {
     llvm::IRBuilder<>& b = body.b;
     llvm::BasicBlock *found = body.block("found"), *done = body.block("done");
-    llvm::Value* saves = body.call("spile_rt_kernel_return_find", unit_.module.ptr(), {body.context, place_.call_key(body), site_id(b)});
+    llvm::Value* saves = body.call("spile_rt_kernel_return_find", unit_.module.ptr(), {body.context, place_.call_key(body), site_id(body)});
     b.CreateCondBr(b.CreateIsNull(saves), done, found);
     b.SetInsertPoint(found);
     body.site.saves = saves;
@@ -304,6 +310,11 @@ Result<Layouts> layouts_of(const sema::Program& program, const LayoutOptions& op
   }
   TRY(layouts.main, make_layout(program, over_maps));
   return layouts;
+}
+
+bool works_over_arena(const sema::Program& program, const LayoutOptions& options) {
+  Result<Layouts> layouts = layouts_of(program, options);
+  return layouts.ok() && (layouts->kernel ? layouts->kernel->arena : layouts->main.arena).kernel_slots > 0;
 }
 
 KernelCode lower_arena_handlers(Unit& unit, ArenaKernelPlace& place) {

@@ -7,6 +7,7 @@
 #include "runtime/core/kernel_stacks.cpp"
 #include "runtime/core/map.cpp"
 #include "runtime/core/memory.cpp"
+#include "runtime/core/point_tables.cpp"
 #include "runtime/core/record.cpp"
 #include "runtime/core/regex.cpp"
 #include "runtime/core/script_float.cpp"
