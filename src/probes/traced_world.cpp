@@ -316,9 +316,12 @@ Result<std::string> TracedWorld::find_executable(const std::string& name) const 
       if (found.empty() && is_file(candidate) && access(candidate.c_str(), X_OK) == 0) found = real_path(candidate);
     }
     if (found.empty() && is_file(name)) found = real_path(name);
-    if (found.empty())
+    if (found.empty()) {
+      const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
       return Error{fmt::format("process \"{}\": not found in PATH, nor in the current directory{}", name,
-                               name.find(".so") == std::string::npos ? "" : ", nor where the dynamic linker looks for libraries"), "give its path"};
+                               name.find(".so") == std::string::npos ? "" : ", nor where the dynamic linker looks for libraries"),
+                   is_number ? fmt::format("-x {} names a process by its number", name) : "give its path"};
+    }
   }
   std::string interpreter = interpreter_of(found);
   return interpreter.empty() || interpreter == name ? Result<std::string>(found) : find_executable(interpreter);

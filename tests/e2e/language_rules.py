@@ -18,6 +18,7 @@ shutil.copy(calls, directory / "a.out")
 probed_here = spile("-e", 'probe process("a.out").function("foo") { n++; println(n) } global n', "-c", "./a.out 2", "-o", "/dev/stderr", cwd=directory)
 probed_here.expect(err="1\n2\n", status=0)
 spile("-l", 'process("b.out").function("foo")', cwd=directory).expect(status=1, err_match="not found in PATH, nor in the current directory")
+spile("funcs", "1234", "foo", cwd=directory).expect(status=1, err_match="hint: -x 1234 names a process by its number")
 # MAXACTION: a turn of `for` costs its body and its condition; an empty body is one statement.
 begin("for (i = 0; i < 4500; i++) x += i; println(x)", "10122750\n")
 begin("for (i = 0; i < 4900; i++) {} for (i = 0; i < 50; i++) ; println(i)", "50\n")
