@@ -105,8 +105,16 @@ Result<void> parse_suffix(const syntax::ProbePoint& point, size_t index, bool kp
   return {};
 }
 
-Result<std::string> function_name(const syntax::PointComponent& part, const std::string& example) {
+// module: of the point; empty: none
+Result<std::string> function_name(const syntax::PointComponent& part, const std::string& module, const std::string& example) {
   if (!part.text || part.text->empty()) return Error{fmt::format("{} needs the name of a function", part.name), example};
+  if (const size_t at = part.text->find('@'); at != std::string::npos && !module.empty()) {
+    const std::string place = part.text->substr(at + 1);
+    return Error{fmt::format("'{}': spile reads the debug information of the kernel's image, not of modules: where the module {} has this {} is not known", *part.text, module,
+                             place.find(':') == std::string::npos ? "file" : "line"),
+                 fmt::format("module(\"{0}\").statement(\"FUNCTION+OFFSET\") is an instruction: gdb -batch -ex 'info line {1}' {0}.ko.debug, of the kernel's -dbg package, says which; "
+                             "module(\"{0}\").function(\"FUNCTION\") needs none of it", module, place)};
+  }
   if (part.text->find('@') != std::string::npos)
     return Error{fmt::format("'{}': files and lines are known of kernel.function and kernel.statement only", *part.text),
                  part.name == "statement" ? "statement(\"FUNCTION+OFFSET\") is an instruction; function(\"FUNCTION\") needs no line" : "name the function alone"};
@@ -116,7 +124,7 @@ Result<std::string> function_name(const syntax::PointComponent& part, const std:
 // The text of a statement: NAME or NAME+OFFSET, into `request`, whose head is set.
 Result<void> parse_statement_text(const syntax::PointComponent& part, Request& request) {
   const std::string example = fmt::format("{}.statement(\"{}+5\")", request.head, request.module.empty() ? "vfs_read" : "NAME");
-  TRY(request.pattern, function_name(part, example));
+  TRY(request.pattern, function_name(part, request.module, example));
   const size_t plus = request.pattern.find('+');
   if (plus != std::string::npos) {
     std::string digits = request.pattern.substr(plus + 1);
@@ -197,7 +205,7 @@ Result<Request> parse(const syntax::ProbePoint& point) {
     return request;
   }
   if (parts[next].name != "function") return unexpected_component(point, next, kprobe && next == 1 ? std::vector<std::string>{"function", "module", "statement"} : kprobe ? std::vector<std::string>{"function"} : std::vector<std::string>{"function", "statement"});
-  TRY(request.pattern, function_name(parts[next], fmt::format("{}.function(\"vfs_read\")", request.head)));
+  TRY(request.pattern, function_name(parts[next], request.module, fmt::format("{}.function(\"vfs_read\")", request.head)));
   for (size_t i = next + 1; i < parts.size(); ++i) TRY_DO(parse_suffix(point, i, kprobe, request));
   return request;
 }
@@ -561,6 +569,14 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     if (points.size() > 1) return resolve_functions(world, point);
     world.remark(fmt::format("{}: in which file the kernel has its only function of that name was not checked, as its debug information is not installed", text_of(point)));
     return points;
+  }
+  if (point.components[0].name == "module" && point.components.size() > 1 && point.components[1].text) {
+    if (const auto alone = without_file(point)) {
+      TRY(Points points, resolve(world, *alone));
+      if (points.size() == 1)
+        world.remark(fmt::format("{}: in which file the module has its only function of that name was not checked, as debug information of modules is not read", text_of(point)));
+      if (points.size() == 1) return points;
+    }
   }
   TRY(Request request, parse(point));
   request.alone = !point.optional && !point.sufficient;

@@ -244,7 +244,9 @@ TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAPoint) {
   EXPECT_THAT(points("module(\"loop\").statement(\"lo_open+5\")"), ElementsAre("module(\"loop\").statement(\"lo_open+0x5\")"));
   EXPECT_THAT(error("probe module(\"dummy\").statement(\"x+5\") { next }"), HasSubstr("the module 'dummy' is not loaded"));
   EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_*\") { next }"), HasSubstr("takes no pattern"));
-  EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_open@drivers/block/loop.c:9\") { next }"), HasSubstr("files and lines are known of kernel"));
+  EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_open@drivers/block/loop.c:9\") { next }"), HasSubstr("where the module loop has this line is not known"));
+  EXPECT_THAT(error("probe module(\"loop\").statement(\"*@drivers/block/loop.c:9\") { next }"), HasSubstr("gdb -batch -ex 'info line drivers/block/loop.c:9' loop.ko.debug"));
+  EXPECT_THAT(error("probe module(\"loop\").function(\"lo_*@drivers/block/loop.c\") { next }"), HasSubstr("where the module loop has this file is not known"));
   EXPECT_THAT(error("probe module(\"loop\").statement(0x100) { next }"), HasSubstr("modules are loaded anywhere"));
   EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_open\").return { next }"), HasSubstr("can't follow"));
   EXPECT_THAT(error("probe module(\"dummy\").function(\"x\") { next }"), HasSubstr("the module 'dummy' is not loaded"));
@@ -257,6 +259,10 @@ TEST_F(KernelFunctionTest, TakesAFileOnTrustWhereTheNameIsEnough) {
   ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
   EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"vfs_write\").return"));
   EXPECT_THAT(made->world->remarks(), ElementsAre(HasSubstr("in which file the kernel has its only function of that name was not checked")));
+  made = elaborate("probe module(\"loop\").function(\"lo_open@drivers/block/loop.c\") { next }");
+  ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
+  EXPECT_THAT(made->texts(), ElementsAre("module(\"loop\").function(\"lo_open\")"));
+  EXPECT_THAT(made->world->remarks(), ElementsAre(HasSubstr("in which file the module has its only function of that name was not checked")));
   EXPECT_THAT(error("probe kernel.function(\"show@fs/read_write.c\") { next }"), HasSubstr("its debug information can't be told from that of other builds"));
   EXPECT_THAT(error("probe kernel.function(\"vfs_write@fs/read_write.c:9\") { next }"), HasSubstr("its debug information can't be told from that of other builds"));
   EXPECT_THAT(error("probe kernel.function(\"vfs_*@fs/read_write.c\") { next }"), HasSubstr("its debug information can't be told from that of other builds"));

@@ -335,6 +335,9 @@ TEST_F(ProbesTest, RefusesUnknownAndLaterPoints) {
   expect_error("probe process.library(\"x\").plt { next }", "no library 'x'");
   expect_error("probe process.plt(\"from_librayr\") { next }", "did you mean 'from_library'?");
   expect_error("probe nfs.proc.read { next }", "'nfs' are not available in this version");
+  expect_error("probe java(\"a\").class(\"b\") { next }", "process(\"libjvm.so\").mark");
+  expect_error("probe python3.module(\"a\") { next }", "process(\"python3\").mark");
+  expect_error("probe debuginfod.process(\"/bin/ls\") { next }", "DEBUGINFOD_URLS names the servers");
   expect_error("probe kernel.mark(\"x\") { next }", "'kernel.mark' are not available in this version");
 }
 

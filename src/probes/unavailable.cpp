@@ -57,6 +57,12 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
     if (family == "kernel.syscall") hint = "there are kernel.syscall(\"read\") and (\"write\"); syscall.NAME is any system call";
     else if (family == "nfs" || family == "nfsd" || family == "sunrpc")
       hint = fmt::format("spile -L 'kernel.trace(\"{}*:*\")' lists the kernel's own tracepoints of it", family);
+    else if (family == "java" || family == "hotspot")
+      hint = "a Java machine with marks has them: spile -l 'process(\"libjvm.so\").mark(\"*\")'";
+    else if (family.starts_with("python"))
+      hint = "an interpreter with marks has them: spile -l 'process(\"python3\").mark(\"*\")'";
+    else if (family == "debuginfod")
+      hint = "process(...) alone does it: DEBUGINFOD_URLS names the servers of debug information, --download-debuginfo asks them";
     return Error{fmt::format("probe points '{}' are not available in this version", family), hint};
   }
   std::vector<std::string> known(std::begin(kLibrary), std::end(kLibrary));

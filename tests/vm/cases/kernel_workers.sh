@@ -1,5 +1,5 @@
 # Threads of work queues: the kernel makes and ends those of a queue whose niceness changes. signal.handle.return, of 10 handlers that run and 3 without a
-# stack; nfsderror(); dump_stack().
+# stack; nfsderror(); dump_stack(); tty.init.
 . /guest.sh
 mount -t sysfs none /sys 2>/dev/null
 queue=/sys/devices/virtual/workqueue/writeback
@@ -19,6 +19,9 @@ for p in $(cat /tmp/seen); do grep -q "^made $p\$" /tmp/made && grep -q "^ended 
 
 check "signal.handle.return" "$(spile -e 'global n, failed probe signal.handle.return { if (execname() == "causes" && name == "signal_deliver") retstr == "0" ? n++ : failed++ }
   probe end { printf("%d %d\n", n, failed) }' -c 'causes signals 10; exec causes badstack 3' 2>&1)" '^10 3$'
+mkdir -p /dev/pts && mount -t devpts devpts /dev/pts || fail "no terminals"
+check "tty.init" "$(spile -e 'global n, others probe tty.init { if (execname() == "causes") driver_name == "pty_master" && name == "ptm" && module == "" ? n++ : others++ }
+  probe end { printf("%d %d\n", n, others) }' -c 'causes pty 3; causes pty 1; exec causes pty 1' 2>&1)" '^3 0$'
 check "nfsderror" "$(spile -e 'probe kernel.trace("syscalls:sys_enter_getppid") { if (pid() == target()) { println(nfsderror(0), nfsderror(70), nfsderror(htonl(70)), nfsderror(10008), nfsderror(3)); exit() } }' -c 'exec causes facts 1' 2>&1)" '^NFS_OKNFSERR_STALENFSERR_STALENFSERR_JUKEBOX3$'
 if [ "$(uname -r | cut -d. -f1-2)" != 6.1 ]; then
   check "dump_stack" "$(spile -e 'probe kernel.function("do_nanosleep") { if (execname() == "sleep") { dump_stack(); exit() } }' -c 'sleep 1' 2>&1)" '^ 0x[0-9a-f]+ : do_nanosleep\+0x[0-9a-f]/0x[0-9a-f]+ \[kernel\]$'
