@@ -78,7 +78,7 @@ struct AttachPoint {
   uint64_t address = 0;          // of the function; 0: not known
   uint64_t function_offset = 0;  // kKprobe: from there, in bytes
   uint32_t description = 0;      // kFentry, kFexit: its number in vmlinux's type information
-  bool may_be_refused = false;   // kKprobe: one of many places that a name stands for: where the kernel refuses it, the others are attached
+  bool may_be_refused = false;   // kKprobe, kUprobe, kUretprobe: one of many places that a name stands for: where the kernel refuses it, the others are attached
   uint64_t cookie = 0;       // the program reads it with bpf_get_attach_cookie
   std::string text;          // how messages name it: the probe point
   std::string place;         // of the probe in the script, "a.stp:3:5"; "": not known
@@ -189,7 +189,7 @@ class Kernel {
   // attached.
   virtual bool misses_uncounted() const = 0;
 
-  // Returns the errors of points that the kernel has refused while others of their probe are attached (AttachPoint::may_be_refused).
+  // Returns the errors of points that the kernel has refused while others of their probe are attached (AttachPoint::may_be_refused, and all of uprobe.multi).
   virtual const std::vector<Error>& refused() const = 0;
 
   // Returns the attached points, for -v: (text of the point, mechanism).

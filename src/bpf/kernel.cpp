@@ -12,6 +12,7 @@
 #include <future>
 #include <map>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "base/check.h"
@@ -99,6 +100,8 @@ class LoadedKernel final : public Kernel {
   Result<UniqueFd> load_for(const ProgramImage& image, const AttachPoint& point);
   Result<void> load_next_way(Choice& choice);
   Result<void> attach_one(const Program& program);
+  Result<void> attach_in_files(const Program& program);
+  void note_refused(Error error);
   Result<void> attach_choice(Choice& choice);
   Result<Map*> find(const std::string& name);
   static int on_record(void* self, void* data, size_t size);
@@ -338,30 +341,32 @@ Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachP
 
 Result<void> LoadedKernel::attach_one(const Program& program) {
   const std::vector<AttachPoint>& points = program.spec->points;
-  const bool multi = is_multi(points.front().kind), files = is_uprobe_multi(points.front().kind);
+  if (is_uprobe_multi(points.front().kind)) return attach_in_files(program);
+  const bool multi = is_multi(points.front().kind);
   size_t refused = 0;
   for (size_t i = 0; i < points.size(); ++i) {
     const int fd = program.fds[std::min(i, program.fds.size() - 1)].get();
     if (points[i].may_be_refused) {
       Result<std::vector<Attachment>> made = attach_program(fd, points[i]);
-      if (!made.ok() && (++refused == points.size() || !is_refusal_of_place(made.error()))) return std::move(made).error();
+      const bool can_go_on = made.ok() || is_refusal_of_place(made.error()) || is_refused_instruction(made.error());
+      if (!made.ok() && (++refused == points.size() || !can_go_on)) return std::move(made).error();
       if (!made.ok()) {
-        refused_.push_back(std::move(made).error());
+        note_refused(std::move(made).error());
         continue;
       }
-      counted_.push_back({points[i].text, fd, attachments_.size(), made->size()});
+      if (is_kernel_function(points[i].kind)) counted_.push_back({points[i].text, fd, attachments_.size(), made->size()});
       for (Attachment& attachment : *made) attachments_.push_back(std::move(attachment));
       attached_.emplace_back(points[i].text, mechanism(points[i]));
       continue;
     }
     attached_.emplace_back(points[i].text, mechanism(points[i]));
-    if (((multi || files) && i > 0) || points[i].of_threads) continue;
+    if ((multi && i > 0) || points[i].of_threads) continue;
     const size_t first = attachments_.size();
     if (multi) {
       TRY(Attachment made, attach_to_functions(fd, points));
       attachments_.push_back(std::move(made));
     } else {
-      TRY(std::vector<Attachment> made, files ? attach_uprobes(fd, points) : attach_program(fd, points[i]));
+      TRY(std::vector<Attachment> made, attach_program(fd, points[i]));
       for (Attachment& attachment : made) attachments_.push_back(std::move(attachment));
     }
     if (!is_kernel_function(points[i].kind)) continue;
@@ -371,9 +376,29 @@ Result<void> LoadedKernel::attach_one(const Program& program) {
   return {};
 }
 
+Result<void> LoadedKernel::attach_in_files(const Program& program) {
+  const std::vector<AttachPoint>& points = program.spec->points;
+  TRY(MadeUprobes made, attach_uprobes(program.fds.front().get(), points));
+  for (Attachment& attachment : made.attachments) attachments_.push_back(std::move(attachment));
+  std::set<const AttachPoint*> refused;
+  for (auto& [point, error] : made.refused) {
+    refused.insert(point);
+    note_refused(std::move(error));
+  }
+  for (const AttachPoint& point : points) {
+    if (!refused.contains(&point)) attached_.emplace_back(point.text, mechanism(point));
+  }
+  return {};
+}
+
+// The entry and the return of a probe may be refused for one reason.
+void LoadedKernel::note_refused(Error error) {
+  if (std::ranges::none_of(refused_, [&](const Error& known) { return known.message == error.message; })) refused_.push_back(std::move(error));
+}
+
 Result<void> LoadedKernel::attach_choice(Choice& choice) {
   for (;;) {
-    const size_t attachments = attachments_.size(), attached = attached_.size(), counted = counted_.size();
+    const size_t attachments = attachments_.size(), attached = attached_.size(), counted = counted_.size(), refused_before = refused_.size();
     Result<void> outcome;
     for (const Program& program : choice.programs) {
       if (outcome.ok()) outcome = attach_one(program);
@@ -382,6 +407,7 @@ Result<void> LoadedKernel::attach_choice(Choice& choice) {
     attachments_.resize(attachments);
     attached_.resize(attached);
     counted_.erase(counted_.begin() + static_cast<ptrdiff_t>(counted), counted_.end());
+    refused_.erase(refused_.begin() + static_cast<ptrdiff_t>(refused_before), refused_.end());
     Error refused = std::move(outcome).error();
     // Of the errors of all ways, that of the place says more than that of a program which the kernel does not load.
     if (!load_next_way(choice)) return refused;

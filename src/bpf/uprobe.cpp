@@ -41,6 +41,14 @@ Error no_room_for_semaphore(const AttachPoint& point) {
           "run spile with -x or -c, or on Linux 6.6 or later"};
 }
 
+// The kernel executes the instruction elsewhere, which it can't with all.
+constexpr int kNotSupported = 524;  // ENOTSUPP, which user space has no name for
+constexpr const char* kRefusedInstruction = "with -x or -c handlers run in the process, and can be there, too";
+
+Error refused_instruction(const AttachPoint& point) {
+  return {fmt::format("attach {}: the kernel can't put a probe on the instruction there", point.text), kRefusedInstruction};
+}
+
 // ---- one link for all places of a file
 
 // What bpf(BPF_LINK_CREATE) takes: union bpf_attr, link_create, of Linux 6.6.
@@ -63,7 +71,7 @@ constexpr uint32_t kMultiReturn = 1;  // BPF_F_UPROBE_MULTI_RETURN
 
 int create_link(MultiLink& link) { return static_cast<int>(syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof link)); }
 
-Result<Attachment> attach_file(int program, const std::vector<const AttachPoint*>& points) {
+Result<Attachment> attach_file(int program, std::span<const AttachPoint* const> points) {
   std::vector<uint64_t> offsets, semaphores, cookies;
   bool has_semaphores = false;
   for (const AttachPoint* point : points) {
@@ -87,11 +95,23 @@ Result<Attachment> attach_file(int program, const std::vector<const AttachPoint*
   attachment.link.reset(create_link(link));
   if (attachment.link) return attachment;
   const int error = errno;
+  if (error == kNotSupported) return refused_instruction(first);
   std::string what = "attach " + first.text;
   if (points.size() > 1) what += fmt::format(" and {} more", points.size() - 1);
   if (is_privilege_error(error)) return privilege_error(what, error);
   if (error == ESRCH) return Error{fmt::format("{}: no process {}", what, first.process), ""};
   return Error::from_errno(what, error);
+}
+
+// The kernel does not say which of the places it refuses: they are found by halves.
+Result<void> attach_parts(int program, std::span<const AttachPoint* const> points, MadeUprobes& made) {
+  Result<Attachment> whole = attach_file(program, points);
+  if (whole.ok()) return made.attachments.push_back(std::move(whole).value()), Result<void>();
+  if (!is_refused_instruction(whole.error())) return std::move(whole).error();
+  if (points.size() == 1) return made.refused.emplace_back(points.front(), std::move(whole).error()), Result<void>();
+  const size_t half = points.size() / 2;
+  TRY_DO(attach_parts(program, points.first(half), made));
+  return attach_parts(program, points.subspan(half), made);
 }
 
 // What a kernel answers to a link that no kernel makes, for a directory and process -1: one without uprobe.multi does not load the program.
@@ -145,19 +165,25 @@ Result<Attachment> attach_uprobe(int program, const AttachPoint& point) {
   attributes.probe_offset = point.file_offset;
   attributes.disabled = 1;
   bool all = point.process <= 0;
-  TRY(UniqueFd event, open_event(attributes, all ? -1 : point.process, all ? online_cpus().front() : -1, point));
+  const pid_t process = all ? -1 : point.process;
+  const int cpu = all ? online_cpus().front() : -1;
+  UniqueFd event = try_open_event(attributes, process, cpu);
+  if (!event && errno == kNotSupported) return refused_instruction(point);
+  if (!event) {
+    TRY(event, open_event(attributes, process, cpu, point));
+  }
   return link_to_event(program, std::move(event), point);
 }
 
-Result<std::vector<Attachment>> attach_uprobes(int program, std::span<const AttachPoint> points) {
+bool is_refused_instruction(const Error& error) { return error.hint == kRefusedInstruction; }
+
+Result<MadeUprobes> attach_uprobes(int program, std::span<const AttachPoint> points) {
   std::map<std::string, std::vector<const AttachPoint*>> by_file;
   for (const AttachPoint& point : points) by_file[point.path].push_back(&point);
-  std::vector<Attachment> all;
-  for (const auto& [path, in_file] : by_file) {
-    TRY(Attachment made, attach_file(program, in_file));
-    all.push_back(std::move(made));
-  }
-  return all;
+  MadeUprobes made;
+  for (const auto& [path, in_file] : by_file) TRY_DO(attach_parts(program, in_file, made));
+  if (made.refused.size() == points.size()) return std::move(made.refused.front().second);
+  return made;
 }
 
 std::string uprobe_mechanism(const AttachPoint& point) {

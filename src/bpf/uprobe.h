@@ -21,11 +21,19 @@ bool is_uprobe_multi(AttachPoint::Kind kind);
 // The attach type of programs for uprobe.multi (enum bpf_attach_type), which headers have from Linux 6.6 on.
 inline constexpr int kAttachUprobeMulti = 48;
 
-// Attach a program at one place, by a perf event of its own, or at all of them, by a link for each file. Handlers may run from here on.
-// REQUIRES: is_uprobe() of the point; is_uprobe_multi() of all points, which are for one process or for all. Errors: no privilege; the
-// file or process does not exist; the kernel can't probe the instruction, or does not have the mechanism.
+// Attach a program at one place, by a perf event of its own, or at all of them, by a link for each file, or several where the kernel refuses
+// places in it. Handlers may run from here on. REQUIRES: is_uprobe() of the point; is_uprobe_multi() of all points, which are for one process or
+// for all. Errors: no privilege; the file or process does not exist; the kernel can't probe the instruction (all instructions), or does not
+// have the mechanism.
 Result<Attachment> attach_uprobe(int program, const AttachPoint& point);
-Result<std::vector<Attachment>> attach_uprobes(int program, std::span<const AttachPoint> points);
+struct MadeUprobes {
+  std::vector<Attachment> attachments;
+  std::vector<std::pair<const AttachPoint*, Error>> refused;  // is_refused_instruction() of each
+};
+Result<MadeUprobes> attach_uprobes(int program, std::span<const AttachPoint> points);
+
+// Returns whether an error of these says that the kernel puts no probe on an instruction (uprobe_init_insn, arch/x86/kernel/uprobes.c).
+bool is_refused_instruction(const Error& error);
 
 // Returns how a point is attached, for -v: "uprobe.multi at /usr/bin/redis-server+0x1234".
 std::string uprobe_mechanism(const AttachPoint& point);

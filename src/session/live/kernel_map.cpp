@@ -253,6 +253,7 @@ Result<void> add_other_program(const sema::Probe& probe, const codegen::KernelPr
       }
       point.path = known->second;
     }
+    point.may_be_refused = probe.points.size() > 1 && (point.kind == bpf::AttachPoint::Kind::kUprobe || point.kind == bpf::AttachPoint::Kind::kUretprobe);
     // A return probe with values saved at the entry has a program for each side.
     if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side) point.kind = bpf::AttachPoint::Kind::kUprobe;
     spec.points.push_back(std::move(point));
