@@ -34,14 +34,13 @@ __attribute__((section("uprobe"), used)) int on_call(unsigned long* registers) {
 
 // A record for each return: header and the returned value.
 __attribute__((section("uretprobe"), used)) int on_return(unsigned long* registers) {
-  struct { unsigned size; unsigned short kind, cpu; unsigned id, probe; unsigned long time; unsigned process, thread; unsigned long value; } record;
+  struct { unsigned size; unsigned short kind, cpu; unsigned id, probe; unsigned long time; unsigned long value; } record;
   record.size = sizeof record;
   record.kind = 1;
   record.cpu = 0;
   record.id = 3;
   record.probe = (unsigned)attach_cookie(registers);
   record.time = ktime();
-  record.process = record.thread = 0;
   record.value = registers[10];  // rax
   ring_output(&test_ring, &record, sizeof record, 0);
   return 0;
