@@ -256,7 +256,7 @@ void Output::write_until(uint64_t time) {
   }
   if (after != pending_.begin()) file_->flush();
   pending_.erase(pending_.begin(), after);
-  // What has been written goes when it is as much as what is held.
+  // Written records are dropped once they take as much room as the others.
   if (bytes_.size() - held_bytes_ < held_bytes_) return;
   rest_.clear();
   for (Pending& p : pending_) {

@@ -178,7 +178,7 @@ Result<void> ScriptRun::prepare() {
   const std::shared_ptr<Presenter>& presenter = output_options_.presenter;
   TRY(signals_, Signals::block(presenter && presenter->takes_signal()));
   if (output_options_.bulk && has_kernel_probes()) {
-    return Error{"-b can't be used with kernel probes: their records come through one buffer, in order already", "leave out -b"};
+    return Error{"-b can't be used with kernel probes: it writes a file for each thread, and handlers in the kernel have no rings of threads", "leave out -b"};
   }
   if (has_kernel_probes() && !has_target_probes() && traced_.processes.size() > 1) {
     return Error{"several -x can't be used with probes that run in the kernel: such probes are for one process, or for all", "leave out -x, and compare pid() in the script"};
