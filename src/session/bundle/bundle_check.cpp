@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "abi/arena.h"
 #include "abi/call_history.h"
 #include "abi/kernel.h"
+#include "abi/record.h"
 
 namespace spile::session {
 
@@ -112,6 +114,10 @@ Result<void> check_layout(const codegen::ArenaLayout& layout, const char* what) 
   }
   if ((layout.ring_size & (layout.ring_size - 1)) != 0 || (layout.calls_capacity & (layout.calls_capacity - 1)) != 0) return wrong(what);
   if (layout.calls_offset + uint64_t{layout.calls_capacity} * sizeof(abi::CallRecord) > layout.slot_stride) return wrong(what);
+  if (layout.record_owner_size != 0 && layout.record_owner_size != sizeof(abi::RecordOwner)) return wrong(what);
+  for (uint32_t size : {layout.kernel_ring_size, layout.kernel_small_ring_size}) {
+    if (layout.kernel_slots > 0 && (!std::has_single_bit(size) || size < abi::kPageSize || uint64_t{layout.ring_offset} + size > layout.slot_stride)) return wrong(what);
+  }
   return {};
 }
 

@@ -178,6 +178,8 @@ TEST_F(BundleTest, IsRejectedWhenItsCodeOrMemoryCantBePlaced) {
   EXPECT_FALSE(is_accepted([](auto& script) { script.layout.slot_stride += 1; }));
   EXPECT_FALSE(is_accepted([](auto& script) { script.layout.slot_count = 1; }));
   EXPECT_FALSE(is_accepted([](auto& script) { script.layout.ring_size = 0; }));
+  EXPECT_TRUE(is_accepted([](auto& script) { script.layout.record_owner_size = sizeof(abi::RecordOwner); }));
+  EXPECT_FALSE(is_accepted([](auto& script) { script.layout.record_owner_size = 16; }));
 }
 
 TEST_F(BundleTest, IsRejectedWhenAHistogramHasNoWidth) {
