@@ -15,16 +15,10 @@ struct Colors {
 };
 constexpr Colors kColors = {kErrorColor, kWarningColor, kNoteColor, kCaretColor, kNoColor};
 
-// Of a script that a verb has made, which whoever typed the verb has not seen: the verb's words, which stand in its first line. Empty: of another script.
-std::string_view verb_of(const SourceRange& range) {
-  constexpr std::string_view kBegin = "# spile ";
-  if (!range || range.file->name() != "<input>" || !range.file->text().starts_with(kBegin)) return {};
-  return range.file->line(1).substr(2);
-}
-
 void render_place(std::string& out, const SourceRange& range, std::string_view kind, std::string_view message,
                   const Colors& colors) {
-  const std::string_view verb = verb_of(range);
+  // The user of a verb has not seen its script: the verb's words are the place.
+  const std::string_view verb = range ? range.file->verb() : std::string_view();
   if (!verb.empty()) out.append(verb).append(": ");
   else if (range) out += range.to_string() + ": ";
   out.append(kind == "error" ? colors.error : kind == "warning" ? colors.warning : colors.note);

@@ -13,6 +13,8 @@ SourceFile::SourceFile(std::string name, std::string text) : name_(std::move(nam
   for (size_t at = text_.find('\n'); at != std::string::npos; at = text_.find('\n', at + 1)) line_starts_.push_back(static_cast<uint32_t>(at + 1));
 }
 
+std::string_view SourceFile::verb() const { return name_ == "<input>" && text_.starts_with("# spile ") ? line(1).substr(2) : std::string_view(); }
+
 SourceFile::Position SourceFile::position(uint32_t offset) const {
   offset = std::min<uint32_t>(offset, static_cast<uint32_t>(text_.size()));
   auto after = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);

@@ -17,6 +17,8 @@ class SourceFile {
 
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
+  // Returns the verb's words of a script that a verb has made, "spile top 'f*'": its first line has them. "": another script.
+  std::string_view verb() const;
 
   struct Position {
     uint32_t line;    // from 1

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -98,6 +99,18 @@ bool is_wide(uint32_t code) {
   return false;
 }
 
+struct Glyph {
+  size_t bytes, columns;
+};
+// The character at `at` of a text in which all that is not ASCII is UTF-8.
+Glyph glyph_at(std::string_view text, size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  const size_t length = first < 0x80 ? 1 : std::clamp<size_t>(length_of(first), 1, text.size() - at);
+  uint32_t code = length == 1 ? first : first & (0x7fu >> length);
+  for (size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3f);
+  return {length, is_wide(code) ? size_t{2} : 1};
+}
+
 }  // namespace
 
 std::string first_columns(std::string_view text, size_t columns) {
@@ -107,16 +120,22 @@ std::string first_columns(std::string_view text, size_t columns) {
   terminal.finish(shown);
   size_t taken = 0;
   for (size_t at = 0; at < shown.size();) {
-    // All that is not ASCII is UTF-8 by now.
-    const auto first = static_cast<unsigned char>(shown[at]);
-    const size_t length = first < 0x80 ? 1 : length_of(first);
-    uint32_t code = length == 1 ? first : first & (0x7fu >> length);
-    for (size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<unsigned char>(shown[at + i]) & 0x3f);
-    taken += is_wide(code) ? 2 : 1;
+    const Glyph glyph = glyph_at(shown, at);
+    taken += glyph.columns;
     if (taken > columns) return shown.substr(0, at);
-    at += length;
+    at += glyph.bytes;
   }
   return shown;
+}
+
+size_t columns_of(std::string_view text) {
+  size_t columns = 0;
+  for (size_t at = 0; at < text.size();) {
+    const Glyph glyph = glyph_at(text, at);
+    columns += glyph.columns;
+    at += glyph.bytes;
+  }
+  return columns;
 }
 
 namespace {

@@ -32,6 +32,9 @@ std::string one_line(std::string_view text, size_t width);
 // characters the four of their octal form.
 std::string first_columns(std::string_view text, size_t columns);
 
+// Returns how many columns of a terminal `text` takes, whose characters first_columns() counts in the same way. REQUIRES: one_line() made it, or it is ours.
+size_t columns_of(std::string_view text);
+
 // While it lives, what the program writes to `stdout` and `stderr` passes through a TerminalText if they are terminals; but
 // the escapes by which diagnostics set colors pass unchanged. Replaces the two streams, so one lives at a time, from before other
 // threads write to after they have ended. A character that a flush cuts in two is shown in octal.
