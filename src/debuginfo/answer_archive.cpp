@@ -106,7 +106,7 @@ bool is_answer(const std::string& key, const std::string& answer) {
     auto [end, failure] = std::from_chars(words[1].data(), words[1].data() + words[1].size(), address, 16);
     return failure == std::errc() && end == words[1].data() + words[1].size() && function_from_bytes(answer, FileAddress(address)).has_value();
   }
-  for (const char* places : {"inlined", "inlined-in", "labels", "statements", "place", "calls"})
+  for (const char* places : {"inlined", "inlined-like", "inlined-in", "labels", "statements", "place", "calls"})
     if (kind == places) return places_from_bytes(answer).has_value();
   return false;
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,11 +13,14 @@
 #include <cstring>
 #include <iterator>
 
+#include "debuginfo/cache_folder.h"
+#include "debuginfo/kept_sections.h"
+
 namespace spile::debuginfo {
 namespace {
 
-constexpr char kFormat[24] = "spile answers 20\n";
-constexpr off_t kMostBytes = 256 << 20;
+constexpr char kFormat[24] = "spile answers 22\n";
+constexpr uint64_t kMostBytes = 256 << 20;
 constexpr std::string_view kAnswersEnding = ".answers", kImportedEnding = ".imported";
 
 // As the file begins.
@@ -48,24 +50,6 @@ std::string_view counts_of(const Head& head) {
   return {reinterpret_cast<const char*>(&head.stamp_bytes), sizeof head - offsetof(Head, stamp_bytes)};
 }
 
-// Opens a regular file of our own that is not too large; invalid: it is not such a file.
-UniqueFd open_own(const std::string& path, uint64_t& size) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
-  struct stat status;
-  if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kMostBytes ||
-      status.st_size < static_cast<off_t>(sizeof(Head)) || status.st_uid != geteuid())
-    return {};
-  size = static_cast<uint64_t>(status.st_size);
-  return fd;
-}
-
-// The time of change says when a file was last used: to the day, as each note of it is a write.
-void note_use(int fd) {
-  constexpr time_t kDay = 24 * 60 * 60;
-  struct stat status;
-  if (fstat(fd, &status) == 0 && time(nullptr) - status.st_mtim.tv_sec > kDay) futimens(fd, nullptr);
-}
-
 bool write_whole(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
@@ -73,14 +57,6 @@ bool write_whole(int fd, std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return true;
-}
-
-// Makes the directories of the path. False where the last one is not our own.
-bool make_directories(const std::string& path) {
-  for (size_t slash = path.find('/', 1); slash != path.npos; slash = path.find('/', slash + 1))
-    ::mkdir(path.substr(0, slash).c_str(), 0700);
-  struct stat status;
-  return ::stat(path.substr(0, path.rfind('/')).c_str(), &status) == 0 && status.st_uid == geteuid();
 }
 
 }  // namespace
@@ -111,7 +87,7 @@ void AnswerCache::open() {
   opened_ = true;
   if (path_.empty()) return;
   uint64_t size = 0;
-  file_ = open_own(path_, size);
+  file_ = open_own(path_, sizeof(Head), kMostBytes, &size);
   if (!file_ || !read_head(file_.get(), size)) {
     file_.reset();
     places_.clear();
@@ -128,7 +104,7 @@ bool AnswerCache::has_file() {
 std::optional<std::pair<std::string, std::string>> AnswerCache::read_entry(const Place& place) const {
   const uint64_t both = uint64_t{place.key_bytes} + place.answer_bytes;
   uint64_t sum;
-  if (both > static_cast<uint64_t>(kMostBytes)) return std::nullopt;
+  if (both > kMostBytes) return std::nullopt;
   std::string key(place.key_bytes, '\0'), answer(place.answer_bytes, '\0');
   const iovec parts[] = {{key.data(), key.size()}, {answer.data(), answer.size()}, {&sum, sizeof sum}};
   if (::preadv(file_.get(), parts, std::size(parts), static_cast<off_t>(place.offset)) != static_cast<ssize_t>(both + sizeof sum)) return std::nullopt;
@@ -182,13 +158,13 @@ bool AnswerCache::save() {
     entries += key;
     entries += answer;
     entries.append(reinterpret_cast<const char*>(&sum), sizeof sum);
-    if (begin + entries.size() > static_cast<uint64_t>(kMostBytes)) return false;
+    if (begin + entries.size() > kMostBytes) return false;
   }
   std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.hash < b.hash; });
   std::string rest = stamp_ + name_;
   rest.append(reinterpret_cast<const char*>(places.data()), places.size() * sizeof(Place));
   head.checksum = checksum(rest, checksum(counts_of(head)));
-  if (!make_directories(path_)) return false;
+  if (!make_folders(path_)) return false;
   std::string temporary = path_ + ".XXXXXX";
   UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return false;
@@ -210,15 +186,18 @@ std::vector<CachedFile> cached_files(const std::string& directory) {
     const std::string name = entry->d_name;
     CachedFile file;
     file.imported = name.ends_with(kImportedEnding);
-    if (!file.imported && !name.ends_with(kAnswersEnding)) continue;
+    file.sections = name.ends_with(kSectionsEnding);
+    if (!file.imported && !file.sections && !name.ends_with(kAnswersEnding)) continue;
     file.path = directory + "/" + name;
     file.build_id = name.substr(0, name.rfind('.'));
-    UniqueFd fd = open_own(file.path, file.bytes);
+    UniqueFd fd = open_own(file.path, 0, UINT64_MAX, &file.bytes);
     struct stat status;
     if (!fd || ::fstat(fd.get(), &status) != 0) continue;
     file.used = status.st_mtim.tv_sec;
     Head head;
-    if (::pread(fd.get(), &head, sizeof head, 0) == sizeof head && memcmp(head.format, kFormat, sizeof kFormat) == 0 &&
+    if (file.sections) {
+      file.name = kept_name(fd.get(), file.bytes);
+    } else if (::pread(fd.get(), &head, sizeof head, 0) == sizeof head && memcmp(head.format, kFormat, sizeof kFormat) == 0 &&
         uint64_t{head.stamp_bytes} + head.name_bytes <= file.bytes) {
       file.name.resize(head.name_bytes);
       if (::pread(fd.get(), file.name.data(), head.name_bytes, static_cast<off_t>(sizeof head + head.stamp_bytes)) != static_cast<ssize_t>(head.name_bytes))
@@ -238,8 +217,32 @@ std::string imported_path(const std::string& directory, const std::string& build
   return fmt::format("{}/{}{}", directory, build_id, kImportedEnding);
 }
 
+namespace {
+
+// Files that a spile was writing when it was killed: "ID.answers.XXXXXX" and "ID.sections.PID", if they are not of today.
+void remove_unfinished(const std::string& directory) {
+  constexpr time_t kOld = 24 * 3600;
+  DIR* opened = ::opendir(directory.c_str());
+  if (!opened) return;
+  const time_t now = ::time(nullptr);
+  for (dirent* entry; (entry = ::readdir(opened));) {
+    const std::string_view name = entry->d_name;
+    const std::string_view whole = name.substr(0, name.rfind('.'));
+    if (!whole.ends_with(kAnswersEnding) && !whole.ends_with(kImportedEnding) && !whole.ends_with(kSectionsEnding)) continue;
+    struct stat status;
+    const std::string path = directory + "/" + entry->d_name;
+    if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && now - status.st_mtim.tv_sec > kOld) ::unlink(path.c_str());
+  }
+  ::closedir(opened);
+}
+
+}  // namespace
+
 uint64_t prune_answers(const std::string& directory, uint64_t most_bytes) {
-  const std::vector<CachedFile> files = cached_files(directory);
+  remove_unfinished(directory);
+  std::vector<CachedFile> files = cached_files(directory);
+  // Sections first: they are large, and only time is lost with them.
+  std::ranges::stable_partition(files, &CachedFile::sections);
   uint64_t total = 0, removed = 0;
   for (const CachedFile& file : files) total += file.bytes;
   for (const CachedFile& file : files) {

@@ -13,7 +13,7 @@
 // So a look-up reads the head and one entry. A file that does not fit, is larger than 256 MiB, or belongs to another user is ignored: with sudo, HOME may
 // be somebody else's, who must not decide where root's probes look. Written by rename, so a reader never sees half of it;
 // of two writers at the same time the last one's answers stay, and the other's are found again when asked for. When a file is written, the least
-// recently used ones are removed until all take no more than kMostCached together.
+// recently used ones are removed until all take no more than kMostCached together, those of kept_sections.h first.
 
 #include <cstdint>
 #include <optional>
@@ -77,16 +77,17 @@ struct CachedFile {
   std::string build_id;    // or path-HASH
   std::string name;        // of the module, as AnswerCache has it; "": the file can't be read (another version, damaged)
   bool imported = false;
+  bool sections = false;   // not answers: kept_sections.h
   uint64_t bytes = 0, answers = 0;
   int64_t used = 0;        // when it was last used or written: seconds since 1970
 };
-// Returns the files of answers in a directory, the least recently used first.
+// Returns the files of answers and sections in a directory, the least recently used first.
 std::vector<CachedFile> cached_files(const std::string& directory);
 // Returns the answers of one of them; those that are damaged are left out.
 Answers all_answers(const std::string& path);
 // Returns the path of the file with imported answers about a build.
 std::string imported_path(const std::string& directory, const std::string& build_id);
-// Removes the least recently used files until the others have at most that many bytes together. Returns the number of removed bytes.
+// Removes the least recently used files, those of sections first, until the others have at most that many bytes together. Returns the number of removed bytes.
 uint64_t prune_answers(const std::string& directory, uint64_t most_bytes);
 
 // Writes numbers and texts in a row. Numbers are little-endian base 128 (LEB128), signed ones zigzag.

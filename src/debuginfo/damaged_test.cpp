@@ -1,5 +1,6 @@
 // Files that are not ELF, cut short, or with flipped bits: every question gets an answer or an error, and nothing
 // crashes.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <random>
@@ -29,6 +30,29 @@ TEST(DamagedFiles, AreRefusedWithTheirName) {
   std::string elf = directory.read("a.o");
   elf[4] = 1;
   EXPECT_THAT(open_error(directory.write("b32", elf)), HasSubstr("another machine"));
+}
+
+TEST(DamagedFiles, ThatAreCompressedUnitsAreNamed) {
+  TestDirectory directory;
+  std::string source = "int f0(int a) { return a; }\n";
+  for (int i = 1; i < 300; ++i) source += fmt::format("int f{}(int a) {{ return f{}(a + {}); }}\n", i, i - 1, i);
+  directory.write("a.c", source + "int main(void) { return f299(1); }");
+  ASSERT_TRUE(directory.run("gcc -g -gsplit-dwarf -c a.c && gcc a.o -o a && objcopy --compress-debug-sections=zstd a.dwo"));
+  const std::string whole = directory.read("a.dwo");
+  std::mt19937 random(3);
+  int unread = 0;
+  for (int i = 0; i < 100; ++i) {
+    std::string changed = whole;
+    for (int n = 0; n < 20; ++n) changed[random() % changed.size()] ^= static_cast<char>(1 << random() % 8);
+    directory.write("a.dwo", changed);
+    auto module = Module::open(directory.path("a"), without_cache());
+    auto functions = (*module)->functions({.name = "f299", .file = {}});
+    auto variables = (*module)->variables(functions->front().address, functions->front().address);
+    if (variables.ok()) continue;
+    ++unread;
+    EXPECT_THAT(variables.error().message, testing::AnyOf(HasSubstr("/a.dwo, which "), HasSubstr("does not describe the function"))) << i;
+  }
+  EXPECT_GT(unread, 50);
 }
 
 TEST(DamagedFiles, ThatNameAFifoAreRefused) {

@@ -1,7 +1,6 @@
 #include "debuginfo/debug_info.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <unordered_set>
@@ -15,14 +14,6 @@
 namespace spile::debuginfo {
 namespace {
 
-std::string file_stamp(const std::string& path) {
-  struct stat status;
-  if (::stat(path.c_str(), &status) != 0) return path;
-  // Its owner decides on the time of change, and on path and size, but on none of the others.
-  return fmt::format("{} {}:{} {} {}.{} {}.{}", path, status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
-                     status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
-}
-
 // Without a build-id, the file itself (its stamp is compared too) has to tell one build from another.
 std::string cache_path(const ElfImage& image, const OpenOptions& options, bool imported) {
   const std::string directory =
@@ -35,6 +26,11 @@ std::string cache_path(const ElfImage& image, const OpenOptions& options, bool i
   return fmt::format("{}/{}.answers", directory, name);
 }
 
+std::string kept_path(const ElfImage& image, const OpenOptions& options) {
+  const std::string path = image.build_id().empty() ? "" : cache_path(image, options, true);
+  return path.empty() ? path : path.substr(0, path.rfind('.')) + kSectionsEnding;
+}
+
 }  // namespace
 
 DebugInfo::DebugInfo(std::string path, std::shared_ptr<ElfImage> image, std::shared_ptr<ElfImage> with_dwarf,
@@ -43,6 +39,7 @@ DebugInfo::DebugInfo(std::string path, std::shared_ptr<ElfImage> image, std::sha
       image_(std::move(image)),
       with_dwarf_(std::move(with_dwarf)),
       debug_file_(with_dwarf_ ? with_dwarf_->opened_path() : ""),
+      kept_{kept_path(*image_, options), file_stamp(debug_file_), path_},
       servers_(options.servers),
       cache_(cache_path(*image_, options, !with_dwarf_), with_dwarf_ ? file_stamp(debug_file_) : kImportedStamp, path_) {
   if (with_dwarf_ || !cache_.has_file()) return;
@@ -65,7 +62,7 @@ Result<DwarfReader*> DebugInfo::reader() {
               "arguments can be read by number: int_arg(1), pointer_arg(2)"};
   opened_ = true;
   DwarfSources sources{.path = path_, .main_fd = image_->fd(), .debug_fd = with_dwarf_->fd(), .debug_file = debug_file_,
-                       .main_file = image_->opened_path(), .alternate = {}, .alternate_id = {}, .servers = servers_.get()};
+                       .main_file = image_->opened_path(), .alternate = {}, .alternate_id = {}, .kept = kept_, .servers = servers_.get()};
   if (const ElfImage::Section* link = with_dwarf_->section(".gnu_debugaltlink")) {
     const std::string_view contents = with_dwarf_->contents(*link);
     sources.alternate = ElfImage::string_at(contents, 0);
@@ -117,10 +114,19 @@ Result<FunctionRecord> DebugInfo::function_record(FileAddress function, FileAddr
 }
 
 Result<CodePlaces> DebugInfo::inlined_calls(const std::string& name) {
-  std::string key = name.empty() ? "inlined" : "inlined " + name;
+  std::string key = "inlined " + name;
   // Another machine may have asked for all only.
   if (imported_ && !cache_.find(key)) key = "inlined";
   return remembered<CodePlaces>(key, places_from_bytes, [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.inlined_calls(name); });
+}
+Result<CodePlaces> DebugInfo::inlined_calls_like(const std::string& pattern) {
+  std::string key = "inlined-like " + pattern;
+  const bool wants_all = pattern == "*" || (!cache_.find(key) && (imported_ || cache_.find("inlined")));
+  if (wants_all) key = "inlined";
+  return remembered<CodePlaces>(key, places_from_bytes, [&](DwarfReader& dwarf) -> Result<CodePlaces> {
+    const NamePattern name(pattern);
+    return dwarf.inlined_calls_like(wants_all ? nullptr : &name);
+  });
 }
 Result<CodePlaces> DebugInfo::inlined_calls_in(FileAddress function) {
   return remembered<CodePlaces>(fmt::format("inlined-in {:x}", function.value), places_from_bytes,
@@ -399,7 +405,7 @@ void DebugInfo::learn_types(std::vector<uint64_t> types) {
 }
 
 void DebugInfo::learn_inlined(const std::vector<std::string>& names) {
-  auto all = inlined_calls("");
+  auto all = inlined_calls_like("*");
   if (!all.ok()) return;
   std::unordered_map<std::string, CodePlaces> by_name;
   for (const std::string& name : names) by_name.try_emplace(name);

@@ -11,6 +11,7 @@
 #include "debuginfo/answer_cache.h"
 #include "debuginfo/dwarf_reader.h"
 #include "debuginfo/elf_image.h"
+#include "debuginfo/kept_sections.h"
 
 namespace spile::debuginfo {
 
@@ -25,7 +26,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   const std::string& debug_file() const { return debug_file_; }
   // Whether a question needed DWARF because the cache did not have the answer.
   bool opened_dwarf() const { return opened_; }
-  void save_cache() { cache_.save(); }
+  bool save_cache() { return cache_.save(); }
 
   Result<SourcePlace> declaration(FileAddress function);
   Result<SourcePlace> source_line(FileAddress pc);
@@ -61,6 +62,8 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   void keep_functions(const std::vector<DwarfFunction>& functions);
   // Answer as the functions of the same names of DwarfReader.
   Result<CodePlaces> inlined_calls(const std::string& name);
+  // pattern: as FunctionPattern::name; calls of functions that do not match may be returned, too. "*": all.
+  Result<CodePlaces> inlined_calls_like(const std::string& pattern);
   Result<CodePlaces> inlined_calls_in(FileAddress function);
   Result<CodePlaces> labels();
   Result<CodePlaces> statements(const std::string& file_pattern);
@@ -91,6 +94,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   std::string path_;
   std::shared_ptr<ElfImage> image_, with_dwarf_;
   std::string debug_file_;
+  KeptSections kept_;
   std::shared_ptr<DebugServers> servers_;
   AnswerCache cache_;
   std::unique_ptr<DwarfReader> reader_;

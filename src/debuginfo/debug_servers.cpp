@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <glob.h>
 #include <stdlib.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -17,6 +19,7 @@
 #include <thread>
 
 #include "base/print.h"
+#include "base/terminal_control.h"
 #include "base/terminal_text.h"
 
 namespace spile::debuginfo {
@@ -70,7 +73,28 @@ struct Request {
   int64_t seconds = 0;
   std::atomic<long> bytes = 0, all = 0;
   std::atomic<bool> timed_out = false;
+  std::string folder;  // where the library puts files, or one around it
+  bool is_disk_full = false;
 };
+
+// debuginfod_find_debuginfo(3), "CACHE": the first of these folders that is named or exists.
+std::string folder_of_files() {
+  for (const char* name : {"DEBUGINFOD_CACHE_PATH", "XDG_CACHE_HOME", "HOME"}) {
+    const char* value = getenv(name);
+    std::string folder = value ? value : "";
+    // It may not be there yet.
+    while (!folder.empty() && access(folder.c_str(), F_OK) != 0) folder.erase(std::min(folder.rfind('/'), folder.size()));
+    if (!folder.empty()) return folder;
+  }
+  return "/";
+}
+
+// A server that sends without end must not fill the disk.
+bool is_nearly_full(const std::string& folder) {
+  constexpr uint64_t kLeastRoom = uint64_t{512} << 20;
+  struct statvfs disk;
+  return statvfs(folder.c_str(), &disk) == 0 && uint64_t{disk.f_bavail} * disk.f_frsize < kLeastRoom;
+}
 
 // Called by libdebuginfod about once in a second. Anything but 0 ends the request.
 int on_progress(debuginfod_client* client, long bytes, long all) {
@@ -78,7 +102,9 @@ int on_progress(debuginfod_client* client, long bytes, long all) {
   request.bytes = bytes;
   request.all = all;
   if (request.seconds > 0 && Clock::now() - request.begin >= std::chrono::seconds(request.seconds)) request.timed_out = true;
-  return request.timed_out ? 1 : 0;
+  constexpr long kLarge = 64 << 20;  // small files are nobody's fault
+  if (bytes > kLarge && is_nearly_full(request.folder)) request.is_disk_full = true;
+  return request.timed_out || request.is_disk_full ? 1 : 0;
 }
 
 // Writes to the terminal past TerminalGuard, which would show the control characters of a line that is overwritten.
@@ -99,7 +125,7 @@ std::string printable(const std::string& text) {
 class ProgressLine {
  public:
   ProgressLine(const Request& request, std::string what) : request_(request), what_(std::move(what)) {
-    if (isatty(STDERR_FILENO)) thread_ = std::thread([this] { run(); });
+    if (obeys_control_sequences(STDERR_FILENO)) thread_ = std::thread([this] { run(); });
   }
   ~ProgressLine() {
     {
@@ -200,6 +226,7 @@ Result<std::string> DebugServers::fetch(const std::string& build_id, const std::
   if (!client) return Error{"no debuginfod server could be asked: libdebuginfod has no memory", ""};
   Request request;
   request.seconds = options_.seconds;
+  request.folder = folder_of_files();
   functions.set_data(client.get(), &request);
   functions.set_progress(client.get(), on_progress);
   char* file = nullptr;
@@ -215,7 +242,14 @@ Result<std::string> DebugServers::fetch(const std::string& build_id, const std::
     if (file) return std::string(file);
     result = -ENOENT;
   }
-  if (result == -ENOENT && !request.timed_out) return Error{fmt::format("{} has no debug information of build-id {}", printable(servers_), build_id), ""};
+  if (request.is_disk_full) {
+    failure_ = {fmt::format("{} sent {} MB until the disk of {} was nearly full", printable(servers_), request.bytes / 1'000'000, printable(request.folder)),
+                "DEBUGINFOD_CACHE_PATH=FOLDER has files put on another disk"};
+    return failure_;
+  }
+  // The library does not say which of the two it is.
+  if (result == -ENOENT && !request.timed_out)
+    return Error{fmt::format("{} has no debug information of build-id {}, or failed to send it", printable(servers_), build_id), ""};
   if (request.timed_out || result == -ETIME) {
     failure_ = {fmt::format("{} did not send the debug information in time ({} s)", printable(servers_),
                             std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - request.begin).count()),

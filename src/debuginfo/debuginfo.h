@@ -246,8 +246,8 @@ class Module {
   // Asks all questions about functions, for the cache: declarations, variables at the entry, results, inlined calls, and the types that they lead to.
   // Returns the number of functions. Takes seconds for a large library. Error: no debug information.
   virtual Result<size_t> learn_all() = 0;
-  // Writes what was learned to the cache; so does the destructor. Failure is silent: it only costs time.
-  virtual void save_cache() = 0;
+  // Writes what was learned to the cache; so does the destructor. False: it could not be written, which only costs time.
+  virtual bool save_cache() = 0;
   // True once DWARF had to be opened: tests and -v use it to recognize cached answers.
   virtual bool opened_dwarf() const = 0;
 };

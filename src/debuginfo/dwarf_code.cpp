@@ -171,9 +171,15 @@ static void add_inlined_call(DwarfFile& file, DwarfFile::Unit& unit, const UnitS
   places.push_back(std::move(place));
 }
 
-void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places) {
-  UnitScopes::Visitor visit = [&](Dwarf_Die&, int tag, const UnitScopes::Scope& scope) {
-    if (tag == DW_TAG_inlined_subroutine) add_inlined_call(file, unit, scope, places);
+void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, const NamePattern* wanted, CodePlaces& places) {
+  std::unordered_map<std::string, bool> known;  // one name is matched once
+  auto matches = [&](Dwarf_Die& die) {
+    auto [entry, is_new] = known.try_emplace(die_linkage_name(die), false);
+    if (is_new) entry->second = wanted->matches(clone_name(entry->first).base);
+    return entry->second;
+  };
+  UnitScopes::Visitor visit = [&](Dwarf_Die& die, int tag, const UnitScopes::Scope& scope) {
+    if (tag == DW_TAG_inlined_subroutine && (!wanted || matches(die))) add_inlined_call(file, unit, scope, places);
   };
   UnitScopes scopes(file, unit, visit);
 }
@@ -301,9 +307,9 @@ void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& f
   }
 }
 
-void add_calls(DwarfFile& file, DwarfFile::Unit& unit, FileAddress function, CodePlaces& places) {
+void add_calls(DwarfFile& file, DwarfFile::Unit& unit, std::optional<FileAddress> function, CodePlaces& places) {
   UnitScopes::Visitor visit = [&](Dwarf_Die& die, int tag, const UnitScopes::Scope& scope) {
-    if (scope.function != function.value || (tag != DW_TAG_call_site && tag != DW_TAG_GNU_call_site)) return;
+    if ((function && scope.function != function->value) || (tag != DW_TAG_call_site && tag != DW_TAG_GNU_call_site)) return;
     Dwarf_Attribute attribute;
     Dwarf_Addr after, at;
     const bool tail = die_flag(die, DW_AT_call_tail_call) || die_flag(die, DW_AT_GNU_tail_call);

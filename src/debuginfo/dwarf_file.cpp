@@ -17,8 +17,8 @@
 #include "debuginfo/debug_servers.h"
 #include "debuginfo/dwarf_split_units.h"
 #include "debuginfo/names.h"
+#include "debuginfo/plain_sections.h"
 #include "debuginfo/split_object.h"
-#include "debuginfo/stable_file.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -140,8 +140,8 @@ class MappedUnits {
 };
 
 // The path of a file that debug information names and that is not a regular file; "": all are regular. libdw would open such a file, and
-// wait for ever for the writer of a FIFO. Sets *parted if one of them is a .dwo file that libdw reads only a part of.
-std::string find_blocking_file(Dwarf* dwarf, const std::string& folder, const std::vector<std::string>& alternates, bool* parted) {
+// wait for ever for the writer of a FIFO. Sets *misread if libdw does not read all of one of them.
+std::string find_blocking_file(Dwarf* dwarf, const std::string& folder, const std::vector<std::string>& alternates, bool* misread) {
   for (const std::string& place : alternates)
     if (blocks(place)) return place;
   Dwarf_CU* cu = nullptr;
@@ -154,9 +154,10 @@ std::string find_blocking_file(Dwarf* dwarf, const std::string& folder, const st
   while (dwarf_get_units(dwarf, cu, &cu, &version, &kind, &unit, nullptr) == 0) {
     mapped.next();
     if ((version >= 5 && kind != DW_UT_skeleton) || !has_contents(unit)) continue;
+    const auto here = place_from_here(unit);
     for (const std::string& place : places_of_split_file(unit, folder)) {
       if (blocks(place)) return place;
-      if (!*parted) *parted = has_parted_units(place);
+      if (!*misread) *misread = is_misread(place) || (place == here && access(place.c_str(), R_OK) == 0);
     }
   }
   return {};
@@ -172,9 +173,8 @@ std::string build_id_of(Dwarf* dwarf) {
 
 // The id of the unit in a .dwo file; nullopt: the file can't be read, or has no such unit.
 std::optional<uint64_t> split_unit_id(const std::string& path) {
-  auto file = open_stable(path, path);
-  if (!file.ok()) return std::nullopt;
-  Dwarf* dwarf = dwarf_begin(file->fd.get(), DWARF_C_READ);
+  const UniqueFd file = well_read_object(path);
+  Dwarf* dwarf = file ? dwarf_begin(file.get(), DWARF_C_READ) : nullptr;
   if (!dwarf) return std::nullopt;
   Dwarf_CU* cu = nullptr;
   uint64_t id = 0;
@@ -185,6 +185,15 @@ std::optional<uint64_t> split_unit_id(const std::string& path) {
 }
 
 }  // namespace
+
+// Opens a file once more: libelf may move a descriptor's position.
+static UniqueFd again(int fd) { return UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC)); }
+
+// The build-id in the name of kept sections; "": none are kept.
+static std::string build_id_in(const KeptSections& kept) {
+  const size_t begin = kept.path.rfind('/') + 1, end = kept.path.rfind('.');
+  return kept.path.empty() ? "" : kept.path.substr(begin, end - begin);
+}
 
 DwarfFile::DwarfFile() = default;
 DwarfFile::~DwarfFile() = default;
@@ -197,8 +206,6 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const DwarfSources& sources) 
   };
   if (version == EV_NONE) return failed("ELF");
   std::unique_ptr<DwarfFile> file(new DwarfFile);
-  // Each of its own: libelf may move a descriptor's position.
-  auto again = [](int fd) { return UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC)); };
   file->main_fd_ = again(sources.main_fd);
   file->debug_fd_ = again(sources.debug_fd);
   if (!file->main_fd_ || !file->debug_fd_) return Error::from_errno(fmt::format("open {}", sources.debug_file), errno);
@@ -206,10 +213,20 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const DwarfSources& sources) 
   file->main_elf_.reset(elf_begin(file->main_fd_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
   file->debug_elf_.reset(elf_begin(file->debug_fd_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
   if (!file->debug_elf_) return failed("the debug information");
+  TRY(UniqueFd plain, with_plain_sections(file->debug_elf_.get(), file->debug_fd_.get(), sources.debug_file, sources.kept));
+  if (plain) {
+    // libdw looks for .dwo files around the file whose descriptor libelf has. That is the original one again when libelf has mapped the other.
+    UniqueFd original = std::move(file->debug_fd_);
+    file->debug_fd_ = again(plain.get());
+    file->debug_elf_.reset(elf_begin(plain.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
+    if (!file->debug_fd_ || !file->debug_elf_ || !elf_rawfile(file->debug_elf_.get(), nullptr)) return failed("the debug information");
+    if (dup3(original.get(), plain.get(), O_CLOEXEC) < 0) return Error::from_errno(fmt::format("open {}", sources.debug_file), errno);
+    file->elf_fd_ = std::move(plain);
+  }
   for (const std::string& place : {sources.debug_file + ".dwp", sources.main_file + ".dwp", sources.path + ".dwp"}) {
     if (access(place.c_str(), F_OK) != 0 || file->split_) continue;
     file->package_path_ = place;
-    auto package = SplitPackage::open(place);
+    auto package = SplitPackage::open(place, kept_beside(sources.kept, build_id_in(sources.kept) + "-dwp", place));
     if (package.ok()) file->split_ = std::make_unique<SplitUnits>(std::move(*package), file->debug_elf_.get());
     else file->package_failure_ = package.error().message;
   }
@@ -217,9 +234,9 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const DwarfSources& sources) 
   begin();
   if (!file->debug_) return failed("the debug information");
   const std::vector<std::string> alternates = places_of_alternate(sources.alternate, sources.alternate_id, file->folder_);
-  bool parted = false;
-  const std::string blocking = find_blocking_file(file->debug_.get(), file->folder_, alternates, &parted);
-  if (blocking.empty() && parted && !file->split_) {
+  bool misread = false;
+  const std::string blocking = find_blocking_file(file->debug_.get(), file->folder_, alternates, &misread);
+  if (blocking.empty() && misread && !file->split_) {
     file->debug_.reset();
     file->split_ = std::make_unique<SplitUnits>(nullptr, file->debug_elf_.get());
     begin();
@@ -232,32 +249,64 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const DwarfSources& sources) 
   return file;
 }
 
+std::unique_ptr<DwarfFile> DwarfFile::reopened() {
+  units();
+  if (split_ || !split_units_.empty() || lacks_units_) return nullptr;
+  std::unique_ptr<DwarfFile> file(new DwarfFile);
+  file->main_fd_ = again(main_fd_.get());
+  file->debug_fd_ = again(debug_fd_.get());
+  file->folder_ = folder_;
+  if (!file->main_fd_ || !file->debug_fd_) return nullptr;
+  file->main_elf_.reset(elf_begin(file->main_fd_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
+  file->debug_elf_.reset(elf_begin(file->debug_fd_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
+  if (!file->debug_elf_) return nullptr;
+  file->debug_.reset(dwarf_begin_elf(file->debug_elf_.get(), DWARF_C_READ, nullptr));
+  if (!file->debug_) return nullptr;
+  if (alternate_) dwarf_setalt(file->debug_.get(), alternate_.get());
+  if (file->units().size() != units().size()) return nullptr;
+  return file;
+}
+
+Dwarf* DwarfFile::open_alternate(const std::string& path, const KeptSections& kept) {
+  auto opened = open_plain(path, kept);
+  if (!opened.ok()) return nullptr;
+  alternate_.reset();
+  alternate_fd_ = std::move(*opened);
+  alternate_.reset(dwarf_begin(alternate_fd_.get(), DWARF_C_READ));
+  return alternate_.get();
+}
+
 // Half of the names and types would be missing without it, and the cache would remember that.
 Result<void> DwarfFile::find_alternate(const DwarfSources& sources) {
-  Dwarf* alternate = dwarf_getalt(debug_.get());
+  const std::vector<std::string> places = places_of_alternate(sources.alternate, sources.alternate_id, folder_);
+  std::string other;  // build-id of one that does not belong to it
+  auto fits = [&](const std::string& path) {
+    // Many programs share one: it is kept by its own build-id.
+    Dwarf* alternate = open_alternate(path, kept_beside(sources.kept, sources.alternate_id, path));
+    if (!alternate) return false;
+    const std::string id = build_id_of(alternate);
+    if (id.empty() || sources.alternate_id.empty() || id == sources.alternate_id) return true;
+    other = id;
+    return false;
+  };
+  bool found = std::ranges::any_of(places, fits);
   std::string why;
-  if (!alternate && sources.servers) {
+  if (!found && sources.servers) {
     auto fetched = sources.servers->fetch(sources.alternate_id, sources.debug_file);
-    auto opened = fetched.ok() ? open_stable(*fetched, *fetched) : Result<StableFile>(fetched.error());
-    if (opened.ok()) {
-      alternate_fd_ = std::move(opened->fd);
-      alternate_.reset(dwarf_begin(alternate_fd_.get(), DWARF_C_READ));
-      alternate = alternate_.get();
-      if (alternate) dwarf_setalt(debug_.get(), alternate);
-    } else if (!opened.error().message.empty()) {
-      why = "; " + opened.error().message;
-    }
+    if (fetched.ok()) found = fits(*fetched);
+    else if (!fetched.error().message.empty()) why = "; " + fetched.error().message;
   }
-  if (!alternate)
-    return Error{fmt::format("{}: the debug information in {} needs {}, which can't be found: there is no {}{}", sources.path, sources.debug_file,
-                             sources.alternate, either(places_of_alternate(sources.alternate, sources.alternate_id, folder_)), why),
-                 "install the rest of its debug symbols"};
-  const std::string id = build_id_of(alternate);
-  if (!id.empty() && !sources.alternate_id.empty() && id != sources.alternate_id)
+  if (found) {
+    dwarf_setalt(debug_.get(), alternate_.get());
+    return {};
+  }
+  if (!other.empty())
     return Error{fmt::format("{}: the debug information in {} needs {}, which is of another build: its build-id is {} instead of {}", sources.path,
-                             sources.debug_file, sources.alternate, id, sources.alternate_id),
+                             sources.debug_file, sources.alternate, other, sources.alternate_id),
                  "install all of its debug symbols in one version"};
-  return {};
+  return Error{fmt::format("{}: the debug information in {} needs {}, which can't be found: there is no {}{}", sources.path, sources.debug_file,
+                           sources.alternate, either(places), why),
+               "install the rest of its debug symbols"};
 }
 
 void DwarfFile::note_missing(const Unit& unit, int kind) {
@@ -460,14 +509,15 @@ std::optional<Dwarf_Die> DwarfFile::class_of(Dwarf_Die& function) {
 
 std::string DwarfFile::missing_split_file(Unit& unit) {
   if (unit.die.addr != unit.skeleton.addr) return {};
-  const std::vector<std::string> places = places_of_split_file(unit.skeleton, folder_);
+  const std::vector<std::string> places = split_ ? split_->places_of(unit.skeleton, folder_) : places_of_split_file(unit.skeleton, folder_);
   uint64_t id = 0;
   if (places.empty() || dwarf_cu_info(unit.skeleton.cu, nullptr, nullptr, nullptr, nullptr, &id, nullptr, nullptr) != 0) return {};
   for (const std::string& place : places) {
     if (access(place.c_str(), F_OK) != 0) continue;
     if (auto other = split_unit_id(place); other && *other != id)
       return fmt::format("{}, which is of another build: its id is {:016x} instead of {:016x}", place, *other, id);
-    return fmt::format("{}, which can't be read", place);
+    auto plain = open_plain(place);
+    return plain.ok() ? fmt::format("{}, which can't be read", place) : fmt::format("{}, which can't be read ({})", place, plain.error().message);
   }
   std::string text = fmt::format("a .dwo file that can't be found: there is no {}", either(places));
   if (!package_failure_.empty()) text += "; " + package_failure_;

@@ -20,6 +20,7 @@
 #include "base/address.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "debuginfo/kept_sections.h"
 #include "debuginfo/line_files.h"
 #include "debuginfo/section_bytes.h"
 
@@ -37,6 +38,7 @@ struct DwarfSources {
   std::string main_file;        // the path that main_fd was opened by
   std::string alternate;        // what .gnu_debugaltlink names (common parts that dwz moved out); "": it is absent
   std::string alternate_id;     // its build-id, hexadecimal; "": not said
+  KeptSections kept;            // where what is uncompressed of debug_file is kept
   DebugServers* servers = nullptr;  // asked for the alternate; may be null
 };
 
@@ -45,6 +47,12 @@ class DwarfFile {
   // Errors: can't be read; the alternate is absent, or of another build; a file that it names isn't regular.
   static Result<std::unique_ptr<DwarfFile>> open(const DwarfSources& sources);
   ~DwarfFile();
+
+  // Returns another opening of the same files, for another thread, and to forget what libdw keeps of the units that are read: it has the same units, in the same
+  // order. Null: other files belong to this one (.dwo, .dwp), or it can't be opened. REQUIRES: not used longer than this one.
+  std::unique_ptr<DwarfFile> reopened();
+  // Whether openings have a part in common, so that only one thread may use them at a time.
+  bool shares_alternate() const { return alternate_ != nullptr; }
 
   struct Unit {
     Dwarf_Die skeleton;  // has the addresses
@@ -129,17 +137,19 @@ class DwarfFile {
 
   DwarfFile();
   Result<void> find_alternate(const DwarfSources& sources);
+  Dwarf* open_alternate(const std::string& path, const KeptSections& kept);  // null: can't be read
   void note_missing(const Unit& unit, int kind);
   // Whether an executable section of the program has the address. True for all where the program's sections are not known.
   bool is_code(uint64_t address);
 
   UniqueFd main_fd_, debug_fd_, alternate_fd_;
+  UniqueFd elf_fd_;     // of debug_elf_, if that is not debug_fd_
   std::string folder_;  // of the file with .debug_info
   std::string package_path_, package_failure_;  // of the .dwp file; both "": there is none
   std::unique_ptr<Elf, ElfCloser> main_elf_;
   std::unique_ptr<SplitUnits> split_;
   std::unique_ptr<Elf, ElfCloser> debug_elf_;
-  std::unique_ptr<Dwarf, DwarfCloser> alternate_;  // if libdw did not find it itself
+  std::unique_ptr<Dwarf, DwarfCloser> alternate_;
   std::unique_ptr<Dwarf, DwarfCloser> debug_;
   bool lacks_units_ = false;
   std::unique_ptr<Dwarf_CFI, CfiCloser> eh_frame_;

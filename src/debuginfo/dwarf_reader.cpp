@@ -15,6 +15,7 @@
 #include "debuginfo/dwarf_types.h"
 #include "debuginfo/name_search.h"
 #include "debuginfo/names.h"
+#include "debuginfo/unit_passes.h"
 #include "debuginfo/value_ranges.h"
 
 namespace spile::debuginfo {
@@ -65,6 +66,10 @@ VariableRecord read_variable(Dwarf_Die& die, Variable::Kind kind, const FrameCon
     record.place = unavailable(record.is_declaration ? "is only declared here" : "is optimized out");
   }
   record.is_result = die_flag(die, DW_AT_variable_parameter);
+  if (record.is_result && context.at_entry) {
+    record.place = unavailable("is a result, which the function has not set yet");
+    record.slot = VariableRecord::Slot::kReady;
+  }
   return record;
 }
 
@@ -152,6 +157,24 @@ class VariableCollector {
   std::vector<std::vector<VariableRecord>> blocks_;  // by nesting
   std::unordered_set<void*> seen_;
 };
+
+// Go moves variables that outlive their function to the heap. Then "&x" is described, a pointer to it: x is what the source calls it. Where a parameter
+// has been moved, both are described, and keep their names.
+void name_moved_variables(DwarfFile& file, std::vector<VariableRecord>& variables) {
+  std::unordered_set<std::string> names;
+  for (const VariableRecord& variable : variables) names.insert(variable.name);
+  for (VariableRecord& variable : variables) {
+    if (!variable.name.starts_with('&') || names.contains(variable.name.substr(1))) continue;
+    const TypeNode pointer = read_type(file, variable.type);
+    if (pointer.kind != TypeKind::kPointer) continue;
+    Place& place = variable.place;
+    if (place.kind == Place::Kind::kPieces) place = unavailable("is reached by a pointer in several places");
+    if (place.kind == Place::Kind::kMemory) place.operations.emplace_back(location::Deref{8});
+    if (place.kind == Place::Kind::kValue) place.kind = Place::Kind::kMemory;
+    variable.name.erase(0, 1);
+    variable.type = pointer.target;
+  }
+}
 
 bool is_scope_of_globals(int tag) {
   return tag == DW_TAG_namespace || tag == DW_TAG_module;
@@ -269,6 +292,7 @@ Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress p
   collector.collect(*inner);
   record.variables = collector.take();
   record.go = die_number(unit.die, DW_AT_language) == DW_LANG_Go;
+  if (record.go) name_moved_variables(*file_, record.variables);
   record.rust = die_number(unit.die, DW_AT_language) == DW_LANG_Rust;
   record.go_registers = record.go && die_text(unit.die, DW_AT_producer).find("regabi") != std::string::npos;
   return record;
@@ -346,35 +370,60 @@ Result<SourcePlace> DwarfReader::source_line(FileAddress pc) {
 
 CodePlaces DwarfReader::inlined_calls(const std::string& name) {
   CodePlaces places;
-  if (name.empty()) {
-    for (DwarfFile::Unit unit : file_->units()) add_inlined_calls(*file_, unit, places);
-    return places;
-  }
   for (NamingUnit& naming : units_naming(*file_, name)) {
-    if (naming.unsure) add_inlined_calls(*file_, naming.unit, places);
+    if (naming.unsure) add_inlined_calls(*file_, naming.unit, nullptr, places);
     for (const NamingUnit::Call& call : naming.calls) add_inlined_call(*file_, naming.unit, call.die, call.function, places);
   }
   return places;
 }
 
-CodePlaces DwarfReader::inlined_calls_in(FileAddress function) {
+CodePlaces DwarfReader::inlined_calls_like(const NamePattern* pattern) {
+  return read_all_units<CodePlaces>(
+      *file_, [&](DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places) { add_inlined_calls(file, unit, pattern, places); });
+}
+
+// read(unit, function, places): of one function, or of all of the unit.
+template <typename Read>
+CodePlaces DwarfReader::places_in(PlacesOfUnits& known, FileAddress function, Read read) {
   CodePlaces places;
   auto unit = file_->unit_of(function);
   if (!unit) return places;
-  add_inlined_calls(*file_, *unit, places);
-  std::erase_if(places, [&](const CodePlace& place) { return place.function != function; });
-  return places;
+  auto [entry, is_first] = known.try_emplace(unit->die.addr);
+  if (is_first) {
+    read(*unit, std::optional(function), places);
+    return places;
+  }
+  if (!entry->second.is_whole) {
+    constexpr size_t kMostKept = 500'000;
+    if (kept_places_ > kMostKept) {
+      for (PlacesOfUnits* all : {&inlined_, &calls_})
+        for (auto& [die, unit_places] : *all) unit_places = {};
+      kept_places_ = 0;
+    }
+    CodePlaces all;
+    read(*unit, std::nullopt, all);
+    kept_places_ += all.size();
+    for (CodePlace& place : all) entry->second.of_function[place.function.value].push_back(std::move(place));
+    entry->second.is_whole = true;
+  }
+  auto found = entry->second.of_function.find(function.value);
+  return found == entry->second.of_function.end() ? places : found->second;
+}
+
+CodePlaces DwarfReader::inlined_calls_in(FileAddress function) {
+  return places_in(inlined_, function, [&](DwarfFile::Unit& unit, std::optional<FileAddress> only, CodePlaces& places) {
+    add_inlined_calls(*file_, unit, nullptr, places);
+    if (only) std::erase_if(places, [&](const CodePlace& place) { return place.function != *only; });
+  });
 }
 
 CodePlaces DwarfReader::labels() {
-  CodePlaces places;
-  for (DwarfFile::Unit unit : file_->units()) add_labels(*file_, unit, places);
-  return places;
+  return read_all_units<CodePlaces>(*file_, add_labels);
 }
 
 Result<CodePlaces> DwarfReader::statements(const std::string& file_pattern) {
-  CodePlaces places;
-  for (DwarfFile::Unit unit : file_->units()) add_statements(*file_, unit, file_pattern, places);
+  CodePlaces places = read_all_units<CodePlaces>(
+      *file_, [&](DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& found) { add_statements(file, unit, file_pattern, found); });
   if (!places.empty() || !file_->lacks_units()) return places;
   for (DwarfFile::Unit unit : file_->units()) {
     const std::string missing = file_->mentions_file(unit, file_pattern) ? file_->missing_split_file(unit) : "";
@@ -407,9 +456,7 @@ CodePlaces DwarfReader::place_at(FileAddress pc) {
 }
 
 CodePlaces DwarfReader::calls(FileAddress function) {
-  CodePlaces places;
-  if (auto unit = file_->unit_of(function)) add_calls(*file_, *unit, function, places);
-  return places;
+  return places_in(calls_, function, [&](DwarfFile::Unit& unit, std::optional<FileAddress> only, CodePlaces& places) { add_calls(*file_, unit, only, places); });
 }
 
 LineRows DwarfReader::line_rows() {
@@ -442,14 +489,13 @@ LineRows DwarfReader::line_rows() {
 }
 
 std::vector<DwarfFunction> DwarfReader::all_functions() {
-  std::vector<DwarfFunction> functions;
-  std::unordered_set<void*> seen;  // of a function in several parts, the first one has its entry
-  for (DwarfFile::Unit unit : file_->units())
-    file_->each_function(unit, [&](uint64_t address, uint64_t size, Dwarf_Die& die) {
+  return read_all_units<std::vector<DwarfFunction>>(*file_, [](DwarfFile& file, DwarfFile::Unit& unit, std::vector<DwarfFunction>& functions) {
+    std::unordered_set<void*> seen;  // of a function in several parts, the first one has its entry
+    file.each_function(unit, [&](uint64_t address, uint64_t size, Dwarf_Die& die) {
       if (!seen.insert(die.addr).second) return;
       functions.push_back({die_linkage_name(die), FileAddress(address), size});
     });
-  return functions;
+  });
 }
 
 }  // namespace spile::debuginfo

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "debuginfo/calling_convention.h"
 #include "debuginfo/debuginfo.h"
+#include "debuginfo/names.h"
 #include "debuginfo/type_node.h"
 
 namespace spile::debuginfo {
@@ -72,8 +73,10 @@ class DwarfReader {
   Result<SourcePlace> source_line(FileAddress pc);
   LineRows line_rows();  // ascending by address
   std::vector<DwarfFunction> all_functions();
-  // name: of one function as C names it, whose calls are wanted; others may be returned, too. "": all.
+  // name: of one function as C names it, whose calls are wanted; others may be returned, too.
   CodePlaces inlined_calls(const std::string& name);
+  // Returns the calls of functions that match; null: of all functions.
+  CodePlaces inlined_calls_like(const NamePattern* pattern);
   CodePlaces inlined_calls_in(FileAddress function);
   CodePlaces labels();
   // Error: nothing was found, and a unit of such a file is in a .dwo file that can't be found.
@@ -94,6 +97,17 @@ class DwarfReader {
   std::string path_;
   std::unique_ptr<DwarfFile> file_;
   std::unordered_map<void*, std::unique_ptr<CodeScopes>> scopes_;  // by the unit's DIE
+
+  // Places of the functions of a unit. All of a unit has to be read for those of one function: from the second question on, they are kept.
+  struct UnitPlaces {
+    bool is_whole = false;
+    std::unordered_map<uint64_t, CodePlaces> of_function;  // by its entry
+  };
+  using PlacesOfUnits = std::unordered_map<void*, UnitPlaces>;  // by the unit's DIE
+  template <typename Read>
+  CodePlaces places_in(PlacesOfUnits& known, FileAddress function, Read read);
+  PlacesOfUnits inlined_, calls_;
+  size_t kept_places_ = 0;
 };
 
 }  // namespace spile::debuginfo

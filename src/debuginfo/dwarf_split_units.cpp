@@ -7,7 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
+
 #include "debuginfo/split_object.h"
 
 namespace spile::debuginfo {
@@ -18,7 +21,7 @@ bool is_regular(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// The data of a section, uncompressed; null: absent. libelf has two descriptions of it: the other one is set in *also, if that is not null.
+// The data of a section; null: absent. libelf has two descriptions of it: the other one is set in *also, if that is not null.
 Elf_Data* data_of(Elf* elf, std::string_view wanted, Elf_Data** also = nullptr) {
   size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) return nullptr;
@@ -26,7 +29,6 @@ Elf_Data* data_of(Elf* elf, std::string_view wanted, Elf_Data** also = nullptr) 
     GElf_Shdr header;
     const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
     if (!name || name != wanted || header.sh_type == SHT_NOBITS) continue;
-    if ((header.sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0) return nullptr;
     Elf_Data* data = elf_rawdata(section, nullptr);
     if (!data || !data->d_buf) return nullptr;
     if (also) *also = elf_getdata(section, nullptr);
@@ -34,6 +36,8 @@ Elf_Data* data_of(Elf* elf, std::string_view wanted, Elf_Data** also = nullptr) 
   }
   return nullptr;
 }
+
+std::string path_of(const UniqueFd& fd) { return fmt::format("/proc/self/fd/{}", fd.get()); }
 
 Dwarf_Attribute* name_attribute(Dwarf_Die& skeleton, Dwarf_Attribute* attribute) {
   Dwarf_Attribute* name = dwarf_attr(&skeleton, DW_AT_dwo_name, attribute);
@@ -83,6 +87,24 @@ void each_type_unit(Dwarf* dwarf, const std::function<void(Dwarf_Die&, uint64_t,
     if (dwarf_offdie_types(dwarf, offset + header, &unit) && dwarf_offdie_types(dwarf, offset + in_unit, &type)) visit(unit, signature, type);
 }
 
+namespace {
+
+std::optional<std::string> place_from_here(const std::string& name, const std::string& compiled_in) {
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  if (error || name.empty() || name[0] == '/' || compiled_in.empty() || compiled_in[0] == '/') return std::nullopt;
+  return (here / compiled_in / name).lexically_normal().string();
+}
+
+}  // namespace
+
+std::optional<std::string> place_from_here(Dwarf_Die& skeleton) {
+  Dwarf_Attribute attribute;
+  const char* name = dwarf_formstring(name_attribute(skeleton, &attribute));
+  const char* directory = dwarf_formstring(dwarf_attr(&skeleton, DW_AT_comp_dir, &attribute));
+  return name && directory ? place_from_here(std::string(name), std::string(directory)) : std::nullopt;
+}
+
 std::vector<std::string> places_of_split_file(Dwarf_Die& skeleton, const std::string& folder) {
   Dwarf_Attribute attribute;
   const char* text = dwarf_formstring(name_attribute(skeleton, &attribute));
@@ -93,14 +115,20 @@ std::vector<std::string> places_of_split_file(Dwarf_Die& skeleton, const std::st
   const char* directory = dwarf_formstring(dwarf_attr(&skeleton, DW_AT_comp_dir, &attribute));
   const std::string compiled_in = directory ? directory : "";
   if (!compiled_in.empty()) places.push_back((compiled_in[0] == '/' ? compiled_in : folder + "/" + compiled_in) + "/" + name);
-  if (places.size() == 2 && places[0] == places[1]) places.pop_back();
+  if (auto here = place_from_here(name, compiled_in)) places.push_back(*here);
+  for (std::string& place : places) place = std::filesystem::path(place).lexically_normal().string();
+  std::vector<std::string> different;
+  for (std::string& place : places) {
+    if (std::ranges::find(different, place) == different.end()) different.push_back(std::move(place));
+  }
+  places = std::move(different);
   return places;
 }
 
 SplitUnits::SplitUnits(std::unique_ptr<SplitPackage> package, Elf* elf) : package_(std::move(package)), place_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
   if (package_) groups_.resize(package_->groups());
   if (!place_) return;
-  const std::string path = fmt::format("/proc/self/fd/{}", place_.get());
+  const std::string path = path_of(place_);
   auto extend = [&](const char* section) -> uint64_t {
     Elf_Data* also = nullptr;
     Elf_Data* data = data_of(elf, section, &also);
@@ -138,6 +166,13 @@ bool SplitUnits::rename(Dwarf* dwarf, Dwarf_Die& skeleton) {
       if (in_strings_ == 0) return false;
       write(attribute.valp, in_strings_);
       return true;
+    case DW_FORM_string: {
+      auto* text = reinterpret_cast<char*>(attribute.valp);
+      const std::string path = path_of(place_);
+      if (strlen(text) < path.size()) return false;
+      memcpy(text, path.c_str(), path.size() + 1);
+      return true;
+    }
     case DW_FORM_line_strp:
       if (in_line_strings_ == 0) return false;
       write(attribute.valp, in_line_strings_);
@@ -168,17 +203,28 @@ void SplitUnits::open_all(Dwarf* dwarf, const std::string& folder) {
     if (dwarf_cu_info(unit.cu, nullptr, nullptr, nullptr, nullptr, &id, nullptr, nullptr) != 0) continue;
     UniqueFd contents;
     bool has_file = false;
-    for (const std::string& place : places_of_split_file(unit, folder)) {
+    const std::vector<std::string> places = places_of_split_file(unit, folder);
+    const auto here = place_from_here(unit);
+    for (const std::string& place : places) {
       if (!is_regular(place)) continue;
+      const bool is_first = !has_file;
       has_file = true;
-      if (!contents && has_parted_units(place)) contents = join_units(place);
+      if (contents) continue;
+      if (is_misread(place)) contents = well_read_object(place);
+      else if (is_first && place == here) contents = UniqueFd(::open(place.c_str(), O_RDONLY | O_CLOEXEC));
     }
     if (!has_file && package_ && package_->contains(id)) contents = package_->unit(id);
     if (!contents || !rename(dwarf, unit) || dup3(contents.get(), place_.get(), O_CLOEXEC) < 0) continue;
+    places_.emplace(unit.addr, places);
     // libdw opens the file now, and keeps what it has read.
     Dwarf_Die split;
     dwarf_cu_info(unit.cu, nullptr, nullptr, nullptr, &split, nullptr, nullptr, nullptr);
   }
+}
+
+std::vector<std::string> SplitUnits::places_of(Dwarf_Die& skeleton, const std::string& folder) const {
+  const auto renamed = places_.find(skeleton.addr);
+  return renamed != places_.end() ? renamed->second : places_of_split_file(skeleton, folder);
 }
 
 bool SplitUnits::find_type(uint64_t signature, Dwarf_Die* type) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "debuginfo/name_search.h"
+#include "debuginfo/template_names.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -34,6 +35,8 @@ void read_base_type(Dwarf_Die& die, TypeNode& node) {
       node.is_signed = true;
       break;
     case DW_ATE_unsigned:
+      node.is_character = node.size == 1 && node.name == "char8_t";  // gcc's
+      break;
     case DW_ATE_unsigned_fixed:
     case DW_ATE_address:
       break;
@@ -344,6 +347,7 @@ void read_tagged(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
   node.passed_by_reference = convention ? *convention == DW_CC_pass_by_reference : is_nontrivial(file, die, 0);
   read_members(file, die, node);
   read_arguments(file, die, node);
+  if (name.find('<') == name.npos) node.name += template_arguments(file, die);
 }
 
 void read_alias(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
@@ -364,15 +368,18 @@ void read_alias(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
   }
 }
 
-// The names of the scopes around a type, outermost first, and its own.
-std::vector<std::string> qualified_name(Dwarf_Die& die) {
+// The names of the scopes around a type, outermost first, and its own. transparent: set to which of these may be left out.
+std::vector<std::string> qualified_name(DwarfFile& file, Dwarf_Die& die, std::vector<bool>* transparent = nullptr) {
   std::vector<std::string> names;
   Dwarf_Die* scopes = nullptr;
   const int count = dwarf_getscopes_die(&die, &scopes);
   for (int i = count - 1; i >= 0; --i) {
     const int tag = dwarf_tag(&scopes[i]);
-    if (i == 0 || tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type)
+    if (i == 0 || tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type) {
       names.push_back(die_name(scopes[i]));
+      if (tag != DW_TAG_namespace && names.back().find('<') == std::string::npos) names.back() += template_arguments(file, scopes[i]);
+      if (transparent) transparent->push_back(tag == DW_TAG_namespace && (is_inline_namespace(names.back()) || dwarf_hasattr(&scopes[i], DW_AT_export_symbols)));
+    }
   }
   free(scopes);
   if (names.empty()) names.push_back(die_name(die));
@@ -391,33 +398,52 @@ Dwarf_Die in_type_unit(DwarfFile& file, Dwarf_Die die) {
   return dwarf_hasattr(&die, DW_AT_signature) && file.referred(dwarf_attr(&die, DW_AT_signature, &attribute), &type) ? type : die;
 }
 
+// Whether the scopes of a declaration are those that a script writes; it may leave out namespaces that are inline or have no name.
+bool is_within(DwarfFile& file, Dwarf_Die& declared, const std::vector<std::string>& names) {
+  std::vector<bool> transparent;
+  const std::vector<std::string> scopes = qualified_name(file, declared, &transparent);
+  size_t next = 0;
+  for (size_t i = 0; i + 1 < scopes.size(); ++i) {
+    if (next + 1 < names.size() && scopes[i] == names[next]) ++next;
+    else if (!transparent[i]) return false;
+  }
+  return next + 1 == names.size();
+}
+
 std::optional<Dwarf_Die> search_definition(DwarfFile& file, Dwarf_Die& parent, const std::vector<std::string>& names, size_t level,
-                                           int tag) {
+                                           int tag, int transparent = 0) {
+  constexpr int kMostTransparent = 4;
   for (ChildDies children(parent); children.valid(); children.next()) {
     const int child_tag = children.tag();
     const bool last = level + 1 == names.size();
     const bool scope =
         child_tag == DW_TAG_namespace || child_tag == DW_TAG_structure_type || child_tag == DW_TAG_class_type;
-    if (!same_kind_of_tag(child_tag, tag) && (last || !scope)) continue;
+    if (!same_kind_of_tag(child_tag, tag) && (last ? child_tag != DW_TAG_namespace : !scope)) continue;
     // A declaration that stands for a type unit has a name only if something is declared within it.
     Dwarf_Die die = children.die();
     const char* name = dwarf_diename(&die);
     const bool nameless = !name;
-    if (nameless || names[level] == name) die = in_type_unit(file, die);
+    if (nameless || is_named(file, die, names[level])) die = in_type_unit(file, die);
     name = dwarf_diename(&die);
     Dwarf_Attribute attribute;
     Dwarf_Die declared = die;
     const bool elsewhere = dwarf_formref_die(dwarf_attr(&die, DW_AT_specification, &attribute), &declared) != nullptr;
     // GCC defines the types of type units outside of the namespaces that it declares them in there.
-    if (level == 0 && (nameless || elsewhere) && same_kind_of_tag(child_tag, tag) && (name && names.back() == name)) {
-      if (qualified_name(declared) == names && !dwarf_hasattr(&die, DW_AT_declaration)) return die;
+    if (level == 0 && (nameless || elsewhere) && same_kind_of_tag(child_tag, tag) && (name && is_named(file, die, names.back()))) {
+      if (is_within(file, declared, names) && !dwarf_hasattr(&die, DW_AT_declaration)) return die;
       continue;
     }
-    if (names[level] != (name ? name : "")) continue;
+    if (!is_named(file, die, names[level])) {
+      // What is in an inline namespace, or in one without a name, is called as if it were around it: std::__1::vector.
+      const bool is_transparent = child_tag == DW_TAG_namespace && (!name || is_inline_namespace(name) || dwarf_hasattr(&die, DW_AT_export_symbols));
+      if (!is_transparent || transparent == kMostTransparent) continue;
+      if (auto found = search_definition(file, die, names, level, tag, transparent + 1)) return found;
+      continue;
+    }
     if (!last) {
       if (!scope) continue;
       if (auto found = search_definition(file, die, names, level + 1, tag)) return found;
-    } else if (!die_flag(die, DW_AT_declaration)) {
+    } else if (same_kind_of_tag(child_tag, tag) && !die_flag(die, DW_AT_declaration)) {
       return die;
     }
   }
@@ -583,12 +609,7 @@ uint64_t find_named_type(DwarfFile& file, const std::string& name) {
     }
   if (tags.empty())
     tags = {DW_TAG_typedef, DW_TAG_structure_type, DW_TAG_union_type, DW_TAG_enumeration_type, DW_TAG_base_type};
-  std::vector<std::string> names;
-  for (size_t start = 0; start <= plain.size();) {
-    const size_t end = std::min(plain.find("::", start), plain.size());
-    names.push_back(plain.substr(start, end - start));
-    start = end + 2;
-  }
+  const std::vector<std::string> names = scopes_of_type(plain);
   return search_units(file, names.back(), [&](Dwarf_Die& unit) {
     std::optional<Dwarf_Die> found;
     for (size_t i = 0; i < tags.size() && !found; ++i) found = search_definition(file, unit, names, 0, tags[i]);
@@ -601,7 +622,7 @@ uint64_t find_definition(DwarfFile& file, uint64_t id) {
   if (!declaration) return kUnknownType;
   const int tag = dwarf_tag(&*declaration);
   if (Dwarf_Die type = in_type_unit(file, *declaration); type.addr != declaration->addr) return file.id_of(type);
-  const std::vector<std::string> names = qualified_name(*declaration);
+  const std::vector<std::string> names = qualified_name(file, *declaration);
   if (names.back().empty()) return kUnknownType;
   return search_units(file, names.back(), [&](Dwarf_Die& unit) { return search_definition(file, unit, names, 0, tag); });
 }

@@ -112,9 +112,7 @@ class ElfModule final : public Module {
     return info().return_value(function, symbol_facts(function), index);
   }
   Result<size_t> learn_all() override;
-  void save_cache() override {
-    if (info_) info_->save_cache();
-  }
+  bool save_cache() override { return !info_ || info_->save_cache(); }
   bool opened_dwarf() const override { return info_ && info_->opened_dwarf(); }
 
  private:
@@ -171,10 +169,13 @@ bool has_section_contents(const ElfImage& image, std::string_view name) {
   return section && !image.contents(*section).empty();
 }
 
+// .zdebug_info: compressed as it was before SHF_COMPRESSED.
+bool has_dwarf(const ElfImage& image) { return has_section_contents(image, ".debug_info") || has_section_contents(image, ".zdebug_info"); }
+
 const ElfImage* ElfModule::separate_debug() {
   if (!separate_debug_) {
     std::shared_ptr<ElfImage> found;
-    if (!has_section_contents(*image_, ".debug_info")) {
+    if (!has_dwarf(*image_)) {
       SeparateDebug separate = find_separate_debug(*image_, path_, options_);
       found = std::move(separate.image);
       why_not_separate_ = std::move(separate.why);
@@ -205,9 +206,9 @@ DebugInfo& ElfModule::info() {
   if (!info_) {
     separate_debug();
     std::shared_ptr<ElfImage> with_dwarf;
-    if (has_section_contents(*image_, ".debug_info"))
+    if (has_dwarf(*image_))
       with_dwarf = image_;
-    else if (*separate_debug_ && has_section_contents(**separate_debug_, ".debug_info"))
+    else if (*separate_debug_ && has_dwarf(**separate_debug_))
       with_dwarf = *separate_debug_;
     info_ = std::make_shared<DebugInfo>(path_, image_, with_dwarf, options_);
   }
@@ -285,7 +286,8 @@ Result<std::vector<Function>> ElfModule::functions(const FunctionPattern& patter
 
 Result<CodePlaces> ElfModule::inlined_calls(const FunctionPattern& pattern) {
   if (!has_debug_info()) return CodePlaces{};
-  TRY(CodePlaces places, info().inlined_calls(name_sought(pattern.name)));
+  const std::string name = name_sought(pattern.name);
+  TRY(CodePlaces places, name.empty() ? info().inlined_calls_like(pattern.name) : info().inlined_calls(name));
   keep_matching(pattern, places);
   return places;
 }

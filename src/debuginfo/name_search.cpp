@@ -1,17 +1,13 @@
 #include "debuginfo/name_search.h"
 
-#include <sched.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <functional>
 #include <numeric>
-#include <system_error>
-#include <thread>
 #include <unordered_set>
 
 #include "debuginfo/section_bytes.h"
+#include "debuginfo/side_threads.h"
 #include "debuginfo/sought_name.h"
 #include "debuginfo/unit_scan.h"
 
@@ -35,13 +31,6 @@ ScannedUnit run(const Job& job, SectionBytes::Buffer& buffer) {
   return unread;
 }
 
-size_t count_processors() {
-  constexpr size_t kMost = 8;
-  cpu_set_t usable;
-  const int count = sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : 1;
-  return std::clamp<size_t>(static_cast<size_t>(count), 1, kMost);
-}
-
 std::vector<ScannedUnit> run_all(const std::vector<Job>& jobs) {
   constexpr uint64_t kWorthAThread = 4 << 20;  // bytes
   uint64_t bytes = 0;
@@ -56,18 +45,7 @@ std::vector<ScannedUnit> run_all(const std::vector<Job>& jobs) {
     SectionBytes::Buffer buffer;
     for (size_t i; (i = next++) < jobs.size();) found[order[i]] = run(jobs[order[i]], buffer);
   };
-  std::vector<std::jthread> threads;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the main thread
-  try {
-    for (size_t i = 1; i < count_processors() && i * kWorthAThread < bytes; ++i) threads.emplace_back(work);
-  } catch (const std::system_error&) {
-    // No more threads are to be had: those that there are do it.
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  work();
-  threads.clear();  // joins them
+  work_together(std::min<size_t>(count_processors(), bytes / kWorthAThread + 1), work);
   return found;
 }
 

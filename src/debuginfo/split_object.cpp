@@ -9,6 +9,7 @@
 #include <memory>
 #include <string_view>
 
+#include "debuginfo/plain_sections.h"
 #include "debuginfo/stable_file.h"
 
 namespace spile::debuginfo {
@@ -24,16 +25,18 @@ void append(std::string& bytes, const T& value) {
 struct ElfCloser {
   void operator()(Elf* elf) const { elf_end(elf); }
 };
+using OpenElf = std::unique_ptr<Elf, ElfCloser>;
 
-// Calls visit(section, its header, its name) for each section of split debug information.
+// Calls visit(section, its header, its name) for each section of debug information that is split, or is not.
 template <typename Visit>
-void each_split_section(Elf* elf, Visit visit) {
+void each_section(Elf* elf, bool is_split, Visit visit) {
   size_t names = 0;
   if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getshdrstrndx(elf, &names) != 0) return;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section));) {
     GElf_Shdr header;
     const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
-    if (name && header.sh_type != SHT_NOBITS && std::string_view(name).starts_with(".debug_") && std::string_view(name).ends_with(".dwo"))
+    const std::string_view text = name ? name : "";
+    if (header.sh_type != SHT_NOBITS && (text.starts_with(".debug_") || text.starts_with(".zdebug_")) && text.ends_with(".dwo") == is_split)
       visit(section, header, std::string(name));
   }
 }
@@ -90,26 +93,32 @@ UniqueFd write_object(const std::vector<std::pair<std::string, std::string>>& se
   return memory;
 }
 
-bool has_parted_units(const std::string& path) {
+bool is_misread(const std::string& path) {
   auto file = open_stable(path, path);
   if (!file.ok()) return false;
-  std::unique_ptr<Elf, ElfCloser> elf(elf_begin(file->fd.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
+  const OpenElf elf(elf_begin(file->fd.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
   size_t units = 0;
-  each_split_section(elf.get(), [&](Elf_Scn*, const GElf_Shdr&, const std::string& name) {
+  bool unknown = false;
+  each_section(elf.get(), true, [&](Elf_Scn* section, const GElf_Shdr& header, const std::string& name) {
     units += name == ".debug_info.dwo" || name == ".debug_types.dwo";
+    GElf_Chdr packed;
+    unknown |= name.starts_with(".zdebug_");
+    unknown |= (header.sh_flags & SHF_COMPRESSED) && gelf_getchdr(section, &packed) && packed.ch_type != ELFCOMPRESS_ZLIB;
   });
-  return units > 1;
+  // -gsplit-dwarf=single: both are in the object file, of which libdw reads only the skeleton.
+  bool has_skeleton = false;
+  if (units > 0) each_section(elf.get(), false, [&](Elf_Scn*, const GElf_Shdr&, const std::string& name) { has_skeleton |= name == ".debug_info" || name == ".zdebug_info"; });
+  return units > 1 || unknown || has_skeleton;
 }
 
-UniqueFd join_units(const std::string& path) {
-  auto file = open_stable(path, path);
+UniqueFd well_read_object(const std::string& path) {
+  auto file = open_plain(path);
   if (!file.ok()) return {};
-  std::unique_ptr<Elf, ElfCloser> elf(elf_begin(file->fd.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
+  const OpenElf elf(elf_begin(file->get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
   std::vector<std::pair<std::string, std::string>> sections;
   uint64_t total = 0;
   bool whole = true;
-  each_split_section(elf.get(), [&](Elf_Scn* section, const GElf_Shdr& header, const std::string& name) {
-    if ((header.sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0) whole = false;
+  each_section(elf.get(), true, [&](Elf_Scn* section, const GElf_Shdr&, const std::string& name) {
     Elf_Data* data = whole ? elf_rawdata(section, nullptr) : nullptr;
     if (!data || (data->d_size != 0 && !data->d_buf) || (total += data->d_size) > kMostBytes) whole = false;
     if (!whole || data->d_size == 0) return;

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <map>
 
+#include "debuginfo/plain_sections.h"
 #include "debuginfo/split_object.h"
-#include "debuginfo/stable_file.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -69,11 +69,11 @@ bool take_strings(std::string_view offsets, std::string_view all, uint32_t versi
 
 }  // namespace
 
-Result<std::unique_ptr<SplitPackage>> SplitPackage::open(const std::string& path) {
-  TRY(StableFile file, open_stable(path, path));
+Result<std::unique_ptr<SplitPackage>> SplitPackage::open(const std::string& path, const KeptSections& kept) {
+  TRY(UniqueFd file, open_plain(path, kept));
   auto package = std::make_unique<SplitPackage>();
   package->path_ = path;
-  package->fd_ = std::move(file.fd);
+  package->fd_ = std::move(file);
   package->elf_.reset(elf_begin(package->fd_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
   Elf* elf = package->elf_.get();
   size_t names = 0;
@@ -82,7 +82,6 @@ Result<std::unique_ptr<SplitPackage>> SplitPackage::open(const std::string& path
     GElf_Shdr header;
     const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
     if (!name || !std::string_view(name).starts_with(".debug_") || header.sh_type == SHT_NOBITS) continue;
-    if ((header.sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0) continue;
     Elf_Data* data = elf_rawdata(section, nullptr);
     if (data && data->d_buf) package->sections_.emplace(name, std::string_view(static_cast<const char*>(data->d_buf), data->d_size));
   }

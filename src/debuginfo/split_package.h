@@ -16,13 +16,14 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "debuginfo/kept_sections.h"
 
 namespace spile::debuginfo {
 
 class SplitPackage {
  public:
-  // Errors: can't be opened or read; without an index of units, or with a damaged one.
-  static Result<std::unique_ptr<SplitPackage>> open(const std::string& path);
+  // kept: where its uncompressed sections stay for the next run. Errors: can't be opened or read; without an index of units, or with a damaged one.
+  static Result<std::unique_ptr<SplitPackage>> open(const std::string& path, const KeptSections& kept = {});
 
   const std::string& path() const { return path_; }
   // Whether it has the unit with this id (DW_AT_GNU_dwo_id, or that of a skeleton unit's header).

@@ -138,6 +138,8 @@ const TypeNode& Type::complete() const {
   return definition == kUnknownType ? found : source_->type_node(definition);
 }
 
+bool Type::is_only_declared() const { return complete().is_declaration; }
+
 TypeKind Type::kind() const {
   return node().kind;
 }

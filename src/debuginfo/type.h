@@ -51,6 +51,7 @@ class Type {
   std::optional<Member> discriminant() const;  // the number in a Rust enum that says which of its variants a value is
   uint64_t alignment() const;  // bytes, stated or natural; 1 where unknown
   uint64_t stated_alignment() const;  // bytes, by alignas or the like; 0 where it has its natural one
+  bool is_only_declared() const;  // a struct, union or enum whose definition the module lacks
   bool is_complex() const;
   bool is_extended() const;  // long double, alone or complex
   bool passed_by_reference() const;   // a C++ class that the ABI passes by hidden reference

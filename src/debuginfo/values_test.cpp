@@ -105,7 +105,7 @@ int main(void) {
 // Name of the case, and the command that makes "program" of program.c.
 struct Build {
   const char* name;
-  const char* command;
+  std::string command;
   bool optimized;
 };
 void PrintTo(const Build& build, std::ostream* out) {
@@ -115,7 +115,7 @@ void PrintTo(const Build& build, std::ostream* out) {
 class Values : public testing::TestWithParam<Build> {
  protected:
   void SetUp() override {
-    if (std::string_view(GetParam().command).find("dwz") != std::string_view::npos &&
+    if (GetParam().command.find("dwz") != std::string_view::npos &&
         system("command -v dwz >/dev/null") != 0)
       GTEST_SKIP() << "dwz is not installed";
     // Compiled once for all tests of a build.
@@ -347,6 +347,11 @@ TEST_P(Values, ComeWithSourcePlaces) {
   EXPECT_TRUE(module_->functions({.name = "return_*", .file = "other.c"})->empty());
 }
 
+// Functions of the shell. The .dwo file is found beside the program only, not in the folder that it was compiled in.
+const std::string kSplit =
+    "compile() { mkdir objects && cd objects && $* -gsplit-dwarf -c ../program.c && gcc program.o -o ../program && mv program.dwo .. && cd ..; }; "
+    "pack() { objcopy --compress-debug-sections=$1 $2; }; ";
+
 INSTANTIATE_TEST_SUITE_P(
     Builds, Values,
     testing::Values(
@@ -384,7 +389,27 @@ INSTANTIATE_TEST_SUITE_P(
               "gcc -O0 -g program.c -o program && gcc -O2 -g program.c -o other && dwz -m common.debug -M "
               "$PWD/common.debug program other",
               false},
-        Build{"GccO2Compressed", "gcc -O2 -g -gz program.c -o program", true}),
+        Build{"GccO2Compressed", "gcc -O2 -g -gz program.c -o program", true},
+        Build{"GccO2Zstd", "gcc -O2 -g program.c -o program && objcopy --compress-debug-sections=zstd program", true},
+        Build{"GccO2OldZlib", "gcc -O2 -g program.c -o program && objcopy --compress-debug-sections=zlib-gnu program", true},
+        Build{"GccO0SplitCompressed", "gcc -O0 -g -gz -gsplit-dwarf -c program.c && gcc -gz program.o -o program", false},
+        Build{"GccO2SplitZstd", kSplit + "compile gcc -O2 -g && pack zstd program && pack zstd program.dwo", true},
+        Build{"GccO2SplitMainZstd", kSplit + "compile gcc -O2 -gdwarf-4 && pack zstd program", true},
+        Build{"ClangO2SplitDwoZstd", kSplit + "compile clang-19 -O2 -g && pack zstd program.dwo", true},
+        Build{"GccO0SplitOldZlib", kSplit + "compile gcc -O0 -g && pack zlib-gnu program && pack zlib-gnu program.dwo", false},
+        Build{"GccO2SplitTypesZstd",
+              kSplit + "compile gcc -O2 -gdwarf-4 -fdebug-types-section && pack zstd program && pack zstd program.dwo", true},
+        Build{"ClangO2PackageZstd",
+              kSplit + "compile clang-19 -O2 -g && llvm-dwp-19 -e program -o program.dwp && rm program.dwo && "
+                       "pack zstd program && pack zstd program.dwp",
+              true},
+        Build{"GccO2PackageZlib",
+              kSplit + "compile gcc -O2 -gdwarf-4 && dwp -e program -o program.dwp && rm program.dwo && pack zlib program.dwp", true},
+        // The common parts are named relative to the program, and compressed, too.
+        Build{"GccO2DwzCompressed",
+              "gcc -O2 -g program.c -o program && gcc -O0 -g program.c -o other && dwz -m common.debug -r program other && "
+              "objcopy --compress-debug-sections=zstd common.debug && objcopy --compress-debug-sections program",
+              true}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

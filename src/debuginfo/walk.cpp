@@ -160,6 +160,9 @@ Result<Place> walk_member(const Place& from, const std::string& name) {
 
 Result<Place> walk_index(const Place& from, const Step& step) {
   TRY(Place object, without_reference(from));
+  if (object.type.kind() == TypeKind::kStruct && object.type.plain_name().starts_with("[]")) {  // a slice of Go
+    TRY(object, walk_member(object, "array"));
+  }
   const TypeKind kind = object.type.kind();
   if (kind != TypeKind::kArray && kind != TypeKind::kPointer)
     return Error{fmt::format("'{}' can't be indexed: it is neither an array nor a pointer", from.type.name()), {}};
