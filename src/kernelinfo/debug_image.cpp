@@ -22,17 +22,9 @@ std::string contents_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string release(const Places& places) {
-  std::string text = contents_of(places.proc + "/sys/kernel/osrelease");
-  text.resize(std::min(text.find('\n'), text.size()));
-  utsname machine;
-  if (text.empty() && uname(&machine) == 0) text = machine.release;
-  return text.find('/') == std::string::npos ? text : std::string();
-}
-
 // Where packages and builds have it: Debian and Ubuntu below debug/boot, Fedora below debug/lib/modules, `make install` in /boot, and a kernel's own build.
 std::vector<std::string> candidates(const Places& places, const std::string& build_id) {
-  const std::string version = release(places);
+  const std::string version = kernel_release(places);
   std::vector<std::string> paths = {
       fmt::format("{}/boot/vmlinux-{}", places.debug, version),
       fmt::format("{}/lib/modules/{}/vmlinux", places.debug, version),
@@ -46,8 +38,18 @@ std::vector<std::string> candidates(const Places& places, const std::string& bui
 
 }  // namespace
 
-std::string running_build_id(const Places& places) {
-  const std::string notes = contents_of(places.sys + "/kernel/notes");
+std::string kernel_release(const Places& places) {
+  std::string text = contents_of(places.proc + "/sys/kernel/osrelease");
+  text.resize(std::min(text.find('\n'), text.size()));
+  utsname machine;
+  if (text.empty() && uname(&machine) == 0) text = machine.release;
+  return text.find('/') == std::string::npos ? text : std::string();
+}
+
+std::string running_build_id(const Places& places) { return build_id_of_notes(places.sys + "/kernel/notes"); }
+
+std::string build_id_of_notes(const std::string& path) {
+  const std::string notes = contents_of(path);
   constexpr uint64_t kAlignment = 4;
   auto aligned = [](uint64_t size) { return (size + kAlignment - 1) & ~(kAlignment - 1); };
   for (uint64_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
@@ -65,7 +67,7 @@ std::string running_build_id(const Places& places) {
   return {};
 }
 
-std::string debug_package(const Places& places) { return fmt::format("linux-image-{}-dbg", release(places)); }
+std::string debug_package(const Places& places) { return fmt::format("linux-image-{}-dbg", kernel_release(places)); }
 
 bool has_debug_image(const Places& places) {
   for (const std::string& path : candidates(places, running_build_id(places))) {
@@ -88,7 +90,7 @@ Result<std::string> find_debug_image(const Places& places) {
   }
   const std::string package = debug_package(places);
   if (!other.empty()) return Error{other, fmt::format("install the {} of the version that runs, or boot the version that it belongs to", package)};
-  return Error{fmt::format("the debug information of this kernel is not installed (no {}/boot/vmlinux-{})", places.debug, release(places)),
+  return Error{fmt::format("the debug information of this kernel is not installed (no {}/boot/vmlinux-{})", places.debug, kernel_release(places)),
                fmt::format("apt install {}; without it there are kernel.function(\"NAME\") with .call and .return, kernel.statement(\"NAME+OFFSET\"), and parameters at entries",
                            package)};
 }

@@ -9,6 +9,10 @@
 
 namespace spile::kernelinfo {
 
+// Returns the release of the running kernel ("6.1.0-56-amd64"); "": not known.
+std::string kernel_release(const Places& places);
+// Returns the build-id in a file of notes, in lower-case hexadecimal; "": none, or it can't be read.
+std::string build_id_of_notes(const std::string& path);
 // Returns the build-id in the notes of the running kernel (/sys/kernel/notes), in lower-case hexadecimal; "": the kernel does not show it.
 std::string running_build_id(const Places& places);
 // Returns the path of the file. Errors: no file is there (the message names the package that has it); all files found are of other builds; the

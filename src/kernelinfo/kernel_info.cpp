@@ -1,17 +1,16 @@
 #include "kernelinfo/kernel_info.h"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <sstream>
 #include <unordered_map>
 
 #include "base/tracefs.h"
 #include "debuginfo/names.h"
 #include "kernelinfo/debug_image.h"
+#include "kernelinfo/feature_list.h"
 #include "kernelinfo/whole_file.h"
 
 namespace spile::kernelinfo {
@@ -19,11 +18,6 @@ namespace spile::kernelinfo {
 namespace {
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
-
-bool has_member(Btf& types, std::string_view structure, std::string_view member) {
-  auto type = types.type_named(structure);
-  return type && type->member(member);
-}
 
 }  // namespace
 
@@ -155,92 +149,15 @@ std::string KernelInfo::refusal(const Symbol& symbol) {
   return "";
 }
 
-namespace {
-
-// Finds offsets of members in the kernel's structures.
-class Offsets {
- public:
-  explicit Offsets(Btf& types) : types_(types) {}
-  uint32_t of(std::string_view structure, std::string_view name) {
-    auto type = types_.type_named(structure);
-    auto member = type ? type->member(name) : std::nullopt;
-    whole_ &= member.has_value();
-    return member ? static_cast<uint32_t>(member->offset) : 0;
-  }
-  uint32_t size_of(std::string_view structure) {
-    auto type = types_.type_named(structure);
-    whole_ &= type.has_value();
-    return type ? static_cast<uint32_t>(type->size()) : 0;
-  }
-  bool whole() const { return whole_; }  // all of them were there
-
- private:
-  Btf& types_;
-  bool whole_ = true;
-};
-
-std::optional<TaskLayout> task_layout(Btf& types) {
-  Offsets offsets(types);
-  TaskLayout layout;
-  layout.task_mm = offsets.of("struct task_struct", "mm");
-  layout.task_signal = offsets.of("struct task_struct", "signal");
-  layout.task_files = offsets.of("struct task_struct", "files");
-  layout.mm_exe_file = offsets.of("struct mm_struct", "exe_file");
-  layout.file_inode = offsets.of("struct file", "f_inode");
-  layout.signal_threads = offsets.of("struct signal_struct", "nr_threads");
-  layout.files_table = offsets.of("struct files_struct", "fdt");
-  layout.table_files = offsets.of("struct fdtable", "fd");
-  return offsets.whole() ? std::optional(layout) : std::nullopt;
-}
-
-std::optional<MemberLayout> member_layout(Btf& types) {
-  Offsets offsets(types);
-  MemberLayout layout;
-  layout.task_parent = offsets.of("struct task_struct", "real_parent");
-  layout.task_signal = offsets.of("struct task_struct", "signal");
-  layout.task_thread_pid = offsets.of("struct task_struct", "thread_pid");
-  layout.task_cred = offsets.of("struct task_struct", "cred");
-  layout.task_mm = offsets.of("struct task_struct", "mm");
-  layout.task_name = offsets.of("struct task_struct", "comm");
-  layout.task_links = offsets.of("struct task_struct", "pid_links");
-  layout.signal_pids = offsets.of("struct signal_struct", "pids");
-  layout.pid_level = offsets.of("struct pid", "level");
-  layout.pid_tasks = offsets.of("struct pid", "tasks");
-  layout.pid_numbers = offsets.of("struct pid", "numbers");
-  layout.number_size = offsets.size_of("struct upid");
-  layout.number_value = offsets.of("struct upid", "nr");
-  layout.number_space = offsets.of("struct upid", "ns");
-  layout.space_inode = offsets.of("struct pid_namespace", "ns") + offsets.of("struct ns_common", "inum");
-  layout.space_ids = offsets.of("struct pid_namespace", "idr") + offsets.of("struct idr", "idr_rt") + offsets.of("struct xarray", "xa_head");
-  layout.node_shift = offsets.of("struct xa_node", "shift");
-  layout.node_slots = offsets.of("struct xa_node", "slots");
-  layout.cred_euid = offsets.of("struct cred", "euid");
-  layout.cred_egid = offsets.of("struct cred", "egid");
-  layout.mm_arguments = offsets.of("struct mm_struct", "arg_start");
-  layout.mm_arguments_end = offsets.of("struct mm_struct", "arg_end");
-  layout.mm_environment = offsets.of("struct mm_struct", "env_start");
-  layout.mm_environment_end = offsets.of("struct mm_struct", "env_end");
-  return offsets.whole() ? std::optional(layout) : std::nullopt;
-}
-
-}  // namespace
-
 const Features& KernelInfo::features() {
   if (features_) return *features_;
-  Features found;
-  found.kprobe = exists(places_.sys + "/bus/event_source/devices/kprobe/type");
-  if (Result<std::shared_ptr<Btf>> described = types(""); described.ok()) {
-    Btf& btf = **described;
-    // The kernel describes what it was built with: these functions and structures are compiled where the feature is.
-    found.tracing = btf.function("register_ftrace_direct") && btf.enum_with("BPF_FUNC_get_func_arg");
-    found.tracing_cookie = has_member(btf, "struct bpf_tramp_link", "cookie");
-    found.multi = has_member(btf, "struct bpf_kprobe_multi_link", "cookies");
-    found.tasks = task_layout(btf);
-    found.members = member_layout(btf);
-    // From 6.14 on fprobes are made of the function graph tracer's, whose return handlers get no stack pointer.
-    found.multi_return_stack = found.multi && has_member(btf, "struct fprobe", "rethook");
-  }
-  features_ = found;
+  const auto read = [&]() -> Result<std::string> {
+    TRY(const std::shared_ptr<Btf> types, this->types(""));
+    return feature_text(read_features(*types));
+  };
+  Result<std::string> text = lists_.get("features\n" + feature_names(), read, [](const std::string&) { return true; });
+  features_ = text.ok() ? parse_features(*text).value_or(Features()) : Features();
+  features_->kprobe = exists(places_.sys + "/bus/event_source/devices/kprobe/type");
   return *features_;
 }
 
@@ -248,28 +165,18 @@ bool KernelInfo::has_module(const std::string& module) const {
   return !module.empty() && module.find('/') == std::string::npos && exists(fmt::format("{}/module/{}", places_.sys, module));
 }
 
-// Lines are "kernel/drivers/block/loop.ko.xz: ...". Names have '_' where those of files may have '-'.
-bool KernelInfo::knows_module(const std::string& module) const {
-  utsname machine;
-  if (uname(&machine) != 0) return false;
-  Result<std::string> text = read_whole<std::string>(fmt::format("{}/{}/modules.dep", places_.modules, machine.release));
-  if (!text.ok()) return false;
-  std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
-    std::string name = line.substr(0, line.find(':'));
-    name.erase(0, name.rfind('/') + 1);
-    std::replace(name.begin(), name.end(), '-', '_');
-    if (name.starts_with(module + ".ko")) return true;
-  }
-  return false;
-}
+bool KernelInfo::knows_module(const std::string& module) const { return !module_path(places_, module).empty(); }
+
+Result<ModuleImage> KernelInfo::module_image(const std::string& module) const { return open_module_image(places_, module); }
 
 Result<std::string> KernelInfo::debug_image() {
   if (!debug_image_) debug_image_ = find_debug_image(places_);
   return *debug_image_;
 }
 
-bool KernelInfo::has_debug_image() const { return kernelinfo::has_debug_image(places_); }
+bool KernelInfo::has_debug_image(const std::string& module) const {
+  return module.empty() ? kernelinfo::has_debug_image(places_) : has_module_image(places_, module);
+}
 
 int KernelInfo::kptr_restrict() const {
   Result<std::string> text = read_whole<std::string>(places_.proc + "/sys/kernel/kptr_restrict");

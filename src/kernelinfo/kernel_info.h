@@ -13,6 +13,7 @@
 #include "kernelinfo/btf.h"
 #include "kernelinfo/list_cache.h"
 #include "kernelinfo/mechanisms.h"
+#include "kernelinfo/module_image.h"
 #include "kernelinfo/places.h"
 #include "kernelinfo/symbols.h"
 
@@ -42,8 +43,10 @@ class KernelInfo {
   bool knows_module(const std::string& module) const;
   // Returns the path of the file with the kernel's debug information. Errors: see find_debug_image().
   Result<std::string> debug_image();
-  // Returns whether any such file is there, perhaps of another build.
-  bool has_debug_image() const;
+  // Returns the debug information of a loaded module, opened at each call. Errors: see open_module_image().
+  Result<ModuleImage> module_image(const std::string& module) const;
+  // Returns whether any such file is there, of vmlinux ("") or of a loaded module, perhaps of another build.
+  bool has_debug_image(const std::string& module) const;
   // Returns the value of the sysctl kernel.kptr_restrict; -1: not known.
   int kptr_restrict() const;
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "kernelinfo/feature_list.h"
 #include "kernelinfo/test_btf.h"
 
 namespace spile::kernelinfo {
@@ -104,12 +105,33 @@ TEST_F(KernelInfoTest, FindsMembersOfTasks) {
   write("sys/kernel/btf/vmlinux", std::string(incomplete.begin(), incomplete.end()));
   EXPECT_FALSE(info().features().tasks.has_value());
   write("sys/kernel/btf/vmlinux", std::string(whole.begin(), whole.end()));
-  const std::optional<TaskLayout> tasks = info().features().tasks;
+  write("proc/sys/kernel/random/boot_id", "one\n");
+  const Places places{.proc = folder_ + "/proc", .sys = folder_ + "/sys", .tracefs = folder_ + "/tracing", .cache = folder_ + "/cache"};
+  EXPECT_TRUE(KernelInfo(places).features().tasks.has_value());
+  std::filesystem::remove(folder_ + "/sys/kernel/btf/vmlinux");
+  EXPECT_FALSE(info().features().tasks.has_value());
+  const std::optional<TaskLayout> tasks = KernelInfo(places).features().tasks;  // as it was kept
   ASSERT_TRUE(tasks.has_value());
   EXPECT_EQ(tasks->task_mm, 1000u);
   EXPECT_EQ(tasks->task_signal, 1016u);
   EXPECT_EQ(tasks->mm_exe_file, 96u);
   EXPECT_EQ(tasks->table_files, 8u);
+}
+
+TEST(FeatureListTest, IsReadAsItWasWritten) {
+  Features features;
+  features.multi = true;
+  features.members = MemberLayout{.task_name = 2000, .mm_environment_end = 4};
+  const std::string text = feature_text(features);
+  const std::optional<Features> read = parse_features(text);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_TRUE(read->multi);
+  EXPECT_FALSE(read->tracing);
+  EXPECT_FALSE(read->tasks.has_value());
+  EXPECT_EQ(read->members->task_name, 2000u);
+  EXPECT_EQ(read->members->mm_environment_end, 4u);
+  EXPECT_EQ(std::ranges::count(feature_names(), '\n'), std::ranges::count(text, '\n'));
+  for (const std::string& wrong : {text + "1\n", text.substr(2), text.substr(0, text.size() - 1), std::string(), "x" + text}) EXPECT_FALSE(parse_features(wrong)) << wrong;
 }
 
 TEST_F(KernelInfoTest, AddsAddressesOfSymbols) {

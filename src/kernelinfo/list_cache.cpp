@@ -9,8 +9,11 @@
 
 namespace spile::kernelinfo {
 
-ListCache::ListCache(const Places& places) : places_(places), stamp_(places.cache.empty() ? "" : stamp()) {
-  if (!stamp_.empty()) kept_.emplace(places.cache + "/kernel.answers", stamp_, places.proc + "/kallsyms");
+void ListCache::open() {
+  if (is_open_ || places_.cache.empty()) return;
+  is_open_ = true;
+  stamp_ = stamp();
+  if (!stamp_.empty()) kept_.emplace(places_.cache + "/kernel.answers", stamp_, places_.proc + "/kallsyms");
 }
 
 // A line of /proc/modules: "loop 40960 2 dm_mod,xyz, Live 0xffffffffc0201000 (E)". How often a module is used, and by which, changes without its code.
@@ -32,6 +35,7 @@ std::string ListCache::stamp() const {
 }
 
 Result<std::string> ListCache::get(const std::string& name, const std::function<Result<std::string>()>& read, const std::function<bool(const std::string&)>& is_kept) {
+  open();
   if (!kept_) return read();
   if (const std::string* kept = kept_->find(name)) return *kept;
   TRY(std::string text, read());

@@ -16,17 +16,20 @@ namespace spile::kernelinfo {
 
 class ListCache {
  public:
-  explicit ListCache(const Places& places);
+  explicit ListCache(const Places& places) : places_(places) {}
 
   // Returns the list of that name: as it was kept, or as `read` has it now. What `is_kept` is true for is kept: a user from whom the kernel hides
   // addresses has a list that is not worth it. Error: that of `read`.
   Result<std::string> get(const std::string& name, const std::function<Result<std::string>()>& read, const std::function<bool(const std::string&)>& is_kept);
 
  private:
+  // Looks for what is kept, once: most scripts ask for none of it.
+  void open();
   // "": the kernel does not say of which start it is, or which modules it has.
   std::string stamp() const;
 
   Places places_;
+  bool is_open_ = false;
   std::string stamp_;
   std::optional<debuginfo::AnswerCache> kept_;  // absent: nothing is kept
 };

@@ -25,7 +25,7 @@ struct TaskLayout {
 
 // The rest of what handlers read of the running thread: the names are abi::KernelMembers's.
 struct MemberLayout {
-  uint32_t task_parent = 0, task_signal = 0, task_thread_pid = 0, task_cred = 0, task_mm = 0, task_name = 0, task_links = 0;
+  uint32_t task_parent = 0, task_signal = 0, task_thread_pid = 0, task_cred = 0, task_mm = 0, task_name = 0, task_links = 0, task_call_state = 0;
   uint32_t signal_pids = 0, pid_level = 0, pid_tasks = 0, pid_numbers = 0, number_size = 0, number_value = 0, number_space = 0;
   uint32_t space_inode = 0, space_ids = 0, node_shift = 0, node_slots = 0, cred_euid = 0, cred_egid = 0;
   uint32_t mm_arguments = 0, mm_arguments_end = 0, mm_environment = 0, mm_environment_end = 0;

@@ -21,7 +21,7 @@ Result<Bytes> read_whole(const std::string& path) {
   struct stat status;
   Bytes bytes;
   size_t used = 0;
-  bytes.resize(fstat(file.get(), &status) == 0 && status.st_size > 0 ? static_cast<size_t>(status.st_size) + 1 : size_t{1} << 20);
+  bytes.resize(fstat(file.get(), &status) == 0 && status.st_size > 0 ? static_cast<size_t>(status.st_size) + 1 : size_t{1} << 12);
   for (;;) {
     if (used == bytes.size()) bytes.resize(2 * bytes.size());
     const ssize_t got = ::read(file.get(), bytes.data() + used, bytes.size() - used);
