@@ -68,9 +68,24 @@ struct Subject {
   // the stray page. 0: read the process's own.
   uint64_t stack_begin, stack_size;
   uint64_t module_map;  // offset of the process's ModuleMap; 0: absent
+  int64_t time_ns;      // since 1970, of a sample, whose handler runs later; 0: the handler reads the clock
 };
 
 inline constexpr uint32_t kTicksShift = 20;  // a distance of 2^42 ns (over an hour) still fits
+
+// What handlers make times of: ns since the epoch = base_ns + ((time_counter() - base_tsc) * mult >> shift).
+struct Clock {
+  uint64_t mult;  // 0: not known yet
+  uint64_t base_tsc;
+  uint64_t base_ns;
+  // For handlers in the kernel, which can't read the counter: time_counter() = base_tsc + ((CLOCK_MONOTONIC - base_monotonic) * ticks_mult >>
+  // kTicksShift).
+  uint64_t base_monotonic;
+  uint64_t ticks_mult;
+  uint32_t shift;
+  uint32_t reserved;
+};
+static_assert(sizeof(Clock) == 48);
 
 struct ArenaHeader {
   uint64_t magic;
@@ -90,18 +105,12 @@ struct ArenaHeader {
   // whose error is one more than MAXERRORS.
   uint32_t enabled;
   uint32_t errors;  // that handlers in processes have recorded
-  // ns since the epoch = clock_base_ns + ((time_counter() - clock_base_tsc) * clock_mult >> clock_shift); written by the
-  // controller before arming and refreshed under clock_sequence (odd while being written).
+  // How often the controller has set the clock, before arming and some ten times a second. Handlers read clocks[clock_sequence % 2]; the controller
+  // writes the other one, then counts: no handler waits for it, however long the kernel lets it stand amid that.
   uint32_t clock_sequence;
-  uint32_t clock_shift;
-  uint64_t clock_mult;
-  uint64_t clock_base_tsc;
-  uint64_t clock_base_ns;
+  uint32_t reserved;
+  Clock clocks[2];
   int64_t target_pid;  // target()
-  // For handlers in the kernel, which can't read the counter: time_counter() = clock_base_tsc + ((CLOCK_MONOTONIC - clock_base_monotonic) *
-  // ticks_mult >> kTicksShift). Written with the fields above, under clock_sequence.
-  uint64_t clock_base_monotonic;
-  uint64_t ticks_mult;
   uint64_t zero;  // always 0: loops in the kernel add it (codegen/ebpf/loops.cpp)
   uint64_t calls_until;  // call_history.h
   // Bit n: slot n has an owner. A hint for the search of a free slot: ThreadSlot::owner decides, which is set first and cleared last.

@@ -89,6 +89,7 @@ struct KernelLayout {
   // The range that has both, and the registers of a call's arguments and result.
   uint8_t pt_regs_call_begin, pt_regs_call_end;
   uint8_t native_code;
+  uint32_t foreign_call;  // set in the state of a thread (struct thread_info) while it makes a system call of 32-bit code
 };
 
 }  // namespace spile::abi

@@ -152,7 +152,8 @@ struct KernelLife {
 struct KernelMembers {
   uint32_t known;  // 0: the kernel does not describe its types, and all others are 0
   uint32_t task_parent, task_signal, task_thread_pid, task_cred, task_mm, task_name, task_links;  // of task_struct; links: its place in a struct pid's list
-  uint32_t signal_pids;                                                                           // of signal_struct: pointers to struct pid, by kind
+  uint32_t task_call_state;                      // of task_struct: bits of its thread_info (KernelLayout::foreign_call)
+  uint32_t signal_pids;                          // of signal_struct: pointers to struct pid, by kind
   uint32_t pid_level, pid_tasks, pid_numbers;    // of struct pid: its namespaces but the initial one, its lists of tasks, its numbers
   uint32_t number_size, number_value, number_space;  // of struct upid, a number in a namespace
   uint32_t space_inode, space_ids;               // of pid_namespace: its number, and the head of the tree from numbers to struct pid

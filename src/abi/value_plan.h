@@ -38,7 +38,7 @@ enum class ValueForm : uint8_t {
 enum class ValueStep : uint8_t {
   kEnd,       // of the routine
   kText,      // length, bytes: printed as they are
-  kNumber,    // offset, size (1, 2, 4, 8), form
+  kNumber,    // offset, size (1, 2, 4, 8, and 16 of kUnsigned and kSigned), form
   kBits,      // offset, size of the load, first bit, count of bits, form
   kEnumerator,  // offset, size of the load, first bit, count of bits, 1 if signed, table: the name of the constant, or the number
   kFloat,     // offset, kind: 4 float, 8 double, 10 long double of the x87
@@ -56,6 +56,11 @@ enum class ValueStep : uint8_t {
   kTree,      // source of the leftmost node, source of the count, offsets of left, right and parent in a node, offset of the element, routine
   kBlocks,    // a deque: source of the array of blocks, source of the first element's number, source of the count, elements of a block, bytes of an element, routine
   kBitVector,  // source of the first word, source of the first bit's number, source of the count. No routine
+  kRing,      // Rust's VecDeque: source of the array, source of the first element's number, source of the array's length, source of the count, bytes
+              // of an element, routine
+  kHashTable,  // Rust's hashbrown: source of the control bytes, source of the mask, source of the count, bytes of an element, routine
+  kBTree,     // Rust's BTreeMap: source of the root, source of its height, source of the count, offsets in a node of keys, values, count, number
+              // within the parent, parent and children, bytes of a key, bytes of a value, routine of a key, routine of a value (0: a set)
   kGoMap,     // source of B, of buckets, of oldbuckets, offsets in a bucket of keys, values and overflow, bytes of a key, bytes of a value,
               // routine of a key, routine of a value
   kComputed,  // source, form: prints the number
@@ -69,6 +74,7 @@ enum class ValueCode : uint8_t {
   kFunction,    // the function at the first address
   kStdFunction,  // of libstdc++: the invoker's address, and the address of what it calls if that is a function pointer
   kLibcxxFunction,  // of libc++: the same, the first by the virtual function that calls it
+  kArgument,  // the first template argument of the function's name, the type of what is in a std::any
 };
 
 enum class ValueTable : uint8_t {

@@ -1,6 +1,7 @@
 #pragma once
 // The functions of the runtime interface, and of the library, that kernel_identity.h answers alone. Included once for each of kernel/ and kernel_maps/.
 
+#include "abi/machine.h"
 #include "runtime/kernel_identity.h"
 
 namespace spile::rt {
@@ -212,6 +213,21 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
 [[gnu::always_inline]] bool spile_rt_kernel_leads(Context*) {
   uint64_t pid_tgid = current_pid_tgid();
   return (pid_tgid >> 32) == (pid_tgid & 0xffffffff);
+}
+
+// Whether the system call that the running thread makes is one of 64-bit code (`int $0x80` is not, even in such code): by the thread's state, which takes the verifier's leave and
+// a load, or else by the code segment among its saved registers.
+[[gnu::always_inline]] bool spile_rt_kernel_makes_native_call(Context*, uint64_t saved_registers) {
+  if (spile_kernel_members.known) {
+    const uint64_t at = helper<uint64_t (*)()>(BPF_FUNC_get_current_task_btf)() + spile_kernel_members.task_call_state;
+    uint32_t state = 0;
+    // Not a load of C++, which would be taken for one from the arena.
+    asm volatile("%0 = *(u32 *)(%1 + 0)" : "=r"(state) : "r"(at));
+    return (state & abi::kKernelLayout.foreign_call) == 0;
+  }
+  uint64_t code = 0;
+  return helper<long (*)(void*, uint32_t, uint64_t)>(BPF_FUNC_probe_read_kernel)(&code, sizeof code, saved_registers + abi::kKernelLayout.pt_regs_code) == 0 &&
+         code == abi::kKernelLayout.native_code;
 }
 
 // Copies what the kernel keeps of a thread's registers; false: it can't be read.

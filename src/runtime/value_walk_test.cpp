@@ -277,6 +277,89 @@ TEST_F(ValueWalkTest, EndsTreesThatLeadToThemselves) {
   EXPECT_EQ(show(&tree, tree_plan()), "{<0xdead0000: unreadable>}");
 }
 
+TEST_F(ValueWalkTest, PrintsNumbersOf16Bytes) {
+  auto wide = [&](__int128 value, ValueForm form) { return one(&value, 16, form); };
+  EXPECT_EQ(wide(0, ValueForm::kSigned), "0");
+  EXPECT_EQ(wide(-1, ValueForm::kSigned), "-1");
+  EXPECT_EQ(wide(-1, ValueForm::kUnsigned), "340282366920938463463374607431768211455");
+  EXPECT_EQ(wide(__int128{1} << 127, ValueForm::kSigned), "-170141183460469231731687303715884105728");
+  EXPECT_EQ(wide(1'000'000'000, ValueForm::kSigned), "1000000000") << "groups of nine digits keep their zeros";
+  EXPECT_EQ(wide(__int128{1'000'000'000'000'000'000} * 1'000'000'007, ValueForm::kSigned), "1000000007000000000000000000");
+  EXPECT_EQ(wide(-(__int128{1} << 64), ValueForm::kSigned), "-18446744073709551616");
+  EXPECT_THAT(one(pages_ + kPage - 8, 16, ValueForm::kSigned), EndsWith(": unreadable>"));
+}
+
+Plan ring_plan() {
+  Plan plan;
+  plan.step(ValueStep::kRing).bytes("[]" + word_at(0) + word_at(8) + word_at(16) + word_at(24)).bytes({'\x04'});
+  plan.target(plan.size() + 5).end();
+  return plan.number(0, 4, ValueForm::kSigned).end();
+}
+TEST_F(ValueWalkTest, RingsGoOnAtTheirStart) {
+  int32_t numbers[] = {4, 5, 2, 3};
+  struct { const void* array; uint64_t first, length, count; } ring = {numbers, 2, 4, 4};
+  EXPECT_EQ(show(&ring, ring_plan()), "[2, 3, 4, 5]");
+  ring.count = ~uint64_t{0};
+  EXPECT_THAT(show(&ring, ring_plan()), StartsWith("[2, 3, 4, 5, <0x")) << "more elements than the array has";
+  ring.first = 4;
+  EXPECT_THAT(show(&ring, ring_plan()), StartsWith("[<0x"));
+}
+
+Plan hash_plan() {
+  Plan plan;
+  plan.step(ValueStep::kHashTable).bytes("{}" + word_at(0) + word_at(8) + word_at(16)).bytes({'\x04'});
+  plan.target(plan.size() + 5).end();
+  return plan.number(0, 4, ValueForm::kSigned).end();
+}
+TEST_F(ValueWalkTest, HashTablesHaveElementsWhereTheirControlBytesSay) {
+  struct { int32_t elements[16]; uint8_t control[32]; } made;
+  for (int i = 0; i < 16; ++i) made.elements[15 - i] = i;
+  memset(made.control, 0xff, sizeof made.control);
+  made.control[1] = 5, made.control[7] = 0, made.control[8] = 0x7f, made.control[15] = 3, made.control[3] = 0x80;
+  struct { const void* control; uint64_t mask, count; } table = {made.control, 15, 4};
+  EXPECT_EQ(show(&table, hash_plan()), "{1, 7, 8, 15}");
+  EXPECT_EQ(show(&table, hash_plan(), 8, 2), "{1, 7, ...}");
+  table.count = 5;
+  EXPECT_THAT(show(&table, hash_plan()), StartsWith("{1, 7, 8, 15, <0x")) << "fewer than it says";
+  // A table without elements that claims to have all of memory, and to be all of it.
+  memset(pages_, 0xff, kPage);
+  table = {pages_, ~uint64_t{0}, ~uint64_t{0}};
+  EXPECT_THAT(show(&table, hash_plan()), EndsWith(": unreadable>}"));
+}
+
+struct Leaf {
+  void* parent;
+  int32_t keys[3];
+  uint16_t place, count;
+  void* children[4];
+};
+Plan b_tree_plan() {
+  Plan plan;
+  plan.step(ValueStep::kBTree).bytes("{}" + word_at(0) + word_at(8) + word_at(16));
+  for (size_t at : {offsetof(Leaf, keys), offsetof(Leaf, keys), offsetof(Leaf, count), offsetof(Leaf, place), offsetof(Leaf, parent), offsetof(Leaf, children), size_t{4}, size_t{4}}) plan.large(at);
+  plan.target(plan.size() + 9).target(0).end();
+  return plan.number(0, 4, ValueForm::kSigned).end();
+}
+TEST_F(ValueWalkTest, BTreesAreFollowedInOrder) {
+  Leaf root = {}, first = {&root, {1, 2}, 0, 2, {}}, second = {&root, {4}, 1, 1, {}}, third = {&root, {6, 7, 8}, 2, 3, {}};
+  root = {nullptr, {3, 5}, 0, 2, {&first, &second, &third, nullptr}};
+  struct { const void* root; uint64_t height, count; } tree = {&root, 1, 8};
+  EXPECT_EQ(show(&tree, b_tree_plan()), "{1, 2, 3, 4, 5, 6, 7, 8}");
+  tree.count = 9;
+  EXPECT_THAT(show(&tree, b_tree_plan()), StartsWith("{1, 2, 3, 4, 5, 6, 7, 8, <0x"));
+  tree.height = 1'000'000;
+  EXPECT_THAT(show(&tree, b_tree_plan()), EndsWith(": unreadable>}"));
+}
+TEST_F(ValueWalkTest, EndsBTreesThatLeadToThemselves) {
+  Leaf self = {&self, {1, 2, 3}, 0, 3, {&self, &self, &self, &self}};
+  struct { const void* root; uint64_t height, count; } tree = {&self, ~uint64_t{0}, ~uint64_t{0}};
+  EXPECT_THAT(show(&tree, b_tree_plan()), EndsWith(": unreadable>}"));
+  tree.height = 3;
+  EXPECT_THAT(show(&tree, b_tree_plan()), EndsWith(", ...}"));
+  self.count = 0;
+  EXPECT_THAT(show(&tree, b_tree_plan()), EndsWith(": unreadable>}")) << "the way up does not end";
+}
+
 TEST_F(ValueWalkTest, ElementsEndAtTheirCountOrTheEndOfMemory) {
   Plan plan;
   plan.step(ValueStep::kElements).bytes("[]" + word_at(0) + word_at(8)).bytes({'\x04'});
@@ -378,7 +461,7 @@ TEST_F(ValueWalkTest, ReadsValuesThatLieInRegisters) {
 // Whatever is in memory, what is printed is a string that a terminal can be given, within its buffer.
 TEST_F(ValueWalkTest, PrintsRandomMemorySafely) {
   std::mt19937_64 random(20261126);
-  const Plan plans[] = {list_plan(), tree_plan(), Plan().step(ValueStep::kSpan).bytes(word_at(0) + word_at(8) + "\1").end(), Plan().step(ValueStep::kCharacters, {0, 120, 2}).end(),
+  const Plan plans[] = {list_plan(), tree_plan(), ring_plan(), hash_plan(), b_tree_plan(), Plan().step(ValueStep::kSpan).bytes(word_at(0) + word_at(8) + "\1").end(), Plan().step(ValueStep::kCharacters, {0, 120, 2}).end(),
                         Plan().step(ValueStep::kCharacters, {0, 120, 4}).end(), Plan().step(ValueStep::kCString).bytes(word_at(0) + "\1").end(), Plan().number(0, 4, ValueForm::kCharacter).end(),
                         Plan().step(ValueStep::kBitVector).bytes("[]" + word_at(0) + word_at(8) + word_at(16)).end(), Plan().step(ValueStep::kFloat, {0, 10}).end(),
                         Plan().step(ValueStep::kInstant, {0}).large(1000).end()};

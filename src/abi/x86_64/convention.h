@@ -90,6 +90,8 @@ inline constexpr KernelLayout kKernelLayout = {
     .pt_regs_call_begin = 56,
     .pt_regs_call_end = 144,
     .native_code = 0x33,
+    // TS_COMPAT of arch/x86/include/asm/thread_info.h
+    .foreign_call = 2,
 };
 
 }  // namespace spile::abi::x86_64

@@ -17,6 +17,10 @@ inline constexpr ElfKinds kElf = {
     .thread_module = R_X86_64_DTPMOD64,
     .name = "x86-64",
     .libraries = "x86_64-linux-gnu",
+    .absolute_32 = R_X86_64_32,
+    .signed_32 = R_X86_64_32S,
+    .relative_32 = R_X86_64_PC32,
+    .call_32 = R_X86_64_PLT32,
     .indirect = R_X86_64_IRELATIVE,
 };
 

@@ -26,8 +26,7 @@
 //                  push $site_id              ; always
 //                  call enter                 ; CFA = rsp + 32; site id at rsp + 8; the real return address at rsp + 24.
 //                  test %eax, %eax            ; 1: enter has pushed a ShadowFrame for stack slot CFA - 8; 0: skip
-//                  lea  8(%rsp), %rsp
-//                  pop  %rax
+//                  pop  %rax ; pop %rax       ; 2 bytes: with short displaced instructions, all of it fits a line of the cache
 //                  jz   body
 //                  lea  8(%rsp), %rsp         ; the real return address comes off ...
 //                  call body                  ; ... and ours takes its place: arguments on the stack don't move

@@ -9,6 +9,9 @@
 #include "runtime/core/core.h"
 #include "runtime/core/script_functions.h"
 #include "runtime/core/symbols.h"
+#include "runtime/core/value_frame.h"
+#include "runtime/core/value_names.h"
+#include "runtime/core/value_tables.h"
 
 namespace spile::rt {
 
@@ -19,21 +22,6 @@ inline constexpr uint32_t kMostFrames = 72, kMostSteps = 4096, kMostDescents = 9
 using Step = abi::ValueStep;
 using Source = abi::ValueSource;
 using Form = abi::ValueForm;
-
-struct ValueFrame {
-  uint64_t base;     // of the value, or of the container
-  uint64_t cursor;   // of containers: the node or element at hand
-  uint64_t index;    // how many elements were begun
-  uint64_t count;    // how many there are, as far as is known
-  uint64_t a, b, c, d;  // what the kind of container needs besides
-  uint32_t pc;       // the next step
-  uint32_t routine;  // of an element
-  uint32_t second;   // of a map's value
-  Step kind;         // kEnd: a routine; else the container's step
-  uint8_t level;
-  char close;
-  uint8_t state;  // kGoMap: the slot, and whether the value is next
-};
 
 class ValueWalk {
  public:
@@ -99,7 +87,8 @@ class ValueWalk {
     return value;
   }
 
-  // ---- memory
+ public:
+  // ---- memory, also for value_tables.h. False: the address can't be read, and is noted as the one at fault
   [[gnu::noinline]] bool load(uint64_t address, uint32_t size, bool is_signed, int64_t* value) {
     uint64_t at = address - abi::kValueWordsAt;
     if (at >= 8 * abi::kMostValueWords) {
@@ -120,6 +109,9 @@ class ValueWalk {
     *value = static_cast<uint64_t>(word);
     return true;
   }
+  void fail(uint64_t address) { fault_ = address; }
+
+ private:
   bool readable(uint64_t address) {
     int64_t ignored;
     return load(address, 1, false, &ignored);
@@ -203,6 +195,38 @@ class ValueWalk {
         [[fallthrough]];
       default: return put_long(value, abi::kFormatUnsigned, 0, -1);
     }
+  }
+  // A number of 16 bytes. By long division, 32 bits at a time: neither place has a division of 128 bits.
+  [[gnu::noinline]] void put_wide(uint64_t at, Form form) {
+    uint64_t low, high;
+    if (!load_word(at, &low) || !load_word(at + 8, &high)) return put_unreadable(fault_);
+    const bool is_negative = form == Form::kSigned && high >> 63;
+    if (is_negative) {
+      low = -low;
+      high = ~high + (low == 0);
+    }
+    constexpr uint32_t kGroup = 1'000'000'000, kDigits = 9, kMostGroups = 5;
+    uint32_t limbs[4] = {static_cast<uint32_t>(high >> 32), static_cast<uint32_t>(high), static_cast<uint32_t>(low >> 32), static_cast<uint32_t>(low)};
+    uint32_t groups[kMostGroups] = {}, count = 0;
+    for (uint32_t group = 0; group < kMostGroups; ++group) {
+      uint64_t rest = 0, left = 0;
+      for (uint32_t& limb : limbs) {
+        const uint64_t whole = rest << 32 | limb;
+        limb = static_cast<uint32_t>(whole / kGroup);
+        rest = whole % kGroup;
+        left |= limb;
+      }
+      groups[group] = static_cast<uint32_t>(rest);
+      count = group + 1;
+      if (!left) break;
+    }
+    if (text_.room() < 48) {
+      full_ = true;
+      return;
+    }
+    if (is_negative) put_literal("-");
+    put_long(groups[(count - 1) % kMostGroups], abi::kFormatUnsigned, 0, -1);
+    for (uint32_t group = count - 1; group > 0; --group) put_digits(groups[(group - 1) % kMostGroups], kDigits, "");
   }
   void put_letter(uint32_t code, bool is_byte) {
     put_literal("'");
@@ -320,7 +344,8 @@ class ValueWalk {
         uint32_t size = byte(pc);
         const Form form{byte(pc)};
         int64_t value;
-        if (load(at, size, form == Form::kSigned, &value)) put_number(value, form);
+        if (size == 16) put_wide(at, form);
+        else if (load(at, size, form == Form::kSigned, &value)) put_number(value, form);
         else put_unreadable(fault_);
         break;
       }
@@ -507,7 +532,12 @@ class ValueWalk {
     // class. Of libc++, std::__1::__function::__func<main::$_0, ...>::operator(), the first.
     const bool is_last = kind == abi::ValueCode::kStdFunction;
     uint32_t name = 0, end = 0;
-    if (!(is_last ? find_last_argument(begun, &name, &end) : find_first_argument(begun, &name, &end))) return;
+    const NameInText whole = {text_.out, begun, text_.at};
+    if (kind == abi::ValueCode::kArgument) {
+      if (find_argument_of_class(whole, &name, &end)) keep(begun, name, end);
+      return;
+    }
+    if (!(is_last ? find_last_argument(whole, &name, &end) : find_first_argument(whole, &name, &end))) return;
     while (name < end && text_.out[name] == ' ') ++name;
     bool is_pointer = false;
     for (uint32_t i = name; i + 2 < end; ++i) is_pointer |= text_.out[i] == '(' && text_.out[i + 1] == '*' && text_.out[i + 2] == ')';
@@ -515,49 +545,16 @@ class ValueWalk {
       text_.at = put_name(context_, text_.out, begun, module_map_offset(context_), second);
       return;
     }
+    keep(begun, name, end);
+  }
+  // Leaves of what was written from `begun` on only what is between `name` and `end`.
+  void keep(uint32_t begun, uint32_t name, uint32_t end) {
     for (uint32_t i = name; i < end; ++i) {
       text_.out[begun + i - name] = text_.out[i];
       compiler_barrier();
     }
     text_.at = begun + end - name;
   }
-  static bool closes(char c) { return c == ')' || c == '}' || c == ']' || c == '>'; }
-  static bool opens(char c) { return c == '(' || c == '{' || c == '[' || c == '<'; }
-  bool find_last_argument(uint32_t begun, uint32_t* name, uint32_t* end) const {
-    uint32_t at = text_.at;
-    while (at > begun && text_.out[at - 1] != '>') --at;
-    if (at == begun) return false;
-    *end = --at;
-    for (int32_t depth = 0; at > begun; --at) {
-      const char c = text_.out[at - 1];
-      if (closes(c)) ++depth;
-      if (opens(c) && depth-- == 0) return false;
-      if (c == ',' && depth == 0) {
-        *name = at;
-        return true;
-      }
-    }
-    return false;
-  }
-  bool find_first_argument(uint32_t begun, uint32_t* name, uint32_t* end) const {
-    uint32_t at = begun;
-    for (;; ++at) {
-      if (at + 7 > text_.at) return false;
-      if (text_.out[at] == '_' && text_.out[at + 1] == 'f' && text_.out[at + 4] == 'c' && text_.out[at + 5] == '<') break;
-    }
-    *name = at += 6;
-    for (int32_t depth = 0; at < text_.at; ++at) {
-      const char c = text_.out[at];
-      if (opens(c)) ++depth;
-      if ((c == ',' || closes(c)) && depth == 0) {
-        *end = at;
-        return true;
-      }
-      if (closes(c)) --depth;
-    }
-    return false;
-  }
-
   // The dynamic type of an interface's value (runtime/type.go of Go 1.19: _type.str is the offset of its name, which begins with flags and
   // its length), and what it says if it is one of the error types of the standard library, which begin with their text.
   [[gnu::noinline]] void put_go_interface(uint64_t base, uint32_t& pc) {
@@ -573,19 +570,45 @@ class ValueWalk {
     const uint64_t name = types + static_cast<uint64_t>(offset) + 2;
     const uint32_t begun = text_.at;
     // Where a type's name is also that of a pointer to it, it has a star too many (tflagExtraStar).
-    int64_t flags = 0;
+    int64_t flags = 0, kind = 0;
     load(type + 20, 1, false, &flags);
+    load(type + 23, 1, false, &kind);
+    if (length == 0) put_literal("?");  // not a type
     for (int64_t i = flags & 2 ? 1 : 0; i < length && i < 64; ++i) {
       int64_t letter;
       char bytes[4];
       if (!load(name + static_cast<uint64_t>(i), 1, false, &letter)) break;
       text_.put(bytes, escape_byte(bytes, static_cast<uint8_t>(letter)));
     }
-    if (!has_data || !(is_text(begun, "*errors.errorString") || is_text(begun, "*fmt.wrapError"))) return;
+    if (!has_data) return;
+    constexpr int64_t kKinds = 31, kString = 24;  // the other bits are flags
+    const bool is_error = is_text(begun, "*errors.errorString") || is_text(begun, "*fmt.wrapError");
+    if (is_error || (kind & kKinds) == kString) put_go_string(data);
+    else put_go_basic(data, static_cast<uint32_t>(kind & kKinds));
+  }
+  void put_go_string(uint64_t at) {
     uint64_t text, size;
-    if (!load_word(data, &text) || !load_word(data + 8, &size)) return;
     put_literal("(");
-    put_text(text, size, 1, false);
+    if (!load_word(at, &text) || !load_word(at + 8, &size)) put_unreadable(fault_);
+    else put_text(text, size, 1, false);
+    put_literal(")");
+  }
+  // A number or truth value behind an interface, by its kind (runtime/typekind.go); values of other kinds are not printed.
+  void put_go_basic(uint64_t at, uint32_t kind) {
+    constexpr uint32_t kBool = 1, kInt = 2, kInt64 = 6, kUintptr = 12, kFloat32 = 13, kFloat64 = 14;
+    if (kind < kBool || kind > kFloat64) return;
+    put_literal("(");
+    if (kind >= kFloat32) {
+      put_float(at, kind == kFloat32 ? 4 : 8);
+    } else {
+      // int, int8 to int64, uint, uint8 to uint64, uintptr.
+      const uint32_t position = kind <= kInt64 ? kind - kInt : kind - kInt64 - 1;
+      const uint32_t size = kind == kBool ? 1 : kind == kUintptr || position == 0 ? 8 : 1u << (position - 1);
+      const Form form = kind >= kInt && kind <= kInt64 ? Form::kSigned : Form::kUnsigned;
+      int64_t value;
+      if (load(at, size, form == Form::kSigned, &value)) put_number(value, form);
+      else put_unreadable(fault_);
+    }
     put_literal(")");
   }
   // Whether that is what was written from `begun` on.
@@ -686,6 +709,30 @@ class ValueWalk {
         source(&made.a);
         source(&made.count);
         break;
+      case Step::kRing:
+        source(&made.cursor);
+        source(&made.a);
+        source(&made.b);
+        source(&made.count);
+        made.c = number(pc);
+        made.routine = target(pc);
+        break;
+      case Step::kHashTable:
+        source(&made.cursor);
+        source(&made.a);
+        source(&made.count);
+        made.c = number(pc);
+        made.routine = target(pc);
+        break;
+      case Step::kBTree:
+        source(&made.cursor);
+        source(&made.a);
+        source(&made.count);
+        made.c = pc;  // of the operands
+        for (int i = 0; i < 8; ++i) number(pc);
+        made.routine = target(pc);
+        made.second = target(pc);
+        break;
       case Step::kGoMap: {
         uint64_t b = 0;
         source(&b);
@@ -721,6 +768,15 @@ class ValueWalk {
   [[gnu::noinline]] void advance(ValueFrame& frame) {
     if (frame.kind == Step::kGoMap) return advance_go_map(frame);
     const uint64_t index = frame.index;
+    if (frame.kind == Step::kBTree && frame.state == kValueIsNext) {
+      const BTreeNodes nodes = nodes_of(frame);
+      frame.state = kKeyIsNext;
+      put_literal(": ");
+      const uint64_t value = value_of_entry(frame, nodes);
+      step_to_next_entry(frame);
+      push(value, frame.second, frame.level);
+      return;
+    }
     if (index == frame.count) return end_container(frame);
     const bool tree_or_list = frame.kind == Step::kList || frame.kind == Step::kTree;
     if (tree_or_list && (frame.cursor == 0 || (frame.kind == Step::kList && frame.cursor == frame.a))) return end_container(frame);
@@ -764,10 +820,33 @@ class ValueWalk {
         *element = block + number % frame.b * frame.c;
         return true;
       }
+      case Step::kRing: {
+        if (frame.a >= frame.b || index >= frame.b) return fail(frame.cursor), false;  // not within the array
+        const uint64_t number = index < frame.b - frame.a ? frame.a + index : index - (frame.b - frame.a);
+        *element = frame.cursor + number * frame.c;
+        return true;
+      }
+      case Step::kHashTable: return find_in_hash_table(*this, frame, element);
+      case Step::kBTree: {
+        const BTreeNodes nodes = nodes_of(frame);
+        if (!find_entry(*this, frame, nodes)) return false;
+        *element = key_of_entry(frame, nodes);
+        frame.state = frame.second ? kValueIsNext : kKeyIsNext;
+        if (!frame.second) step_to_next_entry(frame);
+        return true;
+      }
       default:
         *element = frame.cursor + frame.d;
         return next_in_tree(frame);
     }
+  }
+
+  BTreeNodes nodes_of(const ValueFrame& frame) const {
+    uint32_t pc = static_cast<uint32_t>(frame.c);
+    BTreeNodes nodes;
+    uint64_t* const operands[] = {&nodes.keys, &nodes.values, &nodes.count, &nodes.place, &nodes.parent, &nodes.children, &nodes.key_size, &nodes.value_size};
+    for (uint64_t* operand : operands) *operand = number(pc);
+    return nodes;
   }
 
   // The node of a binary tree that follows in order.

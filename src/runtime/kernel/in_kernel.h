@@ -57,16 +57,17 @@ SPILE_INLINE inline bool may_call_system() {
 inline uint64_t time_counter() {
   const abi::ArenaHeader* header = arena_header();
   uint64_t now = monotonic_ns();
-  constexpr int kTries = 3;  // the controller sets the clock within some 100 ns, about once a second
+  constexpr int kTries = 3;  // the clock that is read was written a second time meanwhile
   uint64_t ticks = 0;
   for (int tries = 0; tries < kTries; ++tries) {
     uint32_t sequence = load_acquire(&header->clock_sequence);
-    uint64_t passed = now - load_relaxed(&header->clock_base_monotonic);
-    uint64_t mult = load_relaxed(&header->ticks_mult), base = load_relaxed(&header->clock_base_tsc);
+    const abi::Clock* clock = &header->clocks[sequence % 2];
+    uint64_t passed = now - load_relaxed(&clock->base_monotonic);
+    uint64_t mult = load_relaxed(&clock->ticks_mult), base = load_relaxed(&clock->base_tsc);
     auto back = static_cast<int64_t>(passed) < 0;
     uint64_t distance = (back ? 0 - passed : passed) * mult >> abi::kTicksShift;
     ticks = back ? base - distance : base + distance;
-    if (likely(!(sequence & 1) && load_acquire(&header->clock_sequence) == sequence)) break;
+    if (likely(load_acquire(&header->clock_sequence) == sequence)) break;
   }
   return ticks;
 }

@@ -36,7 +36,8 @@ SPILE_COLD int64_t ask_tid(Context* context) {
 SPILE_COLD uint64_t estimate_counter() {
   constexpr uint64_t kCyclesOfAFault = 40'000;
   uint64_t faults = __atomic_add_fetch(&process_table()->tsc_faults, 1, __ATOMIC_RELAXED);
-  return load_relaxed(&arena_header()->clock_base_tsc) + faults * kCyclesOfAFault;
+  const abi::ArenaHeader* header = arena_header();
+  return load_relaxed(&header->clocks[load_acquire(&header->clock_sequence) % 2].base_tsc) + faults * kCyclesOfAFault;
 }
 
 SPILE_COLD int64_t system_clock_ns(long clock) {
@@ -52,32 +53,24 @@ int64_t processor_of(const abi::Subject* subject);  // script_process.cpp
 extern "C" {
 
 SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
+  if (const abi::Subject* subject = subject_of(context); subject && subject->time_ns != 0) return subject->time_ns;
   const abi::ArenaHeader* header = context->arena;
-  // TSC ticks, some 100 ms: the clock is being set for much less, unless spile is preempted, or somebody else has written to it.
-  constexpr uint64_t kLongestWait = 300'000'000;
-  for (uint64_t waits_since = 0, tries = 0;; ++tries) {
-    bool gives_up = false;
-    if (unlikely(tries > 0)) {
-      uint64_t now = time_counter();
-      if (tries == 1) waits_since = now;
-      gives_up = now - waits_since > kLongestWait;
-    }
-    uint32_t sequence = load_acquire(&header->clock_sequence);
-    uint64_t mult = load_relaxed(&header->clock_mult);
-    uint32_t shift = load_relaxed(&header->clock_shift);
-    uint64_t base_tsc = load_relaxed(&header->clock_base_tsc);
-    uint64_t base_ns = load_relaxed(&header->clock_base_ns);
-    if (unlikely(mult == 0 || gives_up)) return system_clock_ns(0 /* CLOCK_REALTIME */);
+  // The clock that is read was written a second time while it was read: a thread stood for long, or somebody else writes there.
+  constexpr int kTries = 3;
+  for (int tries = 0; tries < kTries; ++tries) {
+    const uint32_t sequence = load_acquire(&header->clock_sequence);
+    const abi::Clock* clock = &header->clocks[sequence % 2];
+    const uint64_t mult = load_relaxed(&clock->mult), base_tsc = load_relaxed(&clock->base_tsc), base_ns = load_relaxed(&clock->base_ns);
+    const uint32_t shift = load_relaxed(&clock->shift);
+    if (unlikely(mult == 0)) break;
     uint64_t passed = time_counter() - base_tsc;
     compiler_barrier();
-    if (likely(!(sequence & 1) && load_relaxed(&header->clock_sequence) == sequence)) {
-      // A CPU whose counter is a little behind the one that set the base.
-      if (unlikely(static_cast<int64_t>(passed) < 0))
-        return static_cast<int64_t>(base_ns - multiply_shift(-passed, mult, shift));
-      return static_cast<int64_t>(base_ns + multiply_shift(passed, mult, shift));
-    }
-    pause_cpu();
+    if (unlikely(load_relaxed(&header->clock_sequence) != sequence)) continue;
+    // A CPU whose counter is a little behind the one that set the base.
+    if (unlikely(static_cast<int64_t>(passed) < 0)) return static_cast<int64_t>(base_ns - multiply_shift(-passed, mult, shift));
+    return static_cast<int64_t>(base_ns + multiply_shift(passed, mult, shift));
   }
+  return system_clock_ns(0 /* CLOCK_REALTIME */);
 }
 
 SPILE_INLINE int64_t spile_rt_cycles(Context*) {
