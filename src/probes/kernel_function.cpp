@@ -10,6 +10,7 @@
 //
 //   kernel.function("NAME").inline .callee("NAME") .callees .callees(n) .label("NAME"), kernel.function("NAME@FILE:LINE") with all of these
 //   kernel.statement("NAME@FILE:LINE") .nearest
+//   module("NAME") with the same, over the file of the module's debug information
 
 #include <fmt/format.h>
 
@@ -59,10 +60,10 @@ bool by_debug_info(std::string_view suffix) {
   return suffix == "inline" || suffix == "callee" || suffix == "callees" || suffix == "label" || suffix == "nearest";
 }
 
-// Whether only debug information can say where a point of kernel.function or kernel.statement is: it has a file, or stands for code inside functions.
+// Whether only debug information can say where a point of kernel.function, kernel.statement and those of a module is: it has a file, or stands for code inside functions.
 bool needs_debug_info(const syntax::ProbePoint& point) {
   const auto& parts = point.components;
-  if (parts[0].name != "kernel" || (parts[1].name != "function" && parts[1].name != "statement") || !parts[1].text) return false;
+  if (parts.size() < 2 || (parts[0].name != "kernel" && parts[0].name != "module") || (parts[1].name != "function" && parts[1].name != "statement") || !parts[1].text) return false;
   const bool in_function = std::any_of(parts.begin() + 2, parts.end(), [](const auto& part) { return by_debug_info(part.name); });
   return parts[1].text->find('@') != std::string::npos || in_function;
 }
@@ -97,26 +98,16 @@ Result<void> parse_suffix(const syntax::ProbePoint& point, size_t index, bool kp
   } else if (part.name == "exported" && plain && !kprobe && !request.is_return) {
     request.only_exported = true;
     request.suffix += ".exported";
-  } else if (by_debug_info(part.name) && !kprobe) {
-    return Error{fmt::format("'.{}' of functions of modules needs their debug information, which this version does not read", part.name), ""};
   } else {
     return unexpected_component(point, index, kprobe ? std::vector<std::string>{"return", "maxactive"} : after_function);
   }
   return {};
 }
 
-// module: of the point; empty: none
-Result<std::string> function_name(const syntax::PointComponent& part, const std::string& module, const std::string& example) {
+Result<std::string> function_name(const syntax::PointComponent& part, const std::string& example) {
   if (!part.text || part.text->empty()) return Error{fmt::format("{} needs the name of a function", part.name), example};
-  if (const size_t at = part.text->find('@'); at != std::string::npos && !module.empty()) {
-    const std::string place = part.text->substr(at + 1);
-    return Error{fmt::format("'{}': spile reads the debug information of the kernel's image, not of modules: where the module {} has this {} is not known", *part.text, module,
-                             place.find(':') == std::string::npos ? "file" : "line"),
-                 fmt::format("module(\"{0}\").statement(\"FUNCTION+OFFSET\") is an instruction: gdb -batch -ex 'info line {1}' {0}.ko.debug, of the kernel's -dbg package, says which; "
-                             "module(\"{0}\").function(\"FUNCTION\") needs none of it", module, place)};
-  }
   if (part.text->find('@') != std::string::npos)
-    return Error{fmt::format("'{}': files and lines are known of kernel.function and kernel.statement only", *part.text),
+    return Error{fmt::format("'{}': files and lines are known of .function and .statement of kernel and module(\"NAME\") only", *part.text),
                  part.name == "statement" ? "statement(\"FUNCTION+OFFSET\") is an instruction; function(\"FUNCTION\") needs no line" : "name the function alone"};
   return *part.text;
 }
@@ -124,7 +115,7 @@ Result<std::string> function_name(const syntax::PointComponent& part, const std:
 // The text of a statement: NAME or NAME+OFFSET, into `request`, whose head is set.
 Result<void> parse_statement_text(const syntax::PointComponent& part, Request& request) {
   const std::string example = fmt::format("{}.statement(\"{}+5\")", request.head, request.module.empty() ? "vfs_read" : "NAME");
-  TRY(request.pattern, function_name(part, request.module, example));
+  TRY(request.pattern, function_name(part, example));
   const size_t plus = request.pattern.find('+');
   if (plus != std::string::npos) {
     std::string digits = request.pattern.substr(plus + 1);
@@ -205,7 +196,7 @@ Result<Request> parse(const syntax::ProbePoint& point) {
     return request;
   }
   if (parts[next].name != "function") return unexpected_component(point, next, kprobe && next == 1 ? std::vector<std::string>{"function", "module", "statement"} : kprobe ? std::vector<std::string>{"function"} : std::vector<std::string>{"function", "statement"});
-  TRY(request.pattern, function_name(parts[next], request.module, fmt::format("{}.function(\"vfs_read\")", request.head)));
+  TRY(request.pattern, function_name(parts[next], fmt::format("{}.function(\"vfs_read\")", request.head)));
   for (size_t i = next + 1; i < parts.size(); ++i) TRY_DO(parse_suffix(point, i, kprobe, request));
   return request;
 }
@@ -506,11 +497,11 @@ Result<Points> resolve_later(TracedWorld& world, const Request& request) {
 }
 
 // Returns the calls of an exactly named function that were inlined; empty: none, or the debug information is not installed. What keeps debug
-// information that is there from being used is added to World::left_out().
-Points inlined_in_kernel(TracedWorld& world, const syntax::ProbePoint& point) {
+// information that is there from being used is added to World::left_out(). module: where it is; "": vmlinux.
+Points inlined_in_kernel(TracedWorld& world, const std::string& module, const syntax::ProbePoint& point) {
   // Most machines have none, and entries are what they ask for.
-  if (!world.kernel().has_debug_image()) return {};
-  Result<const KernelImage*> image = world.kernel_image();
+  if (!world.kernel().has_debug_image(module)) return {};
+  Result<const KernelImage*> image = world.kernel_image(module);
   if (!image.ok()) {
     world.leave_out(fmt::format("inlined calls of {} are not probed: {}", text_of(point), image.error().message));
     return {};
@@ -552,6 +543,34 @@ Result<Points> resolve_in_modules(TracedWorld& world, const syntax::ProbePoint& 
   return points;
 }
 
+// A point of the kernel or of a loaded module for which debug information is needed: needs_debug_info().
+Result<Points> resolve_by_debug_info(TracedWorld& world, const syntax::ProbePoint& point) {
+  const syntax::PointComponent& head = point.components[0];
+  const std::string module = head.text.value_or("");
+  const bool is_function = point.components[1].name == "function";
+  const auto by_debug_info = [&] { return is_function ? resolve_functions(world, point) : resolve_statements(world, point); };
+  if (head.name == "module" && module.empty()) return Error{"module needs the name of a module", "module(\"loop\").function(\"lo_open\")"};
+  if (!module.empty() && world.kernel().has_module(module)) {
+    TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
+    if (std::ranges::none_of(symbols->all(), [&](const Symbol& symbol) { return symbol.module == module; })) {
+      world.remark(fmt::format("'{0}' is part of this kernel, not a module: {1} is looked up in the kernel", module, text_of(point)));
+      syntax::ProbePoint in_kernel;
+      in_kernel.components = point.components;
+      in_kernel.components[0].name = "kernel";
+      in_kernel.components[0].text.reset();
+      return resolve_by_debug_info(world, in_kernel);
+    }
+  }
+  const auto alone = world.kernel().has_debug_image(module) ? std::nullopt : without_file(point);
+  if (!alone) return by_debug_info();
+  // The name says which function it is, where there is one of that name.
+  TRY(Points points, resolve(world, *alone));
+  if (points.size() > 1) return by_debug_info();
+  world.remark(fmt::format("{}: in which file {} has its only function of that name was not checked, as its debug information is not installed", text_of(point),
+                           module.empty() ? "the kernel" : "the module"));
+  return points;
+}
+
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   for (size_t part = 0; part < 2 && part < point.components.size(); ++part) {
     const syntax::PointComponent& component = point.components[part];
@@ -561,22 +580,8 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     }
   }
   if (needs_debug_info(point)) {
-    TRY_DO(world.require_kernel(fmt::format("kernel.{}", point.components[1].name).c_str()));
-    const auto alone = world.kernel().has_debug_image() ? std::nullopt : without_file(point);
-    if (!alone) return point.components[1].name == "function" ? resolve_functions(world, point) : resolve_statements(world, point);
-    // The name says which function it is, where the kernel has one of that name.
-    TRY(Points points, resolve(world, *alone));
-    if (points.size() > 1) return resolve_functions(world, point);
-    world.remark(fmt::format("{}: in which file the kernel has its only function of that name was not checked, as its debug information is not installed", text_of(point)));
-    return points;
-  }
-  if (point.components[0].name == "module" && point.components.size() > 1 && point.components[1].text) {
-    if (const auto alone = without_file(point)) {
-      TRY(Points points, resolve(world, *alone));
-      if (points.size() == 1)
-        world.remark(fmt::format("{}: in which file the module has its only function of that name was not checked, as debug information of modules is not read", text_of(point)));
-      if (points.size() == 1) return points;
-    }
+    TRY_DO(world.require_kernel(fmt::format("{}.{}", point.components[0].name, point.components[1].name).c_str()));
+    return resolve_by_debug_info(world, point);
   }
   TRY(Request request, parse(point));
   request.alone = !point.optional && !point.sufficient;
@@ -594,12 +599,12 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   if (debuginfo::is_glob(request.pattern) || request.only_exported) return resolve_pattern(world, request);
   Result<Points> points = resolve_exact(world, request);
   // A function stands for its inlined calls, too, where it is not said otherwise. A pattern does not: it is for functions that have a symbol.
-  const bool plain = point.components[0].name == "kernel" && point.components.size() == 2 && !request.is_statement && !request.is_hook;
+  const bool plain = point.components[0].name != "kprobe" && point.components.size() == 2 && !request.is_statement && !request.is_hook;
   if (!plain) return points;
-  Points inlined = inlined_in_kernel(world, point);
+  Points inlined = inlined_in_kernel(world, request.module, point);
   if (points.ok()) points->insert(points->end(), std::make_move_iterator(inlined.begin()), std::make_move_iterator(inlined.end()));
   else if (!inlined.empty()) return inlined;
-  else if (!world.kernel().has_debug_image() && points.error().hint.empty())
+  else if (request.module.empty() && !world.kernel().has_debug_image("") && points.error().hint.empty())
     return Error{points.error().message, "if all calls of it are inlined, the kernel's debug information says where: " + world.kernel().debug_image().error().hint};
   return points;
 }
@@ -619,8 +624,10 @@ std::vector<std::string> kernel_components(const syntax::ProbePoint& point, size
   if (point.components[1].name == "statement") return index == 2 ? std::vector<std::string>{"absolute", "nearest"} : std::vector<std::string>{};
   return point.components[1].name == "function" ? after_function : std::vector<std::string>{};
 }
-std::vector<std::string> module_components(const syntax::ProbePoint&, size_t index) {
-  return index == 1 ? std::vector<std::string>{"function"} : after_function;
+std::vector<std::string> module_components(const syntax::ProbePoint& point, size_t index) {
+  if (index == 1) return {"function", "statement"};
+  if (point.components[1].name == "statement") return index == 2 ? std::vector<std::string>{"nearest"} : std::vector<std::string>{};
+  return after_function;
 }
 std::vector<std::string> kprobe_components(const syntax::ProbePoint& point, size_t index) {
   if (index == 1) return {"function", "module", "statement"};
@@ -639,7 +646,10 @@ extern const Family kernel_function_family = {"kernel", takes_kernel, resolve, k
      "kernel.lsm(string)", "kernel.lsm(string).return"}};
 extern const Family module_function_family = {"module", takes_module, resolve, module_components,
     {"module(string).function(string)", "module(string).function(string).call", "module(string).function(string).exported",
-     "module(string).function(string).return", "module(string).function(string).return.maxactive(number)"}};
+     "module(string).function(string).return", "module(string).function(string).return.maxactive(number)",
+     "module(string).function(string).inline", "module(string).function(string).callee(string)", "module(string).function(string).callee(string).call",
+     "module(string).function(string).callees", "module(string).function(string).label(string)", "module(string).statement(string)",
+     "module(string).statement(string).nearest"}};
 extern const Family kprobe_family = {"kprobe", takes_kprobe, resolve, kprobe_components,
     {"kprobe.function(string)", "kprobe.function(string).return", "kprobe.function(string).return.maxactive(number)",
      "kprobe.statement(number).absolute", "kprobe.module(string).function(string)", "kprobe.module(string).function(string).return",

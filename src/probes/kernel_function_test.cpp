@@ -3,13 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/utsname.h>
 
-#include <filesystem>
-#include <fstream>
-
-#include "kernelinfo/test_btf.h"
-#include "probes/probes.h"
-#include "sema/program.h"
-#include "syntax/parser.h"
+#include "probes/kernel_tree_test.h"
 
 namespace spile::probes {
 namespace {
@@ -38,69 +32,14 @@ constexpr const char* kSymbols =
     "ffffffffc0000000 t lo_open\t[loop]\n"
     "ffffffffc0000100 t vfs_read\t[loop]\n";
 
-struct Elaborated {
-  SourceFiles files;
-  Diagnostics diagnostics;
-  sema::Program program;
-  std::unique_ptr<World> world;
-
-  std::vector<std::string> texts() const {
-    std::vector<std::string> all;
-    for (const sema::Probe& probe : program.probes) {
-      for (const sema::ResolvedPoint& point : probe.points) all.push_back(point.text);
-    }
-    return all;
-  }
-  std::string bindings() const {
-    std::string all;
-    for (const sema::Binding& binding : program.probes.at(0).bindings) all += location::to_string(binding.ops) + "; ";
-    return all;
-  }
-};
-
-class KernelFunctionTest : public testing::Test {
+class KernelFunctionTest : public KernelTreeTest {
  protected:
   KernelFunctionTest() {
-    std::string name = testing::TempDir() + "/kernel.XXXXXX";
-    folder_ = mkdtemp(name.data());
     write("proc/kallsyms", kSymbols);
-    const std::vector<uint8_t> btf = kernelinfo::SampleBtf().maker.bytes();
-    write("sys/kernel/btf/vmlinux", std::string(btf.begin(), btf.end()));
     write("sys/module/loop/refcnt", "0\n");
     write("sys/kernel/debug/kprobes/blacklist", "0xffffffff81000600-0xffffffff81000610\tdo_int3\n");
     write("tracing/available_filter_functions", "vfs_read\nvfs_write\nshow\nshow\nprintk\ndo_int3\nlo_open [loop]\nvfs_read [loop]\n");
   }
-  ~KernelFunctionTest() override { std::filesystem::remove_all(folder_); }
-
-  void write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(folder_ + "/" + path).parent_path());
-    std::ofstream(folder_ + "/" + path) << text;
-  }
-
-  std::unique_ptr<Elaborated> elaborate(const std::string& script, bool explain_left_out = false) {
-    auto made = std::make_unique<Elaborated>();
-    WorldOptions options;
-    options.explain_left_out = explain_left_out;
-    options.kernel = {folder_ + "/proc", folder_ + "/sys", folder_ + "/tracing", folder_ + "/modules"};
-    made->world = World::open(options).value();
-    made->program.scripts.push_back(syntax::parse(made->files.add("<input>", script), {}, made->diagnostics));
-    made->world->choose_runtime_for(made->program.scripts.front());
-    sema::elaborate(made->program, *made->world, made->diagnostics);
-    return made;
-  }
-  // The points that a probe point stands for.
-  std::vector<std::string> points(const std::string& point) {
-    auto made = elaborate("probe " + point + " { next }");
-    EXPECT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
-    return made->texts();
-  }
-  std::string error(const std::string& script) {
-    auto made = elaborate(script);
-    EXPECT_TRUE(made->diagnostics.has_errors()) << script;
-    return made->diagnostics.render();
-  }
-
-  std::string folder_;
 };
 
 TEST_F(KernelFunctionTest, FindsFunctionsByName) {
@@ -115,10 +54,10 @@ TEST_F(KernelFunctionTest, FindsFunctionsByName) {
 }
 
 TEST_F(KernelFunctionTest, KeepsWhatFollowsInTheText) {
-  EXPECT_THAT(points("kernel.function(\"vfs_read\").call"), ElementsAre("kernel.function(\"vfs_read\").call"));
-  EXPECT_THAT(points("kernel.function(\"vfs_read\").return.maxactive(5)"), ElementsAre("kernel.function(\"vfs_read\").return"));
-  EXPECT_THAT(points("kprobe.function(\"vfs_read\").return"), ElementsAre("kprobe.function(\"vfs_read\").return"));
-  EXPECT_THAT(points("kprobe.module(\"loop\").function(\"lo_open\")"), ElementsAre("kprobe.module(\"loop\").function(\"lo_open\")"));
+  EXPECT_THAT(texts("kernel.function(\"vfs_read\").call"), ElementsAre("kernel.function(\"vfs_read\").call"));
+  EXPECT_THAT(texts("kernel.function(\"vfs_read\").return.maxactive(5)"), ElementsAre("kernel.function(\"vfs_read\").return"));
+  EXPECT_THAT(texts("kprobe.function(\"vfs_read\").return"), ElementsAre("kprobe.function(\"vfs_read\").return"));
+  EXPECT_THAT(texts("kprobe.module(\"loop\").function(\"lo_open\")"), ElementsAre("kprobe.module(\"loop\").function(\"lo_open\")"));
 }
 
 TEST_F(KernelFunctionTest, ProbesEachFunctionOfAName) {
@@ -129,20 +68,22 @@ TEST_F(KernelFunctionTest, ProbesEachFunctionOfAName) {
 }
 
 TEST_F(KernelFunctionTest, ProbesCopiesButNotFragments) {
-  EXPECT_THAT(points("kernel.function(\"copied\")"), ElementsAre("kernel.function(\"copied.constprop.0\")"));
+  EXPECT_THAT(texts("kernel.function(\"copied\")"), ElementsAre("kernel.function(\"copied.constprop.0\")"));
 }
 
 TEST_F(KernelFunctionTest, FindsFunctionsByPattern) {
-  EXPECT_THAT(points("kernel.function(\"vfs_*\")"), ElementsAre("kernel.function(\"vfs_read\")", "kernel.function(\"vfs_write\")"));
-  EXPECT_THAT(points("kernel.function(\"do_*\")?, kernel.function(\"prin*\")"), ElementsAre("kernel.function(\"printk\")"));
-  EXPECT_THAT(points("module(\"loop\").function(\"*\")"),
+  EXPECT_THAT(texts("kernel.function(\"vfs_*\")"), ElementsAre("kernel.function(\"vfs_read\")", "kernel.function(\"vfs_write\")"));
+  EXPECT_THAT(texts("kernel.function(\"do_*\")?, kernel.function(\"prin*\")"), ElementsAre("kernel.function(\"printk\")"));
+  EXPECT_THAT(texts("module(\"loop\").function(\"*\")"),
               ElementsAre("module(\"loop\").function(\"lo_open\")", "module(\"loop\").function(\"vfs_read\")"));
-  EXPECT_THAT(points("kernel.function(\"*\").exported"), ElementsAre("kernel.function(\"vfs_read\").exported"));
+  EXPECT_THAT(texts("kernel.function(\"*\").exported"), ElementsAre("kernel.function(\"vfs_read\").exported"));
 }
 
 TEST_F(KernelFunctionTest, ExplainsWhatAPatternLeavesOut) {
   write("proc/kallsyms", std::string(kSymbols) + "ffffffff81000fe0 t __pfx_vfs_read\nffffffff83000000 T _sinittext\nffffffff83000010 t start_up\nffffffff83000100 T _einittext\n");
-  auto made = elaborate("probe kernel.function(\"*\") { next }", true);
+  WorldOptions explaining = options();
+  explaining.explain_left_out = true;
+  auto made = elaborate("probe kernel.function(\"*\") { next }", explaining);
   EXPECT_THAT(made->texts(), SizeIs(5));
   EXPECT_THAT(made->world->left_out(), UnorderedElementsAre(HasSubstr("copied.cold: it is a part of a function"), HasSubstr("copied.constprop.0: it is not among those that ftrace can trace"),
                                                             "do_int3: it is on the kernel's blacklist of kprobes", HasSubstr("start_up: it ran while the kernel started"),
@@ -156,7 +97,7 @@ TEST_F(KernelFunctionTest, ListsTheVariablesOfAResolvedPoint) {
 }
 
 TEST_F(KernelFunctionTest, FindsInstructions) {
-  EXPECT_THAT(points("kernel.statement(\"vfs_read+4\")"), ElementsAre("kernel.statement(\"vfs_read+0x4\")"));
+  EXPECT_THAT(texts("kernel.statement(\"vfs_read+4\")"), ElementsAre("kernel.statement(\"vfs_read+0x4\")"));
   auto made = elaborate("probe kernel.statement(0xffffffff81000105).absolute { next }");
   EXPECT_THAT(made->texts(), ElementsAre("kernel.statement(0xffffffff81000105).absolute"));
   EXPECT_EQ(made->program.probes[0].points[0].kind, sema::ProbeKind::kStatement);
@@ -167,7 +108,7 @@ TEST_F(KernelFunctionTest, RefusesPlacesOutsideOfTheFunction) {
   EXPECT_THAT(error("probe kernel.statement(\"vfs_read+0xffffffffffffffff\") { next }"), HasSubstr("is not in the kernel's code"));
   EXPECT_THAT(error("probe kernel.statement(0x400000).absolute { next }"), HasSubstr("0x400000 is not an address of the kernel's code"));
   write("proc/kallsyms", "0000000000000000 T vfs_read\n0000000000000000 T vfs_write\n");
-  EXPECT_THAT(points("kernel.statement(\"vfs_read+260\")"), ElementsAre("kernel.statement(\"vfs_read+0x104\")"));
+  EXPECT_THAT(texts("kernel.statement(\"vfs_read+260\")"), ElementsAre("kernel.statement(\"vfs_read+0x104\")"));
 }
 
 TEST_F(KernelFunctionTest, KnowsOtherFunctionsOfTheNameThatCanNotBeTraced) {
@@ -190,9 +131,9 @@ TEST_F(KernelFunctionTest, PatternsStandForSystemCallsToo) {
   auto made = elaborate("probe kernel.function(\"sys_*\").return { next }");
   EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"__x64_sys_read\").return", "kernel.function(\"__x64_sys_write\").return", "kernel.function(\"sys_info\").return"));
   EXPECT_THAT(made->world->remarks(), ElementsAre("'sys_*' stands for system calls, too, which this kernel has as '__x64_sys_*': it has 2 of these functions"));
-  EXPECT_THAT(points("kprobe.function(\"SyS_w*\")"), ElementsAre("kprobe.function(\"__x64_sys_write\")"));
+  EXPECT_THAT(texts("kprobe.function(\"SyS_w*\")"), ElementsAre("kprobe.function(\"__x64_sys_write\")"));
   // A script that names both would count each call twice.
-  EXPECT_THAT(points("kernel.function(\"sys_*\")?, kernel.function(\"__x64_sys_w*\")?"), ElementsAre("kernel.function(\"sys_info\")", "kernel.function(\"__x64_sys_write\")"));
+  EXPECT_THAT(texts("kernel.function(\"sys_*\")?, kernel.function(\"__x64_sys_w*\")?"), ElementsAre("kernel.function(\"sys_info\")", "kernel.function(\"__x64_sys_write\")"));
   EXPECT_THAT(error("probe kernel.function(\"sys_z*\") { next }"), HasSubstr("matches 'sys_z*'"));
 }
 
@@ -202,12 +143,12 @@ TEST_F(KernelFunctionTest, FindsFunctionsByNamesOfOlderKernels) {
   EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"kernel_clone\")", "kernel.function(\"kfree_skb_reason\").return", "kernel.statement(\"__folio_lock+0x0\")"));
   EXPECT_THAT(made->world->remarks(), testing::Contains("the function 'do_fork' has another name in this kernel: 'kernel_clone' is probed"));
   // A script that names both would count each call twice.
-  EXPECT_THAT(points("kernel.function(\"do_fork\")?, kernel.function(\"kernel_clone\")"), ElementsAre("kernel.function(\"kernel_clone\")"));
-  EXPECT_THAT(points("kernel.function(\"_do_fork\")!, kernel.function(\"kernel_clone\")"), ElementsAre("kernel.function(\"kernel_clone\")"));
+  EXPECT_THAT(texts("kernel.function(\"do_fork\")?, kernel.function(\"kernel_clone\")"), ElementsAre("kernel.function(\"kernel_clone\")"));
+  EXPECT_THAT(texts("kernel.function(\"_do_fork\")!, kernel.function(\"kernel_clone\")"), ElementsAre("kernel.function(\"kernel_clone\")"));
   EXPECT_THAT(error("probe kernel.statement(\"do_fork+5\") { next }"), HasSubstr("no function 'do_fork'"));
   // A kernel that has the name keeps its meaning.
   write("proc/kallsyms", std::string(kSymbols) + "ffffffff81000800 T kernel_clone\nffffffff81000900 T do_fork\n");
-  EXPECT_THAT(points("kernel.function(\"do_fork\")"), ElementsAre("kernel.function(\"do_fork\")"));
+  EXPECT_THAT(texts("kernel.function(\"do_fork\")"), ElementsAre("kernel.function(\"do_fork\")"));
 }
 
 TEST_F(KernelFunctionTest, TakesPatternsFromSymbolsWhereTheKernelIsLockedDown) {
@@ -241,12 +182,11 @@ TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAPoint) {
   EXPECT_THAT(error("probe kernel.function(\"vfs_raed\") { next }"), HasSubstr("did you mean 'vfs_read'?"));
   EXPECT_THAT(error("probe kernel.function(\"do_int3\") { next }"), HasSubstr("blacklist"));
   EXPECT_THAT(error("probe kernel.function(\"nothing_*\") { next }"), HasSubstr("matches 'nothing_*'"));
-  EXPECT_THAT(points("module(\"loop\").statement(\"lo_open+5\")"), ElementsAre("module(\"loop\").statement(\"lo_open+0x5\")"));
+  EXPECT_THAT(texts("module(\"loop\").statement(\"lo_open+5\")"), ElementsAre("module(\"loop\").statement(\"lo_open+0x5\")"));
   EXPECT_THAT(error("probe module(\"dummy\").statement(\"x+5\") { next }"), HasSubstr("the module 'dummy' is not loaded"));
   EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_*\") { next }"), HasSubstr("takes no pattern"));
-  EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_open@drivers/block/loop.c:9\") { next }"), HasSubstr("where the module loop has this line is not known"));
-  EXPECT_THAT(error("probe module(\"loop\").statement(\"*@drivers/block/loop.c:9\") { next }"), HasSubstr("gdb -batch -ex 'info line drivers/block/loop.c:9' loop.ko.debug"));
-  EXPECT_THAT(error("probe module(\"loop\").function(\"lo_*@drivers/block/loop.c\") { next }"), HasSubstr("where the module loop has this file is not known"));
+  EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_open@drivers/block/loop.c:9\") { next }"), HasSubstr("the kernel shows no build-id of the module loop"));
+  EXPECT_THAT(error("probe module(\"loop\").function(\"lo_*@drivers/block/loop.c\") { next }"), HasSubstr("the kernel shows no build-id of the module loop"));
   EXPECT_THAT(error("probe module(\"loop\").statement(0x100) { next }"), HasSubstr("modules are loaded anywhere"));
   EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_open\").return { next }"), HasSubstr("can't follow"));
   EXPECT_THAT(error("probe module(\"dummy\").function(\"x\") { next }"), HasSubstr("the module 'dummy' is not loaded"));

@@ -19,13 +19,14 @@ bool is_only_at_entry(const debuginfo::Place& place) {
   return any(place.operations) || std::ranges::any_of(place.pieces, [&](const debuginfo::Piece& piece) { return any(piece.operations); });
 }
 
-// False: an address below the image's, of a variable that each CPU has.
+// False: an address that is not in memory, of a variable that each CPU has.
 bool relocate(const KernelImage& image, location::Operations& operations) {
   for (location::Operation& operation : operations) {
     const auto* address = std::get_if<location::Address>(&operation);
     if (!address) continue;
-    if (address->address.value < image.first_address) return false;
-    operation = location::Constant{static_cast<int64_t>(address->address.value + image.bias)};
+    const std::optional<uint64_t> running = image.running(address->address);
+    if (!running) return false;
+    operation = location::Constant{static_cast<int64_t>(*running)};
   }
   return true;
 }
@@ -38,40 +39,44 @@ bool relocate(const KernelImage& image, debuginfo::Place& place) {
 
 // The error of the kernel's own type information, with what keeps debug information from being used instead.
 Error without_image(TracedWorld& world, const ResolvedPoint& point, Error error) {
-  Result<const KernelImage*> image = world.kernel_image();
-  if (point.site.module != "kernel" || image.ok() || error.hint.find("did you mean") != std::string::npos) return error;
+  Result<const KernelImage*> image = world.kernel_image(loaded_module(point.site.module));
+  if (image.ok() || error.hint.find("did you mean") != std::string::npos) return error;
   error.hint += fmt::format("{}other variables need debug information: {}", error.hint.empty() ? "" : "; ", image.error().message);
   return error;
 }
 
 }  // namespace
 
-ResolvedPoint kernel_point_at(TracedWorld& world, debuginfo::Module& module, FileAddress address, ProbeKind kind) {
-  const KernelImage& image = **world.kernel_image();
+ResolvedPoint kernel_point_at(TracedWorld& world, const KernelImage& image, FileAddress address, ProbeKind kind) {
   sema::KernelFunction function;
-  const auto around = module.function_at(address);
-  function.address = (around ? around->address : address).value + image.bias;
-  function.offset = address.value + image.bias - function.address;
+  const auto around = image.module->function_at(address);
+  const uint64_t running = image.running(address).value_or(0);
+  function.address = running == 0 ? 0 : running - (around ? address.value - around->address.value : 0);
+  function.offset = running - function.address;
   function.symbol = around ? around->linkage_name : "";
   function.is_unique = false;  // the address decides
+  // A module may be loaded anew, elsewhere: the name says where, if only one function has it.
+  if (!image.name.empty() && around) {
+    Result<const kernelinfo::Symbols*> symbols = world.kernel().symbols();
+    function.is_unique = symbols.ok() && (*symbols)->named(function.symbol, image.name).size() == 1;
+  }
   ResolvedPoint point;
   point.kind = kind;
   point.domain = sema::Domain::kKernel;
-  point.site.module = "kernel";
-  point.site.address = FileAddress(address.value + image.bias);
+  point.site.module = image.name.empty() ? "kernel" : "kernel:" + image.name;
+  point.site.address = FileAddress(running);
   point.site.kernel = std::make_shared<const sema::KernelFunction>(std::move(function));
   return point;
 }
 
-Result<Points> keep_allowed(TracedWorld& world, Points points) {
-  const KernelImage& image = **world.kernel_image();
+Result<Points> keep_allowed(TracedWorld& world, const KernelImage& image, Points points) {
   std::map<std::string, size_t> reasons;
   Points kept;
   std::string text;
   for (ResolvedPoint& point : points) {
     const uint64_t address = point.site.address.value;
     std::string reason;
-    if (address < image.text_begin || address >= image.text_end) reason = "in code that is gone since the kernel has started (__init), or that it puts elsewhere";
+    if (!image.is_text(address)) reason = fmt::format("in code that is gone since the {} (__init), or that it puts elsewhere", image.name.empty() ? "kernel has started" : "module was loaded");
     else if (kernelinfo::is_blacklisted(world.kernel().blacklist(), point.site.kernel->symbol, address)) reason = "on the kernel's blacklist of kprobes";
     if (reason.empty()) {
       kept.push_back(std::move(point));
@@ -89,16 +94,16 @@ Result<Points> keep_allowed(TracedWorld& world, Points points) {
 }
 
 std::optional<ImageFrame> frame_in_image(TracedWorld& world, const ResolvedPoint& point) {
-  if (point.site.module != "kernel") return std::nullopt;
-  Result<const KernelImage*> image = world.kernel_image();
+  Result<const KernelImage*> image = world.kernel_image(loaded_module(point.site.module));
   const sema::Site& site = point.site;
   if (!image.ok() || site.kernel->address == 0) return std::nullopt;
   if (site.callee.value != 0) return ImageFrame{*image, site.callee, site.callee};
-  const FileAddress pc(site.kernel->address + site.kernel->offset - (*image)->bias);
-  if (site.around.value != 0) return ImageFrame{*image, site.around, pc, site.scope};
-  auto place = (*image)->module->place_at(pc);
+  const std::optional<FileAddress> pc = (*image)->in_file(site.kernel->address + site.kernel->offset);
+  if (!pc) return std::nullopt;
+  if (site.around.value != 0) return ImageFrame{*image, site.around, *pc, site.scope};
+  auto place = (*image)->module->place_at(*pc);
   if (!place) return std::nullopt;
-  return ImageFrame{*image, place->function, pc, pc == place->function ? 0 : place->scope};
+  return ImageFrame{*image, place->function, *pc, *pc == place->function ? 0 : place->scope};
 }
 
 Result<KernelVariable> variable_in_kernel(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) {
@@ -107,7 +112,7 @@ Result<KernelVariable> variable_in_kernel(TracedWorld& world, const ResolvedPoin
   const auto where = frame_in_image(world, point);
   if (!where) return without_image(world, point, described.error());
   debuginfo::Module& module = *where->image->module;
-  KernelVariable found{kKernelImage, {}};
+  KernelVariable found{where->image->type_source(), {}};
   if (variable.name == "$return") {
     if (point.kind != ProbeKind::kFunctionReturn || at_entry) return Error{"$return is only known in .return probes, outside of @entry", ""};
     TRY(found.place, module.return_value(where->function, 0));
@@ -125,14 +130,14 @@ Result<KernelVariable> variable_in_kernel(TracedWorld& world, const ResolvedPoin
   return Error{fmt::format("'{}' is a variable of which each CPU has its own: these can't be read by name", variable.name), ""};
 }
 
-std::optional<debuginfo::Place> global_in_image(TracedWorld& world, const std::string& name) {
-  Result<const KernelImage*> image = world.kernel_image();
+std::optional<KernelVariable> global_in_image(TracedWorld& world, const std::string& module, const std::string& name) {
+  Result<const KernelImage*> image = world.kernel_image(loaded_module(module));
   if (!image.ok()) return std::nullopt;
   const size_t at = std::min(name.find('@'), name.size());
   const std::string file = at < name.size() && name.substr(at) != "@kernel" ? name.substr(at + 1) : "";
   Result<debuginfo::Variable> found = (*image)->module->global_variable(name.substr(0, at), file);
   if (!found.ok() || !found->place.available() || !relocate(**image, found->place)) return std::nullopt;
-  return std::move(found->place);
+  return KernelVariable{(*image)->type_source(), std::move(found->place)};
 }
 
 }  // namespace spile::probes

@@ -1,6 +1,5 @@
 #pragma once
-// Points in the kernel's code, and the variables there, by its debug information (TracedWorld::kernel_image()): an ELF file that lies in memory with a
-// bias. Where the kernel's own type information (kernel_types.h) knows a variable, that is asked first.
+// Points in the code of the kernel and of its modules, and the variables there, by debug information (TracedWorld::kernel_image()). Where the kernel's own type information (kernel_types.h) knows a variable, that is asked first.
 
 #include <optional>
 #include <string>
@@ -10,10 +9,10 @@
 
 namespace spile::probes {
 
-// Returns a point at an address of the image, as point_at() of process_part.h. REQUIRES: world.kernel_image() is ok, and module is its.
-sema::ResolvedPoint kernel_point_at(TracedWorld& world, debuginfo::Module& module, FileAddress address, sema::ProbeKind kind);
+// Returns a point at an address of the image, as point_at() of process_part.h. An address that is not in memory becomes 0.
+sema::ResolvedPoint kernel_point_at(TracedWorld& world, const KernelImage& image, FileAddress address, sema::ProbeKind kind);
 // Removes points where the kernel allows no probes: those on its blacklist and those in code that is gone. Error: all are.
-Result<Points> keep_allowed(TracedWorld& world, Points points);
+Result<Points> keep_allowed(TracedWorld& world, const KernelImage& image, Points points);
 
 // A point's place in the image, as Module::variables() takes it.
 struct ImageFrame {
@@ -32,8 +31,8 @@ struct KernelVariable {
 // site.kernel. Errors: no such variable, not at this kind of point, nothing describes the function.
 Result<KernelVariable> variable_in_kernel(TracedWorld& world, const sema::ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable);
 
-// Returns where a variable outside of functions is, "NAME" or "NAME@FILE"; nullopt: debug information isn't there, or doesn't know it, or each CPU
-// has its own.
-std::optional<debuginfo::Place> global_in_image(TracedWorld& world, const std::string& name);
+// Returns where a variable outside of functions is, "NAME" or "NAME@FILE", in the kernel or a module of it (is_kernel_module()); nullopt: debug information
+// isn't there, or doesn't know it, or each CPU has its own.
+std::optional<KernelVariable> global_in_image(TracedWorld& world, const std::string& module, const std::string& name);
 
 }  // namespace spile::probes

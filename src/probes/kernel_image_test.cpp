@@ -8,10 +8,7 @@
 #include <iterator>
 
 #include "debuginfo/debuginfo.h"
-#include "kernelinfo/test_btf.h"
-#include "probes/probes.h"
-#include "sema/program.h"
-#include "syntax/parser.h"
+#include "probes/kernel_tree_test.h"
 
 namespace spile::probes {
 namespace {
@@ -26,7 +23,6 @@ using testing::SizeIs;
 using testing::StartsWith;
 
 constexpr uint64_t kSlide = 0x1000000;
-constexpr const char* kRelease = "6.12.0-test";
 
 constexpr const char* kImage = R"(struct file { long pos; int mode; };
 volatile long sink;
@@ -47,7 +43,7 @@ __attribute__((noinline)) long vfs_write(struct file *file, long count) { return
 void _start(void) { sink = vfs_read(0, 0, 1) + vfs_write(0, 1); }
 )";
 
-class KernelImageTest : public testing::Test {
+class KernelImageTest : public KernelTreeTest {
  protected:
   static void SetUpTestSuite() {
     std::string name = testing::TempDir() + "/image.XXXXXX";
@@ -62,31 +58,18 @@ class KernelImageTest : public testing::Test {
   static void TearDownTestSuite() { std::filesystem::remove_all(made_); }
 
   KernelImageTest() {
-    std::string name = testing::TempDir() + "/kernel.XXXXXX";
-    folder_ = mkdtemp(name.data());
-    setenv("SPILE_NO_CACHE", "1", 1);
-    const std::vector<uint8_t> btf = kernelinfo::SampleBtf().maker.bytes();
-    write("sys/kernel/btf/vmlinux", std::string(btf.begin(), btf.end()));
     write("sys/kernel/notes", read(made_ + "/notes"));
     write("proc/sys/kernel/osrelease", std::string(kRelease) + "\n");
     std::filesystem::create_directories(folder_ + "/debug/boot");
     std::filesystem::copy(made_ + "/vmlinux", image());
     write_symbols(0x10000);
   }
-  ~KernelImageTest() override {
-    unsetenv("SPILE_NO_CACHE");
-    std::filesystem::remove_all(folder_);
-  }
 
   static std::string read(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  std::string image() const { return folder_ + "/debug/boot/vmlinux-" + kRelease; }
-  void write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(folder_ + "/" + path).parent_path());
-    std::ofstream(folder_ + "/" + path, std::ios::binary) << text;
-  }
+  std::string image() const { return folder_ + "/debug/boot/vmlinux-" + std::string(kRelease); }
   // code: bytes from _stext to _etext.
   void write_symbols(uint64_t code) {
     const uint64_t start = 0xffffffff81000000 + kSlide;
@@ -108,57 +91,7 @@ class KernelImageTest : public testing::Test {
     return 0;
   }
 
-  struct Elaborated {
-    SourceFiles files;
-    Diagnostics diagnostics;
-    sema::Program program;
-    std::unique_ptr<World> world;
-    std::vector<sema::ResolvedPoint> points() const {
-      std::vector<sema::ResolvedPoint> all;
-      for (const sema::Probe& probe : program.probes) all.insert(all.end(), probe.points.begin(), probe.points.end());
-      return all;
-    }
-  };
-  WorldOptions options() {
-    WorldOptions made;
-    made.kernel = {folder_ + "/proc", folder_ + "/sys", folder_ + "/tracing", folder_ + "/modules", folder_ + "/debug"};
-    return made;
-  }
-  std::unique_ptr<Elaborated> elaborate(const std::string& script) {
-    auto made = std::make_unique<Elaborated>();
-    made->world = World::open(options()).value();
-    made->program.scripts.push_back(syntax::parse(made->files.add("<input>", script), {}, made->diagnostics));
-    made->world->choose_runtime_for(made->program.scripts.front());
-    sema::elaborate(made->program, *made->world, made->diagnostics);
-    return made;
-  }
-  std::vector<std::string> texts(const std::string& point) {
-    auto made = elaborate("probe " + point + " { next }");
-    EXPECT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
-    std::vector<std::string> all;
-    for (const sema::ResolvedPoint& each : made->points()) all.push_back(each.text);
-    return all;
-  }
-  std::string error(const std::string& script) {
-    auto made = elaborate(script);
-    EXPECT_TRUE(made->diagnostics.has_errors()) << script;
-    return made->diagnostics.render();
-  }
-  std::string bindings(const std::string& script) {
-    auto made = elaborate(script);
-    EXPECT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
-    std::string all;
-    for (const sema::Probe& probe : made->program.probes) {
-      for (const sema::Binding& binding : probe.bindings) {
-        all += location::to_string(binding.ops) + "; ";
-        EXPECT_TRUE(binding.reads_kernel_memory);
-      }
-    }
-    return all;
-  }
-
   static inline std::string made_;
-  std::string folder_;
 };
 
 TEST_F(KernelImageTest, PlacesInlinedCallsWhereTheKernelRuns) {

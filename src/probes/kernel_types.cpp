@@ -19,11 +19,6 @@ using sema::ResolvedPoint;
 
 constexpr char kPrefix[] = "kernel:";
 
-// The name of a loaded module; "": vmlinux.
-std::string loaded_module(const std::string& module) {
-  return module.starts_with(kPrefix) ? module.substr(sizeof kPrefix - 1) : std::string();
-}
-
 std::vector<debuginfo::Place> places_of(const Btf::Function& function) {
   std::vector<debuginfo::PassedParameter> passed;
   for (const Btf::Parameter& parameter : function.parameters) passed.push_back({parameter.type, false});
@@ -89,9 +84,13 @@ bool is_at_return(const ResolvedPoint& point, bool at_entry) { return point.kind
 
 }  // namespace
 
+std::string loaded_module(const std::string& module) {
+  return module.starts_with(kPrefix) ? module.substr(sizeof kPrefix - 1) : std::string();
+}
+
 bool is_kernel_module(const std::string& module) { return module == "kernel" || module.starts_with(kPrefix); }
 
-bool is_of_kernel(const std::string& module) { return is_kernel_module(module) || module == kKernelImage; }
+bool is_of_kernel(const std::string& module) { return is_kernel_module(module) || module.starts_with(kKernelImage); }
 
 std::string find_kernel_module(TracedWorld& world, const ResolvedPoint* point, const std::string& name) {
   // "kernel<struct sock>" names the type once more, as SystemTap's scripts may have a header there.

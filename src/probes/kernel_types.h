@@ -13,6 +13,8 @@ namespace spile::probes {
 
 // Returns whether a module is of the kernel, as its own type information describes it.
 bool is_kernel_module(const std::string& module);
+// Returns the name of the loaded module that "kernel:loop" is; "": vmlinux.
+std::string loaded_module(const std::string& module);
 // Returns whether addresses in a module, or pointers of its types, lead to the kernel's memory: also those of kKernelImage.
 bool is_of_kernel(const std::string& module);
 // Returns the module for the name that a script gives to it, "kernel" or, of a probe in the kernel, "loop"; "": not the kernel's.

@@ -76,7 +76,7 @@ std::optional<PrettyPart> planned(TracedWorld& world, const StartPlace& start, c
       return plan(target, 0, 0);
     }
   }
-  if (type.kind() == TypeKind::kFunction || type.kind() == TypeKind::kVoid || type.kind() == TypeKind::kUnknown) return std::nullopt;
+  if ((type.kind() == TypeKind::kFunction && type.size() == 0) || type.kind() == TypeKind::kVoid || type.kind() == TypeKind::kUnknown) return std::nullopt;
   if (place.kind == debuginfo::Place::Kind::kMemory && !place.bit_size) {
     part.is_object = true;
     return plan(type, 0, 0);

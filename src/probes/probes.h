@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct WorldOptions {
   Runtime runtime = Runtime::kAuto;
   // Returns whether handlers in processes and in the kernel can share globals on this machine (bpf::Arena::is_supported()); null: they can't.
   bool (*can_mix)() = nullptr;
+  bool (*may_probe_kernel)() = nullptr;  // returns whether the user may run handlers in the kernel; null: no
   bool only_lists = false;  // nothing runs: what only one runtime can do is there, too
   bool explain_left_out = false;  // left_out() has each function that matches a pattern and can't be probed, too
   debuginfo::DownloadOptions download = {};  // whether debuginfod servers are asked for debug information
@@ -64,11 +66,14 @@ class World : public sema::TargetInfo {
   // kernel thread or a zombie), or may not be traced.
   static Result<std::unique_ptr<World>> open(const WorldOptions& options);
 
-  // Decides by the script's probe points what kAuto means (any kernel probe: everything runs in the kernel). profiles_kernel: handlers of
-  // timer.profile ask for what the kernel alone has. REQUIRES: called before elaboration.
-  virtual void choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool profiles_kernel) = 0;
-  // Calls choose_runtime() with all points of a script, and what its handlers ask for.
-  void choose_runtime_for(const syntax::Script& script);
+  // Decides by the script's probe points what kAuto means (any kernel probe: everything runs in the kernel). asks_for_kernel: handlers of
+  // timer.profile, or of system calls, ask for what the kernel alone has. REQUIRES: called before elaboration.
+  virtual void choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool asks_for_kernel) = 0;
+  // What WorldOptions have under these names.
+  virtual bool may_probe_kernel() const = 0;
+  virtual bool can_mix() const = 0;
+  // Calls choose_runtime() with all points of the scripts (of -e or a file, of -E; the library's have none), and what their handlers ask for.
+  void choose_runtime_for(std::span<const syntax::Script> scripts);
 
   // For -l and -L: returns the points that a pattern stands for, as text; with their variables ("$a:long $b:string") if with_variables.
   struct ListedPoint {

@@ -300,7 +300,7 @@ TEST_F(ProbesTest, RefusesPrograms) {
   EXPECT_THAT(World::open({.program = "no-such-program-here"}).error().message, HasSubstr("not found in PATH"));
   EXPECT_THAT(World::open({.program = "/no/such/program"}).error().message, HasSubstr("No such file or directory"));
   EXPECT_THAT(World::open({.program = "", .processes = {4194304}}).error().message,
-              HasSubstr("there is no process 4194304"));
+              HasSubstr("no process has the ID 4194304"));
   expect_error("probe process(\"" + path("text") + "\").function(\"x\") { next }", "t.stp:1:7: error: ");
   expect_error("probe process(\"/no/such\").function(\"x\") { next }", "process \"/no/such\": No such file");
   expect_error("probe process.function(\"x\") { next }", "use -c COMMAND, -x PID", world_of(""));

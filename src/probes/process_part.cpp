@@ -10,6 +10,7 @@
 
 #include "base/diagnostics.h"
 #include "probes/kernel_image.h"
+#include "probes/kernel_types.h"
 #include "probes/shared_libraries.h"
 
 namespace spile::probes {
@@ -144,7 +145,7 @@ bool follows_process(const syntax::ProbePoint& point, std::string_view name) {
 Result<ProcessPart> parse_process(const syntax::ProbePoint& point) {
   ProcessPart part;
   part.process = &point.components[0];
-  part.of_kernel = part.process->name == "kernel";
+  part.of_kernel = part.process->name == "kernel" || part.process->name == "module";
   part.next = after_library(point);
   if (part.next == 2) {
     part.library = &point.components[1];
@@ -156,9 +157,9 @@ Result<ProcessPart> parse_process(const syntax::ProbePoint& point) {
 
 Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, const ResolveIn& resolve_in) {
   if (part.of_kernel) {
-    TRY(const KernelImage* image, world.kernel_image());
+    TRY(const KernelImage* image, world.kernel_image(part.kernel_module()));
     TRY(Points points, resolve_in(*image->module));
-    return keep_allowed(world, std::move(points));
+    return keep_allowed(world, *image, std::move(points));
   }
   if (world.process_domain() == Domain::kTarget && !world.has_target() && !world.options().only_lists) {
     return Error{"probes on processes need a process to run in",
@@ -189,11 +190,15 @@ Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, c
   return all;
 }
 
-std::string head_of(const sema::Site& site) { return site.kernel ? "kernel" : fmt::format("process(\"{}\")", site.module); }
+std::string head_of(const sema::Site& site) {
+  if (!site.kernel) return fmt::format("process(\"{}\")", site.module);
+  const std::string loaded = loaded_module(site.module);
+  return loaded.empty() ? "kernel" : fmt::format("module(\"{}\")", loaded);
+}
 
 sema::ResolvedPoint point_at(TracedWorld& world, const ProcessPart& part, debuginfo::Module& module,
                              FileAddress address, sema::ProbeKind kind) {
-  if (part.of_kernel) return kernel_point_at(world, module, address, kind);
+  if (part.of_kernel) return kernel_point_at(world, **world.kernel_image(part.kernel_module()), address, kind);
   sema::ResolvedPoint point;
   point.kind = kind;
   point.domain = world.process_domain();

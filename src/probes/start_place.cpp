@@ -223,8 +223,8 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   if (!of_kernel.empty()) {
     Result<debuginfo::Place> place = place_of_kernel_variable(world, of_kernel, *name, operation.address_of);
     if (place.ok()) return StartPlace{*name, of_kernel, std::move(*place), false};
-    if (auto described = of_kernel == "kernel" ? global_in_image(world, *name) : std::nullopt)
-      return StartPlace{*name, kKernelImage, std::move(*described), false};
+    if (auto described = global_in_image(world, of_kernel, *name))
+      return StartPlace{*name, std::move(described->module), std::move(described->place), false};
     if (!unnamed) return std::move(place).error();
     // A file's name is more likely a program's: the kernel's variables are found without it.
     if (name->find('@') == std::string::npos || name->ends_with("@kernel"))

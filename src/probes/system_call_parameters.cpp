@@ -12,7 +12,8 @@ struct Call {
   std::string_view parameters;
 };
 
-// Sorted by name. From the formats of the tracepoints syscalls:sys_enter_* of Linux 6.1 and 6.12.
+// Sorted by name. From the formats of the tracepoints syscalls:sys_enter_* of Linux 6.1 and 6.12, but for sysfs: its second parameter is
+// arg1 there, and $arg1 is the first argument of any call.
 constexpr Call kCalls[] = {
     {"accept", "fd:i upeer_sockaddr upeer_addrlen"},
     {"accept4", "fd:i upeer_sockaddr upeer_addrlen flags:i"},
@@ -338,7 +339,7 @@ constexpr Call kCalls[] = {
     {"sync", ""},
     {"sync_file_range", "fd:i offset nbytes flags:u"},
     {"syncfs", "fd:i"},
-    {"sysfs", "option:i arg1 arg2"},
+    {"sysfs", "option:i arg2 arg3"},
     {"sysinfo", "info"},
     {"syslog", "type:i buf len:i"},
     {"tee", "fdin:i fdout:i len flags:u"},

@@ -98,7 +98,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   made.text = text_of(point);
   if (is_rate) {
     if (*kind.number < 1 || *kind.number > kSecond)
-      return Error{fmt::format("the rate of '{}' is out of range", made.text), ""};
+      return Error{fmt::format("the rate of '{}' is out of range", made.text), fmt::format("it can be 1 to {} times a second", kSecond)};
     made.interval_ns = kSecond / *kind.number;
   } else {
     TRY(made.interval_ns, interval(point, *kind.number, unit));
@@ -109,6 +109,8 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     return unexpected_component(point, 2, is_rate ? std::vector<std::string>{} : components(point, 2));
   }
   TRY(made.randomize_ns, interval(point, *parts[2].number, unit));
+  if (made.randomize_ns >= made.interval_ns)
+    return Error{fmt::format("the random part of '{}' is as long as its interval, or longer", made.text), *kind.number > 1 ? fmt::format(".randomize({}) at most", *kind.number - 1) : "leave it out"};
   return Points{made};
 }
 

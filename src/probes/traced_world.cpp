@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -92,7 +93,12 @@ bool is_profile(const syntax::ProbePoint& point) {
 
 Result<void> TracedWorld::find_program() {
   for (pid_t pid : options_.processes) {
-    TRY(std::string program, program_of_process(pid));
+    Result<std::string> found = program_of_process(pid);
+    // Of several processes, as a name of -x may mean them, some can end meanwhile.
+    const bool has_ended = !found.ok() && ::kill(pid, 0) != 0 && errno == ESRCH;
+    if (!found.ok() && (!has_ended || (programs_.empty() && pid == options_.processes.back()))) return found.error();
+    if (has_ended) continue;
+    std::string program = std::move(*found);
     std::vector<debuginfo::MappedFile> mapped = debuginfo::mapped_files(pid);
     mapped_.insert(mapped_.end(), std::make_move_iterator(mapped.begin()), std::make_move_iterator(mapped.end()));
     if (std::find(programs_.begin(), programs_.end(), program) == programs_.end()) programs_.push_back(std::move(program));
@@ -107,7 +113,7 @@ Result<void> TracedWorld::find_program() {
 Result<std::string> TracedWorld::program_of_process(pid_t pid) const {
   std::string directory = fmt::format("/proc/{}", pid);
   struct stat info;
-  if (stat(directory.c_str(), &info) != 0) return Error{fmt::format("there is no process {}", pid), ""};
+  if (stat(directory.c_str(), &info) != 0) return Error{fmt::format("no process has the ID {}", pid), ""};
   char buffer[PATH_MAX];
   auto read_program = [&] { return readlink((directory + "/exe").c_str(), buffer, sizeof buffer); };
   ssize_t length = read_program();
@@ -157,8 +163,8 @@ TracedWorld::PathInProcess TracedWorld::path_in_process(const std::string& name)
   return found;
 }
 
-void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool profiles_kernel) {
-  has_kernel_probes_ = profiles_kernel || std::ranges::any_of(points, [](const syntax::ProbePoint* point) { return needs_kernel(*point); });
+void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool asks_for_kernel) {
+  has_kernel_probes_ = asks_for_kernel || std::ranges::any_of(points, [](const syntax::ProbePoint* point) { return needs_kernel(*point); });
   switch (options_.runtime) {
     case Runtime::kInProcess:
       domain_ = sema::Domain::kTarget;
@@ -173,7 +179,7 @@ void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& p
   // and -x, uprobes see all processes. timer.profile can be sampled either way; the threads of a process, with their
   // stacks.
   const bool any = has_kernel_probes_ || (!has_target() && std::ranges::any_of(points, [](const syntax::ProbePoint* point) { return is_profile(*point); }));
-  const bool kernel = !options_.only_lists && (!has_target() || (any && !(options_.can_mix && options_.can_mix())));
+  const bool kernel = !options_.only_lists && (!has_target() || (any && !can_mix()));
   domain_ = kernel ? sema::Domain::kKernel : sema::Domain::kTarget;
 }
 
@@ -185,45 +191,85 @@ Result<void> TracedWorld::require_kernel(const char* what) const {
   return Error{fmt::format("'{}' runs in the kernel, but --runtime=inproc was given", what), "use --runtime=bpf"};
 }
 
-Result<const KernelImage*> TracedWorld::kernel_image() {
-  auto open_image = [&]() -> Result<KernelImage> {
-    TRY(std::string path, kernel_.debug_image());
-    KernelImage image;
-    TRY(image.module, debuginfo::Module::open(path));
-    if (!image.module->has_debug_info()) return Error{fmt::format("{} has no debug information", path), ""};
-    TRY(const kernelinfo::Symbols* symbols, kernel_.symbols());
-    auto address_of = [&](const char* name) {
-      const std::vector<kernelinfo::Symbol> found = symbols->named(name, "");
-      return found.empty() ? uint64_t{0} : found[0].address;
-    };
-    image.text_begin = address_of("_stext");
-    image.text_end = address_of("_etext");
-    if (image.text_begin == 0 || image.text_end <= image.text_begin)
-      return Error{"the kernel hides its addresses, so its debug information can't be applied", kernel_.kptr_restrict() > 1 ? "as root: sysctl kernel.kptr_restrict=1" : "run as root"};
-    // The linker script of the kernel begins the first segment with _text: arch/x86/kernel/vmlinux.lds.S
-    const auto& segments = image.module->segments();
-    const auto first = std::ranges::find_if(segments, [](const debuginfo::Segment& segment) { return segment.executable; });
-    const uint64_t start = address_of("_text");
-    if (first == segments.end() || start == 0) return Error{fmt::format("{}: not an image of the kernel, or the kernel doesn't show where its code begins", path), ""};
-    image.bias = start - first->address.value;
-    image.first_address = first->address.value;
-    return image;
+namespace {
+
+Result<KernelImage> open_kernel(kernelinfo::KernelInfo& kernel) {
+  TRY(std::string path, kernel.debug_image());
+  KernelImage image;
+  TRY(image.module, debuginfo::Module::open(path));
+  if (!image.module->has_debug_info()) return Error{fmt::format("{} has no debug information", path), ""};
+  TRY(const kernelinfo::Symbols* symbols, kernel.symbols());
+  auto address_of = [&](const char* name) {
+    const std::vector<kernelinfo::Symbol> found = symbols->named(name, "");
+    return found.empty() ? uint64_t{0} : found[0].address;
   };
-  if (!kernel_image_) kernel_image_ = open_image();
-  if (!kernel_image_->ok()) return kernel_image_->error();
-  return &**kernel_image_;
+  const uint64_t text_begin = address_of("_stext"), text_end = address_of("_etext");
+  if (text_begin == 0 || text_end <= text_begin)
+    return Error{"the kernel hides its addresses, so its debug information can't be applied", kernel.kptr_restrict() > 1 ? "as root: sysctl kernel.kptr_restrict=1" : "run as root"};
+  image.text = {{text_begin, text_end}};
+  // The linker script of the kernel begins the first segment with _text: arch/x86/kernel/vmlinux.lds.S. What lies below is of each CPU.
+  const auto& segments = image.module->segments();
+  const auto first = std::ranges::find_if(segments, [](const debuginfo::Segment& segment) { return segment.executable; });
+  const uint64_t start = address_of("_text");
+  if (first == segments.end() || start == 0) return Error{fmt::format("{}: not an image of the kernel, or the kernel doesn't show where its code begins", path), ""};
+  image.parts = {{first->address.value, ~uint64_t{0}, start - first->address.value}};
+  return image;
+}
+
+Result<KernelImage> open_module(const kernelinfo::KernelInfo& kernel, const std::string& name) {
+  if (!kernel.has_module(name))
+    return Error{fmt::format("the module '{}' is not loaded: what its debug information says has no address yet", name), fmt::format("load it first: modprobe {}", name)};
+  TRY(kernelinfo::ModuleImage opened, kernel.module_image(name));
+  KernelImage image;
+  image.name = name;
+  image.module = std::move(opened.object.module);
+  image.file = std::move(opened.object.file);
+  for (const kernelinfo::LoadedSection& section : opened.sections) {
+    image.parts.push_back({section.begin.value, section.begin.value + section.size, section.address - section.begin.value});
+    if (section.executable) image.text.emplace_back(section.address, section.address + section.size);
+  }
+  return image;
+}
+
+}  // namespace
+
+std::optional<uint64_t> KernelImage::running(FileAddress address) const {
+  for (const Part& part : parts) {
+    if (address.value >= part.begin && address.value < part.end) return address.value + part.bias;
+  }
+  return std::nullopt;
+}
+
+std::optional<FileAddress> KernelImage::in_file(uint64_t address) const {
+  for (const Part& part : parts) {
+    if (address - part.bias >= part.begin && address - part.bias < part.end) return FileAddress(address - part.bias);
+  }
+  return std::nullopt;
+}
+
+bool KernelImage::is_text(uint64_t address) const {
+  return std::ranges::any_of(text, [&](const auto& range) { return address >= range.first && address < range.second; });
+}
+
+Result<const KernelImage*> TracedWorld::kernel_image(const std::string& name) {
+  auto known = kernel_images_.find(name);
+  if (known == kernel_images_.end()) known = kernel_images_.emplace(name, name.empty() ? open_kernel(kernel_) : open_module(kernel_, name)).first;
+  if (!known->second.ok()) return known->second.error();
+  return &*known->second;
 }
 
 void TracedWorld::save_answers() {
-  if (kernel_image_ && kernel_image_->ok()) (*kernel_image_)->module->save_cache();
+  for (auto& [name, image] : kernel_images_) {
+    if (image.ok()) image->module->save_cache();
+  }
   for (auto& [path, module] : modules_) module->save_cache();
 }
 
 Result<std::shared_ptr<debuginfo::Module>> TracedWorld::module(const std::string& path) {
   auto known = modules_.find(path);
   if (known != modules_.end()) return known->second;
-  if (path == kKernelImage) {
-    TRY(const KernelImage* image, kernel_image());
+  if (path.starts_with(kKernelImage)) {
+    TRY(const KernelImage* image, kernel_image(path.substr(std::min(path.size(), sizeof kKernelImage))));
     return image->module;
   }
   debuginfo::OpenOptions options;

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "base/unique_fd.h"
 #include "debuginfo/debuginfo.h"
 #include "debuginfo/mapped_file.h"
 #include "kernelinfo/kernel_info.h"
@@ -16,15 +17,30 @@
 
 namespace spile::probes {
 
-// The name under which TracedWorld::module() has the file with the kernel's debug information: no path is like it.
+// The name under which TracedWorld::module() has the file with the kernel's debug information: no path is like it. Behind it, with a colon, the name of a
+// module of the kernel: "kernel image:loop".
 inline constexpr char kKernelImage[] = "kernel image";
 
-// The running kernel as debug information describes it: an ELF file that lies in memory with a bias.
+// The running kernel, or a module of it, as debug information describes it: an ELF file whose parts lie in memory elsewhere than it says.
 struct KernelImage {
+  // A part whose addresses in memory all differ by the same number from those in the file: the kernel as a whole (KASLR), each section of a module.
+  struct Part {
+    uint64_t begin, end;  // in the file
+    uint64_t bias;        // run-time address minus address in the file, modulo 2^64
+  };
+  std::string name;  // of the module; "": vmlinux
   std::shared_ptr<debuginfo::Module> module;
-  uint64_t bias = 0;                       // run-time address minus address in the file, modulo 2^64 (KASLR)
-  uint64_t text_begin = 0, text_end = 0;  // run-time addresses of the code that stays
-  uint64_t first_address = 0;  // in the file; what lies below is not at such an address in memory (variables of CPUs)
+  std::vector<Part> parts;
+  std::vector<std::pair<uint64_t, uint64_t>> text;  // run-time addresses of the code that stays
+  std::shared_ptr<UniqueFd> file;                   // of a module: debuginfo::LinkedObject::file
+
+  // Returns the name of the image's types, for TracedWorld::module().
+  std::string type_source() const { return name.empty() ? kKernelImage : std::string(kKernelImage) + ":" + name; }
+  // Returns the run-time address; nullopt: what is there is not at such an address in memory (variables of CPUs, code that is gone).
+  std::optional<uint64_t> running(FileAddress address) const;
+  // Returns the address in the file of a run-time address; nullopt: it is in no part.
+  std::optional<FileAddress> in_file(uint64_t address) const;
+  bool is_text(uint64_t address) const;  // run-time
 };
 
 // Whether a path has wildcards of glob(7).
@@ -39,9 +55,10 @@ class TracedWorld {
   // Finds the program of -c or -x. Errors as World::open.
   Result<void> find_program();
   // Decides process_domain(); see World::choose_runtime().
-  void choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool profiles_kernel);
+  void choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool asks_for_kernel);
 
   const WorldOptions& options() const { return options_; }
+  bool can_mix() const { return options_.can_mix && options_.can_mix(); }
   // The executables of -c or of -x's processes, each once, symbolic links resolved as /proc/PID/maps shows them; none when
   // there is neither.
   const std::vector<std::string>& programs() const { return programs_; }
@@ -66,9 +83,9 @@ class TracedWorld {
   // Returns the ELF file at a path, opened once: the file that a process of -x has mapped under it, if any has. path: as find_executable()
   // and libraries() return it. Errors: as Module::open(), or the mapped file was replaced and can't be opened.
   Result<std::shared_ptr<debuginfo::Module>> module(const std::string& path);
-  // Returns the kernel's debug information, opened once. Valid as long as the world. Errors: as KernelInfo::debug_image(); the file can't be opened or
-  // lacks debug information; the kernel hides its addresses.
-  Result<const KernelImage*> kernel_image();
+  // Returns the debug information of the kernel (""), or of a module that is loaded, opened once. Valid as long as the world. Errors: as
+  // KernelInfo::debug_image() and module_image(); the file can't be opened or lacks debug information; the kernel hides its addresses.
+  Result<const KernelImage*> kernel_image(const std::string& name = {});
   // Returns the files of all modules that module() has opened, by path.
   const ModuleFiles& module_files() const { return module_files_; }
   void save_answers();  // as World's
@@ -123,7 +140,7 @@ class TracedWorld {
   std::map<std::string, std::vector<std::string>> libraries_;
   std::map<std::string, std::vector<TracepointField>> tracepoints_;
   kernelinfo::KernelInfo kernel_;
-  std::optional<Result<KernelImage>> kernel_image_;
+  std::map<std::string, Result<KernelImage>> kernel_images_;
 };
 
 }  // namespace spile::probes

@@ -56,7 +56,9 @@ class RealWorld : public World {
     return {};
   }
 
-  void choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool profiles_kernel) override { world_.choose_runtime(points, profiles_kernel); }
+  void choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool asks_for_kernel) override { world_.choose_runtime(points, asks_for_kernel); }
+  bool may_probe_kernel() const override { return world_.options().may_probe_kernel && world_.options().may_probe_kernel(); }
+  bool can_mix() const override { return world_.can_mix(); }
 
   ModuleFiles module_files() const override { return world_.module_files(); }
   void save_answers() override { world_.save_answers(); }
@@ -209,36 +211,6 @@ class RealWorld : public World {
 };
 
 }  // namespace
-
-namespace {
-
-// Whether a handler asks for what the kernel alone has: its stack, its tasks, its types.
-bool asks_for_kernel(const syntax::Statement& body) {
-  static const std::set<std::string> kernel_functions = {"backtrace", "callers", "print_backtrace", "sprint_backtrace", "stack", "task_current"};
-  bool asks = false;
-  syntax::for_each_expression(body, [&](const syntax::Expression& e) {
-    if (const auto* call = syntax::as<syntax::Call>(e)) asks |= kernel_functions.contains(call->name);
-    const auto* operation = syntax::as<syntax::AtOperation>(e);
-    if (!operation || operation->name != "@cast") return;
-    for (const auto& argument : operation->arguments) {
-      const auto* text = syntax::as<syntax::String>(argument);
-      asks |= text && (text->value == "kernel" || text->value.starts_with("kernel<"));
-    }
-  });
-  return asks;
-}
-
-}  // namespace
-
-void World::choose_runtime_for(const syntax::Script& script) {
-  std::vector<const syntax::ProbePoint*> points;
-  bool profiles_kernel = false;
-  for (const auto& probe : script.probes) {
-    for (const syntax::ProbePoint& point : probe->points) points.push_back(&point);
-    profiles_kernel |= std::ranges::any_of(probe->points, is_profile) && probe->body && asks_for_kernel(*probe->body);
-  }
-  choose_runtime(points, profiles_kernel);
-}
 
 Result<std::unique_ptr<World>> World::open(const WorldOptions& options) {
   auto world = std::make_unique<RealWorld>(options);

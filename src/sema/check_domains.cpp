@@ -95,16 +95,16 @@ class DomainChecker {
     if (domain != kInKernel) return;
     bool in_function = info(probe_->kind).in_function;
     if ((intrinsic.needs & (kNeedsArguments | kNeedsRegisters)) && !in_function) {
-      error(call, from, fmt::format("'{}' needs a probe on a function", call.name), {});
+      error(shown, from, fmt::format("'{}' needs a probe on a function", shown.name), {});
     } else if ((intrinsic.needs & kNeedsArguments) && at_return_) {
-      error(call, from,
-            fmt::format("'{}' in a .return probe: the arguments are gone when the function returns", call.name),
-            fmt::format("@entry({}) is its value when the function was entered", to_source(call)));
+      error(shown, from,
+            fmt::format("'{}' in a .return probe: the arguments are gone when the function returns", shown.name),
+            fmt::format("@entry({}) is its value when the function was entered", to_source(shown)));
     } else if (intrinsic.needs & kNeedsArguments) {
       auto* number = as<Number>(call.arguments[0]);
       if (number && number->value < 1) error(call, from, "arguments are numbered from 1", {});
     } else if (intrinsic.name == "returnval") {
-      if (!at_return_) error(call, from, "'returnval' is only known in .return probes", {});
+      if (!at_return_) error(shown, from, fmt::format("'{}' is only known in .return probes", shown.name), {});
     } else if (intrinsic.needs & kNeedsRegisters) {
       auto* name = as<String>(call.arguments[0]);
       if (!name) {

@@ -15,8 +15,6 @@
 // A system call's arguments are still known when it returns. A handler of an alias for the return that reads variables which neither it nor the alias
 // sets, but the alias for the call's begin does (`fd` in syscall.read.return), begins with the body of that one, too.
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <set>
 #include <string>
@@ -24,6 +22,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sema/alias_names.h"
 #include "sema/elaboration.h"
 #include "syntax/visitor.h"
 
@@ -69,39 +68,7 @@ std::vector<ProbePoint> without_braces(const ProbePoint& point) {
   return points;
 }
 
-// `**` as the last component matches the rest of an alias's name, of any length.
-bool ends_in_double_star(const ProbePoint& point) {
-  return !point.components.empty() && point.components.back().name.ends_with("**");
-}
-
 constexpr std::string_view kAny = "__any";
-
-bool is_internal(const PointComponent& pattern, const PointComponent& name) {
-  return name.name.starts_with("__") && !pattern.name.starts_with("__");
-}
-
-bool matches(const PointComponent& pattern, const PointComponent& name) {
-  return !is_internal(pattern, name) && fnmatch(pattern.name.c_str(), name.name.c_str(), 0) == 0 && pattern.text == name.text &&
-         pattern.number == name.number;
-}
-
-// Whether the point starts with the alias's name.
-bool matches(const ProbePoint& point, const ProbePoint& alias) {
-  if (ends_in_double_star(point) && alias.components.size() >= point.components.size()) {
-    std::string pattern, name;
-    for (const PointComponent& component : point.components) pattern += "." + component.name;
-    for (const PointComponent& component : alias.components) {
-      if (component.name.starts_with("__")) return false;
-      name += "." + component.name;
-    }
-    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-  }
-  if (point.components.size() < alias.components.size()) return false;
-  for (size_t i = 0; i < alias.components.size(); ++i) {
-    if (!matches(point.components[i], alias.components[i])) return false;
-  }
-  return true;
-}
 
 // The variables that a body sets, or all that it uses.
 void add_variables(const Statement& body, bool only_set, std::set<std::string>& names) {
@@ -162,7 +129,7 @@ class Expander {
     size_t longest = 0;
     for (const auto& [match, order] : candidates) {
       bool known = !found.empty() && found.back().alias == match.alias;
-      if (known || !matches(point, *match.name)) continue;
+      if (known || !begins_with_alias(point, *match.name)) continue;
       longest = std::max(longest, match.name->components.size());
       found.push_back(match);
     }

@@ -288,4 +288,11 @@ int find_intrinsic(std::string_view name, size_t arguments) {
   return find_intrinsic(name);
 }
 
+std::optional<size_t> other_count(std::string_view name) {
+  for (const Overload& overload : kOverloads) {
+    if (overload.name == name) return overload.arguments;
+  }
+  return std::nullopt;
+}
+
 }  // namespace spile::sema

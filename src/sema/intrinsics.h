@@ -3,6 +3,7 @@
 // and what they need. The runtime function is spile_fn_NAME unless the lowering knows better.
 // To add one: runtime/README.md lists the files. Thread rule: any thread; the table never changes.
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -44,5 +45,7 @@ int find_intrinsic(std::string_view name);
 // Returns the index for a call with that number of arguments: user_string(address, default) is the row user_string2, and so on; -1: none.
 // Whether the row has that many parameters is the caller's to check.
 int find_intrinsic(std::string_view name, size_t arguments);
+// Returns the number of arguments that calls of that name may have beside those of its row; null: the row is the only one.
+std::optional<size_t> other_count(std::string_view name);
 
 }  // namespace spile::sema

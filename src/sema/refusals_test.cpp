@@ -33,6 +33,7 @@ TEST(Refusals, Points) {
   expect_error("probe nothing ? { exit() }", "no probes left");
   expect_error("function f() { return 1 }", "no probes found");
   expect_error("probe a = a { x = 1 } probe a { exit() }", "probe alias 'a' refers to itself");
+  expect_error("probe a.handle = none { x = 1 } probe a.handle.return = begin { x = 2 } probe a.handle.retrn { exit() }", "did you mean 'a.handle.return'?");
   expect_error("probe process(\"/bin/fake\").function(\"nope\") { exit() }", "no match for probe point");
 }
 
@@ -60,6 +61,8 @@ TEST(Refusals, Calls) {
   expect_error("function f(a) { return a } probe begin { println(f()) }", "'f' takes 1 argument, not 0");
   expect_error("probe begin { println(strlen()) }", "'strlen' takes 1 argument, not 0");
   expect_error("probe begin { println(strlen(\"a\", 2)) }", "'strlen' takes 1 argument, not 2");
+  expect_error("probe begin { print_ubacktrace(1) }", "'print_ubacktrace' takes 0 or 3 arguments, not 1");
+  expect_error("probe begin { println(ctime(1, 2)) }", "'ctime' takes 0 or 1 arguments, not 2");
 }
 
 TEST(Refusals, UnresolvedTypes) {
@@ -181,6 +184,9 @@ TEST(Warnings, UnusedAndUnassigned) {
   expect_warning("probe begin { cuont = 1; println(count + 1) }", "local variable 'count' is never assigned");
   expect_warning("probe begin { cuont = 1; println(count + 1) }", "local variable 'cuont' is assigned and never read");
   expect_warning("probe begin { cuont = 1; println(count + 1) }", "local variable 'count' is never assigned\n    1 | ");
+  // A variable without a value would not help.
+  auto made = elaborate_text("probe begin { println(saddr + daddr) }");
+  EXPECT_THAT(made.messages(), AllOf(HasSubstr("'saddr' is never assigned"), Not(HasSubstr("did you mean"))));
   expect_warning("global g probe begin { exit() }", "global 'g' is never used");
   expect_warning("function f() { return 1 } probe begin { exit() }", "function 'f' is never called");
   expect_warning("probe begin { 1 + pid(); exit() }", "statement has no effect");

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "sema/elaboration.h"
@@ -53,6 +54,13 @@ class Resolver {
     return names;
   }
 
+  // Returns the alias with as many components whose name is nearest.
+  std::string nearest_alias(const std::string& name) const {
+    std::vector<std::string> names = alias_names();
+    std::erase_if(names, [&](const std::string& other) { return std::ranges::count(other, '.') != std::ranges::count(name, '.'); });
+    return nearest_name(name, names);
+  }
+
   // Of perf.sw.nothing, where there are aliases that begin with perf.sw: which ones there are, as a hint; so of perf.sw. Else empty.
   // is_alias: no other point begins with the same word, so that the aliases which do are all that there may be.
   std::string beside(const syntax::ProbePoint& point, bool is_alias) const {
@@ -89,6 +97,8 @@ class Resolver {
       if (optional) return 0;
       std::string hint = resolved.error().hint;
       std::string near = hint.empty() ? nearest_name(written(node.point), alias_names()) : std::string();
+      // What the script has written rather than the library's point behind the alias: signal.handle.retrn.
+      if (hint.empty() && near.empty()) near = nearest_alias(name);
       if (!near.empty()) hint = "did you mean '" + near + "'?";
       const std::string& message = resolved.error().message;
       if (hint.empty()) hint = beside(node.point, message.starts_with("unknown probe point") && message.find("can't follow") == message.npos);

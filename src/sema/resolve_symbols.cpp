@@ -335,8 +335,10 @@ class SymbolResolver {
       if (call.arguments.empty() && call.name.starts_with("cpu_clock_")) {
         call.arguments.push_back(std::make_unique<Number>(call.range, 0));
       } else {
-        e_.diagnostics.error(call.range, fmt::format("'{}' takes {} argument{}, not {}", call.name, wanted,
-                                                     wanted == 1 ? "" : "s", call.arguments.size()));
+        const std::optional<size_t> also = other_count(call.name);
+        e_.diagnostics.error(call.range, fmt::format("'{}' takes {}{} argument{}, not {}", call.name, also ? std::min(wanted, *also) : wanted,
+                                                     also ? fmt::format(" or {}", std::max(wanted, *also)) : "", wanted == 1 && !also ? "" : "s",
+                                                     call.arguments.size()));
         return;
       }
     }

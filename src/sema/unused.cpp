@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "sema/elaboration.h"
 #include "sema/side_effects.h"
 #include "syntax/visitor.h"
@@ -23,12 +25,16 @@ void warn_locals(Elaboration& e) {
     known->second.read |= traffic.read;
     known->second.written |= traffic.written;
   }
+  std::set<std::string> unassigned;
+  for (const auto& [place, traffic] : by_place) {
+    if (!traffic.written) unassigned.insert(traffic.local->name);
+  }
   for (const auto& [place, traffic] : by_place) {
     const std::string& name = traffic.local->name;
     if (traffic.read && !traffic.written) {
       std::vector<std::string> candidates;
       for (const std::string& other : traffic.alternatives) {
-        if (other != name) candidates.push_back(other);
+        if (!unassigned.contains(other)) candidates.push_back(other);
       }
       for (const Global* global : e.program.globals) candidates.push_back(global->name);
       std::string near = nearest_name(name, candidates);

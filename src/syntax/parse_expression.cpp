@@ -178,6 +178,10 @@ ExpressionPtr Parser::parse_ternary() {
   Token question = take();
   auto node = std::make_unique<Ternary>(condition->range);
   node->condition = std::move(condition);
+  if (at(":")) {  // as GNU C and other languages have it
+    error_here("the language has no '?:' without a value between them").hint("a ? a : b");
+    return nullptr;
+  }
   node->if_true = parse_expression();
   if (!node->if_true || !expect(":", "and the value for a false condition", &question)) return nullptr;
   node->if_false = parse_expression();

@@ -170,6 +170,7 @@ TEST(Formats, RefuseWhatCannotBePrinted) {
 
 TEST(Expressions, RefuseWhatIsNone) {
   EXPECT_EQ(in_probe("x = "), "expected an expression, found '}'");
+  EXPECT_EQ(in_probe("x = y ?: 3;"), "the language has no '?:' without a value between them");
   EXPECT_EQ(in_probe("x = * 3;"), "expected an expression, found '*'");
   EXPECT_EQ(in_probe("x = (1 + 2;"), "expected ')', found ';'");
   EXPECT_EQ(in_probe("x = f(1, ;"), "expected an expression, found ';'");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "probes/values/cpp_value.h"
 #include "probes/values/known_types.h"
 
 namespace spile::probes {
@@ -15,54 +16,15 @@ using debuginfo::Member;
 using debuginfo::Type;
 using debuginfo::TypeKind;
 
+using Value = CppValue;
+
 constexpr int64_t kAny = INT64_MAX;  // a count that is not known
-
-// A value of a known type that is being planned.
-struct Value {
-  ValuePlanner& planner;
-  Routine& out;
-  const Type& type;
-  uint64_t offset;
-  Detail detail;
-
-  std::optional<Member> find(std::initializer_list<std::string_view> names) const {
-    for (std::string_view name : names) {
-      if (auto member = find_within(type, name)) return member;
-    }
-    return std::nullopt;
-  }
-  // The place of a member in the value at hand.
-  Source at(const Member& member) const { return Source().base(offset + member.offset); }
-  Source word(const Member& member) const { return at(member).load(); }
-  Type argument(size_t index) const {
-    const std::vector<Type> arguments = type.arguments();
-    return index < arguments.size() ? arguments[index] : Type();
-  }
-  // Containers are shown as brackets where only one level is wanted.
-  bool is_brief(std::string_view brackets) const {
-    if (detail != Detail::kNested) return false;
-    out.text({brackets.data(), 1});
-    out.text("...");
-    out.text({brackets.data() + 1, 1});
-    return true;
-  }
-  size_t element(const Type& of) const { return planner.routine_of(of, ValuePlanner::inner(detail)); }
-};
 
 uint64_t align_up(uint64_t offset, uint64_t alignment) { return (offset + alignment - 1) / alignment * alignment; }
 
 uint8_t character_size(const Type& type) {
   const uint64_t size = type.size();
   return size == 1 || size == 2 || size == 4 ? static_cast<uint8_t>(size) : uint8_t{0};
-}
-
-// Elements between two pointers, or behind one; texts where they are characters.
-bool plan_range(const Value& v, const Type& element, const Source& first, const Source& count) {
-  const uint64_t stride = element.size();
-  if (stride == 0) return false;
-  if (element.is_character()) return v.out.span(first, count, 1), true;
-  if (!v.is_brief("[]")) v.out.elements("[]", first, count, stride, v.element(element));
-  return true;
 }
 
 // ---- texts
@@ -147,8 +109,10 @@ bool plan_array(const Value& v) {
 // std::initializer_list and std::span.
 bool plan_view(const Value& v) {
   auto begin = v.find({"_M_array", "_M_ptr", "__begin_", "__data_"}), size = v.find({"_M_len", "_M_extent_value", "__size_"});
-  if (!begin || !size || begin->type.kind() != TypeKind::kPointer) return false;
-  return plan_range(v, begin->type.target(), v.word(*begin), v.word(*size));
+  if (!begin || begin->type.kind() != TypeKind::kPointer) return false;
+  if (size && size->type.size() == 8) return plan_range(v, begin->type.target(), v.word(*begin), v.word(*size));
+  const auto fixed = number_of(v.type);  // span<int, 3>
+  return fixed && plan_range(v, begin->type.target(), v.word(*begin), Source::constant(static_cast<int64_t>(*fixed)));
 }
 
 bool plan_deque(const Value& v) {
@@ -511,11 +475,7 @@ bool plan_time_point(const Value& v) {
   return true;
 }
 
-struct KnownType {
-  std::string_view name;
-  bool (*plan)(const Value&);
-};
-constexpr KnownType kTypes[] = {
+constexpr KnownCppType kTypes[] = {
     {"basic_string", plan_string},
     {"basic_string_view", plan_string_view},
     {"vector", plan_vector},
@@ -552,12 +512,33 @@ constexpr KnownType kTypes[] = {
 
 }  // namespace
 
+bool plan_range(const CppValue& v, const Type& element, const Source& first, const Source& count) {
+  const uint64_t stride = element.size();
+  if (stride == 0) return false;
+  if (element.is_character()) return v.out.span(first, count, 1), true;
+  if (!v.is_brief("[]")) v.out.elements("[]", first, count, stride, v.element(element));
+  return true;
+}
+
+std::optional<uint64_t> number_of(const Type& type) {
+  const std::string name = type.plain_name();
+  size_t end = name.find_last_not_of("> uUlL");
+  if (end == name.npos) return std::nullopt;
+  size_t begin = ++end;
+  while (begin > 0 && name[begin - 1] >= '0' && name[begin - 1] <= '9') --begin;
+  uint64_t number = 0;
+  if (begin == end || begin == 0 || (name[begin - 1] != '<' && name[begin - 1] != ' ' && name[begin - 1] != ',')) return std::nullopt;
+  if (std::from_chars(name.data() + begin, name.data() + end, number).ec != std::errc()) return std::nullopt;
+  return number;
+}
+
 bool plan_cpp_type(ValuePlanner& planner, Routine& out, const Type& type, const std::string& name, uint64_t offset, Detail detail) {
   if (type.kind() != TypeKind::kStruct) return false;
   const std::string_view base = std::string_view(name).substr(0, name.find('<'));
-  if (base.size() == name.size()) return false;  // all are templates
-  const KnownType* known = std::ranges::find(kTypes, base, &KnownType::name);
-  return known != std::end(kTypes) && known->plan({planner, out, type, offset, detail});
+  const CppValue value{planner, out, type, offset, detail};
+  if (plan_small_cpp_type(value, base)) return true;
+  if (base.size() == name.size()) return false;  // all others are templates
+  return plan_known(kTypes, value, base);
 }
 
 }  // namespace spile::probes

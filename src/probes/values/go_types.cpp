@@ -1,5 +1,6 @@
 // Types of Go, as its linker describes them (cmd/link/internal/ld/dwarf.go): strings, slices and interfaces are structures of words, a
-// map is a pointer to runtime.hmap (runtime/map.go; up to Go 1.23).
+// map is a pointer to runtime.hmap (runtime/map.go; up to Go 1.23). A function's value is a pointer to words of which the first is its code.
+// Generic functions have types of their own for all that look the same to the machine: go.shape.string_0 (cmd/compile/internal/types, "shape").
 
 #include "probes/values/known_types.h"
 
@@ -67,9 +68,29 @@ bool plan_interface(ValuePlanner& planner, Routine& out, const Type& type, uint6
   return true;
 }
 
+bool plan_function(ValuePlanner& planner, Routine& out, uint64_t offset) {
+  const Source value = Source().base(offset).load();
+  Routine there;
+  there.code(abi::ValueCode::kFunction, Source().base(offset).load().load(), Source::constant(0));
+  const size_t known = planner.add(std::move(there));
+  out.choose(value, {{0, planner.text_routine("nil")}}, known);
+  return true;
+}
+
+// "go.shape.[]int_0" is laid out as "[]int".
+std::string_view without_shape(std::string_view name) {
+  constexpr std::string_view kShape = "go.shape.";
+  if (!name.starts_with(kShape)) return name;
+  name.remove_prefix(kShape.size());
+  const size_t number = name.find_last_not_of("0123456789");
+  return number != name.npos && name[number] == '_' ? name.substr(0, number) : name;
+}
+
 }  // namespace
 
-bool plan_go_type(ValuePlanner& planner, Routine& out, const Type& type, const std::string& name, uint64_t offset, Detail detail) {
+bool plan_go_type(ValuePlanner& planner, Routine& out, const Type& type, const std::string& whole_name, uint64_t offset, Detail detail) {
+  const std::string_view name = without_shape(whole_name);
+  if (type.kind() == TypeKind::kFunction) return type.size() == 8 && plan_function(planner, out, offset);  // those of C have no size
   if (type.kind() == TypeKind::kPointer) return is_known_pointer(type) && plan_map(planner, out, type, offset, detail);
   if (type.kind() != TypeKind::kStruct) return false;
   if (name == "string") return plan_string(out, type, offset);

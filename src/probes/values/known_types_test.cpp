@@ -46,11 +46,30 @@ TEST_F(KnownTypes, AreRecognizedByTheirMembersToo) {
 TEST_F(KnownTypes, OfEachNameEndWhereTheyHaveNoMembers) {
   for (const char* name : {"basic_string", "basic_string_view", "vector", "array", "deque", "list", "forward_list", "initializer_list", "span", "map", "set", "unordered_map", "unordered_set",
                            "stack", "pair", "tuple", "optional", "variant", "unique_ptr", "shared_ptr", "weak_ptr", "function", "atomic", "complex", "duration", "time_point", "Vec", "&[i32]",
-                           "Box", "alloc::boxed::Box", "&str"}) {
+                           "Box", "alloc::boxed::Box", "&str", "bitset", "valarray", "reference_wrapper", "__normal_iterator", "sub_match", "match_results", "Rc", "Arc", "Weak", "RefCell", "Mutex", "RwLock", "HashMap",
+                           "HashSet", "BTreeMap", "BTreeSet", "VecDeque", "LinkedList"}) {
     const uint64_t type = types_.structure(std::string(name) + "<int>", 8, {{"other", int_, 0}}, {int_});
     EXPECT_EQ(text(type), R"("{.other=" signed4@0 "}")") << name;
   }
-  for (const char* name : {"String", "string", "[]int", "runtime.iface", "runtime.eface"}) EXPECT_EQ(text(types_.structure(name, 8, {{"other", int_, 0}})), R"("{.other=" signed4@0 "}")") << name;
+  for (const char* name : {"String", "string", "[]int", "runtime.iface", "runtime.eface", "any", "path", "id", "thread", "mutex", "strong_ordering", "year", "month", "year_month_day", "atomic_flag", "OsString",
+                           "PathBuf", "CString", "Duration"}) EXPECT_EQ(text(types_.structure(name, 8, {{"other", int_, 0}})), R"("{.other=" signed4@0 "}")") << name;
+}
+
+TEST_F(KnownTypes, ABitsetHasTheBitsThatItsNameSays) {
+  const uint64_t words = types_.structure("_Base_bitset<2>", 16, {{"_M_w", types_.array(long_, 2), 0}});
+  for (const char* name : {"bitset<70>", "bitset<70ul>", "bitset<70UL>"}) EXPECT_EQ(text(types_.structure(name, 16, {base(words, 0)})), "bits [] [base] [0] [70]");
+  EXPECT_EQ(text(types_.structure("bitset<N>", 16, {base(words, 0)})), R"("{._M_w=" elements [] [base] [2] 8 #1 "}")" "\n#1: unsigned8@0");
+}
+
+TEST_F(KnownTypes, BasesOfKnownTypesAreValues) {
+  const uint64_t derived = types_.structure("Names", 32, {base(vector(int_, "vector<int>"), 0), {"more", int_, 24}});
+  EXPECT_EQ(text(derived), "\"{\" inline#1@0 \", .more=\" signed4@24 \"}\"\n#1: elements [] [base load8] [base+8 load8 base load8 minus divide4] 4 #2\n#2: signed4@0");
+}
+
+TEST_F(KnownTypes, OnlyTextIsText) {
+  auto slice = [&](const char* name) { return text(types_.structure(name, 16, {{"data_ptr", types_.pointer(byte_), 0}, {"length", long_, 8}}, {byte_})); };
+  for (const char* name : {"&str", "&mut str", "Box<str, alloc::alloc::Global>", "&std::path::Path", "&std::ffi::os_str::OsStr"}) EXPECT_THAT(slice(name), StartsWith("span1")) << name;
+  for (const char* name : {"&[u8]", "&[astro::Star]", "&mut [strange]", "Box<[strict], alloc::alloc::Global>"}) EXPECT_THAT(slice(name), StartsWith("elements")) << name;
 }
 
 TEST_F(KnownTypes, AStringIsItsText) {
@@ -130,6 +149,9 @@ TEST_F(KnownTypes, GoHasStringsSlicesAndInterfaces) {
             "elements [] [base load8] [base+8 load8] 16 #1\n#1: span1[base load8][base+8 load8]");
   const uint64_t error = types_.structure("runtime.iface", 16, {{"tab", types_.pointer(int_), 0}, {"data", types_.pointer(int_), 8}});
   EXPECT_EQ(text(error, Detail::kTop, {.go_types = 0x4000}), "switch[base load8]{0#1 else#2}\n#1: \"nil\"\n#2: interface0x4000[base load8+8 load8][base+8 load8]");
+  // Of generic functions.
+  const uint64_t shape = types_.structure("go.shape.string_0", 16, {{"str", types_.pointer(byte_), 0}, {"len", long_, 8}});
+  EXPECT_EQ(text(shape), "span1[base load8][base+8 load8]");
   EXPECT_EQ(text(error, Detail::kTop), R"("{.tab=" pointer8@0 ", .data=" pointer8@8 "}")") << "where the types are is not known";
 }
 

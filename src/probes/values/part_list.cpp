@@ -145,6 +145,10 @@ class Printer {
   }
 
   void members(const Type& type, int depth) {
+    if (!type.variants().empty()) {  // which of a Rust enum's variants it is, is known only at run time
+      text_ += '?';
+      return;
+    }
     if (depth > kDeepest || is_full()) {
       text_ += "{...}";
       return;

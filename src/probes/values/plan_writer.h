@@ -2,6 +2,7 @@
 // Writes plans of values (abi/value_plan.h): computations, routines, and at the end the plan as a whole. Knows nothing of types.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,6 +57,13 @@ class Routine {
   void tree(std::string_view brackets, const Source& first, const Source& count, const TreeShape& shape, size_t routine);
   void blocks(std::string_view brackets, const Source& array, const Source& first, const Source& count, uint64_t of_block, uint64_t stride, size_t routine);
   void bit_vector(std::string_view brackets, const Source& words, const Source& first, const Source& count);
+  void ring(std::string_view brackets, const Source& array, const Source& first, const Source& length, const Source& count, uint64_t stride, size_t routine);
+  void hash_table(std::string_view brackets, const Source& control, const Source& mask, const Source& count, uint64_t stride, size_t routine);
+  struct BTreeNode {
+    uint64_t keys, values, count, place, parent, children, key_size, value_size;  // offsets and sizes in bytes
+  };
+  // value: nothing of a set.
+  void b_tree(std::string_view brackets, const Source& root, const Source& height, const Source& count, const BTreeNode& node, size_t key, std::optional<size_t> value);
   struct GoBucket {
     uint64_t keys, values, overflow, key_size, value_size;  // offsets and sizes in bytes
   };

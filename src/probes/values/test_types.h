@@ -57,6 +57,11 @@ class MadeTypes {
     node.arguments = std::move(arguments);
     return add(node);
   }
+  uint64_t declared(const std::string& name) {
+    debuginfo::TypeNode node{.kind = debuginfo::TypeKind::kStruct, .name = "struct " + name};
+    node.is_declaration = true;
+    return add(node);
+  }
   uint64_t enumeration(const std::string& name, uint64_t size, std::vector<debuginfo::Enumerator> constants, bool is_signed = false) {
     debuginfo::TypeNode node{.kind = debuginfo::TypeKind::kEnum, .name = "enum " + name, .size = size};
     node.is_signed = is_signed;
@@ -261,6 +266,9 @@ class PlanText {
         case abi::ValueStep::kTree: text += container("tree", at, 2, 4, 1); break;
         case abi::ValueStep::kBlocks: text += container("blocks", at, 3, 2, 1); break;
         case abi::ValueStep::kBitVector: text += container("bits", at, 3, 0, 0); break;
+        case abi::ValueStep::kRing: text += container("ring", at, 4, 1, 1); break;
+        case abi::ValueStep::kHashTable: text += container("hashtable", at, 3, 1, 1); break;
+        case abi::ValueStep::kBTree: text += container("btree", at, 3, 8, 2); break;
         case abi::ValueStep::kGoMap: text += container("gomap", at, 3, 5, 2); break;
         case abi::ValueStep::kComputed: {
           const std::string from = source(at);

@@ -137,7 +137,7 @@ void ValuePlanner::value_of_kind(Routine& out, const Type& type, uint64_t offset
     case TypeKind::kUnion:
       if (plan_known_type_(*this, out, type, offset, detail)) return;
       if (detail == Detail::kNested || is_full()) return out.text("{...}");
-      if (type.size() == 0 && type.members().empty()) return unknown(out, fmt::format("is of a type that is only declared ('{}')", type.name()));
+      if (type.is_only_declared()) return unknown(out, fmt::format("is of a type that is only declared ('{}')", type.name()));
       return members(out, type, offset, detail);
     case TypeKind::kArray:
       return array(out, type, offset, detail);
@@ -149,18 +149,36 @@ void ValuePlanner::value_of_kind(Routine& out, const Type& type, uint64_t offset
       return integer(out, type, offset);
     case TypeKind::kFloat:
       return floating(out, type, offset);
+    case TypeKind::kFunction:
+      if (plan_known_type_(*this, out, type, offset, detail)) return;
+      [[fallthrough]];
     default:
+      if (const std::string name = type.plain_name(); name == "decltype(nullptr)" || name == "nullptr_t") return out.text("NULL");
       return unknown(out, fmt::format("has no size ('{}')", type.name()));
   }
 }
 
 void ValuePlanner::integer(Routine& out, const Type& type, uint64_t offset) {
+  if (type.size() == 0 && type.plain_name() == "()") return out.text("()");  // Rust's
+  if (type.plain_name() == "member pointer" && type.size() == 16) return member_function(out, offset);
+  if (type.size() == 16 && type.kind() == TypeKind::kInteger) return out.number(offset, 16, type.is_signed() ? ValueForm::kSigned : ValueForm::kUnsigned);
   if (!type.is_scalar()) return unknown(out, fmt::format("is a number of {} bytes ('{}')", type.size(), type.name()));
   const auto size = static_cast<uint8_t>(type.size());
   if (type.kind() == TypeKind::kEnum) return out.enumerator(offset, size, 0, static_cast<uint8_t>(8 * size), type.is_signed(), table_of(type));
   if (type.is_character()) return out.number(offset, size, ValueForm::kByte);
   if (is_wide_character(type)) return out.number(offset, size, ValueForm::kCharacter);
   out.number(offset, size, type.is_signed() ? ValueForm::kSigned : ValueForm::kUnsigned);
+}
+
+// A pointer to a member function (Itanium C++ ABI, section 2.3): an address, or the odd number of a place in the table of virtual functions.
+void ValuePlanner::member_function(Routine& out, uint64_t offset) {
+  Routine direct, in_table;
+  direct.code(abi::ValueCode::kFunction, Source().base(offset).load(), Source::constant(0));
+  in_table.text("virtual[");
+  in_table.computed(Source().base(offset).load().plus(-1).divide(8), ValueForm::kSigned);
+  in_table.text("]");
+  const size_t named = add(std::move(direct)), numbered = add(std::move(in_table));
+  out.choose(Source().base(offset).load().bits(0, 1), {{0, named}}, numbered);
 }
 
 size_t ValuePlanner::table_of(const Type& type) {
@@ -250,6 +268,13 @@ void ValuePlanner::list_members(Routine& out, const Type& type, uint64_t offset,
     if (nameless && kind != TypeKind::kStruct && kind != TypeKind::kUnion) continue;  // padding bits
     const uint64_t at = offset + member.offset;
     if (member.is_base) {
+      Routine known;
+      if (plan_known_type_(*this, known, member.type, at, detail)) {  // class Names : public std::vector<std::string>
+        if (!first) out.text(", ");
+        first = false;
+        out.inlined(0, add(std::move(known)));
+        continue;
+      }
       list_members(out, member.type, at, detail, first);
       continue;
     }

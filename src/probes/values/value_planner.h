@@ -56,6 +56,7 @@ class ValuePlanner {
  private:
   void value_of_kind(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
   void integer(Routine& out, const debuginfo::Type& type, uint64_t offset);
+  void member_function(Routine& out, uint64_t offset);
   void floating(Routine& out, const debuginfo::Type& type, uint64_t offset);
   void pointer(Routine& out, const debuginfo::Type& type, uint64_t offset);
   void array(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);

@@ -37,16 +37,16 @@ TEST_F(Planner, PrintsNumbersByTheirSizeAndSign) {
 }
 
 TEST_F(Planner, SaysWhyANumberCantBePrinted) {
-  const uint64_t wide = types_.number("__int128", 16), half = types_.floating("_Float16", 2), quad = types_.floating("_Float128", 16);
-  const ValuePlan made = plan(types_.structure("s", 48, {{"a", wide, 0}, {"b", half, 16}, {"c", quad, 32}}), Detail::kTop);
+  const uint64_t wide = types_.number("_BitInt(256)", 32), half = types_.floating("_Float16", 2), quad = types_.floating("_Float128", 16);
+  const ValuePlan made = plan(types_.structure("s", 64, {{"a", wide, 0}, {"b", half, 32}, {"c", quad, 48}}), Detail::kTop);
   EXPECT_EQ(PlanText::of(made.bytes), R"("{.a=?, .b=?, .c=?}")");
-  EXPECT_THAT(made.notes, ElementsAre("'.a' is a number of 16 bytes ('__int128')", "'.b' is a floating-point number of 2 bytes ('_Float16')",
+  EXPECT_THAT(made.notes, ElementsAre("'.a' is a number of 32 bytes ('_BitInt(256)')", "'.b' is a floating-point number of 2 bytes ('_Float16')",
                                       "'.c' is a floating-point number of 16 bytes ('_Float128')"));
 }
 
 TEST_F(Planner, NamesTheWayToAMemberInItsNotes) {
-  const uint64_t inner = types_.structure("inner", 16, {{"deep", types_.number("__int128", 16), 0}});
-  EXPECT_THAT(plan(types_.structure("s", 16, {{"in", inner, 0}}), Detail::kAll).notes, ElementsAre("'.in.deep' is a number of 16 bytes ('__int128')"));
+  const uint64_t inner = types_.structure("inner", 32, {{"deep", types_.number("_BitInt(256)", 32), 0}});
+  EXPECT_THAT(plan(types_.structure("s", 32, {{"in", inner, 0}}), Detail::kAll).notes, ElementsAre("'.in.deep' is a number of 32 bytes ('_BitInt(256)')"));
 }
 
 TEST_F(Planner, PrintsFloatingPointNumbers) {
@@ -124,10 +124,12 @@ TEST_F(Planner, EscapesNames) {
 }
 
 TEST_F(Planner, PrintsWhatHasNoSizeAsAQuestion) {
-  const ValuePlan made = plan(types_.structure("opaque", 0, {}), Detail::kTop);
+  const uint64_t opaque = types_.declared("opaque");
+  const ValuePlan made = plan(opaque, Detail::kTop);
   EXPECT_EQ(PlanText::of(made.bytes), R"("?")");
   EXPECT_THAT(made.notes, ElementsAre("is of a type that is only declared ('struct opaque')"));
-  EXPECT_EQ(text(types_.array(types_.structure("opaque", 0, {}), 3), Detail::kAll), R"("[...]")");
+  EXPECT_EQ(text(types_.array(opaque, 3), Detail::kAll), R"("[...]")");
+  EXPECT_EQ(text(types_.structure("empty", 0, {}), Detail::kAll), R"("{}")");
 }
 
 // ---- debug information from people who wish us ill
