@@ -31,6 +31,8 @@ static uint64_t effective_capabilities() {
   return uint64_t{data[1].effective} << 32 | data[0].effective;
 }
 
+bool has_privileges() { return missing_privileges(effective_capabilities()).empty(); }
+
 Error privilege_error(const std::string& what, int errnum) {
   const std::string missing = missing_privileges(effective_capabilities());
   std::string hint = missing.empty() ? "CAP_BPF and CAP_PERFMON are there: the kernel is locked down (/sys/kernel/security/lockdown), or a container or user namespace allows less"

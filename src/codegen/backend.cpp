@@ -5,12 +5,12 @@
 
 #include <llvm/CodeGen/SchedulerRegistry.h>
 #include <llvm/CodeGen/SelectionDAGISel.h>
-#include <llvm/Support/CommandLine.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <cstring>
 
 #include "base/check.h"
+#include "codegen/llvm_option.h"
 #include "codegen/native_target.h"
 
 namespace spile::codegen {
@@ -24,15 +24,13 @@ llvm::ScheduleDAGSDNodes* make_scheduler(llvm::SelectionDAGISel* selection, llvm
   const bool is_large = selection->TM.getTargetTriple().isBPF() && selection->CurDAG->allnodes_size() > kLargeBlock;
   return is_large ? llvm::createFastDAGScheduler(selection, level) : llvm::createDefaultScheduler(selection, level);
 }
-// LLVM takes it by an option only.
 void use_own_scheduler() {
   static const bool used = [] {
     static llvm::RegisterScheduler own("spile", "by the size of the block", make_scheduler);
-    auto& options = llvm::cl::getRegisteredOptions();
-    auto option = options.find("pre-RA-sched");
-    return option != options.end() && !option->second->addOccurrence(0, "pre-RA-sched", "spile");
+    set_llvm_option("pre-RA-sched", "spile");
+    return true;
   }();
-  CHECK(used);
+  static_cast<void>(used);
 }
 
 // Functions carry their own cpu and features, from the runtime's bitcode: general registers only.

@@ -7,9 +7,9 @@ namespace spile::codegen {
 
 namespace {
 
-constexpr std::string_view kLoops = "it is a loop over a string, each turn of which the kernel's verifier would follow";
-constexpr std::string_view kStacks = "stacks are not walked over the kernel's maps, which scripts take before Linux 6.12 and with probes on the lives of all processes";
-constexpr std::string_view kNames = "names of addresses are not known over the kernel's maps, which scripts take before Linux 6.12 and with probes on the lives of all processes";
+constexpr std::string_view kLoops = "it loops over a string, which kernels before Linux 6.12 do not allow there";
+constexpr std::string_view kStacks = "stacks are walked there from Linux 6.12 on, and not beside probes on the lives of all processes";
+constexpr std::string_view kNames = "addresses have names there from Linux 6.12 on, and not beside probes on the lives of all processes";
 constexpr std::string_view kLines = "source lines of the kernel are not known";
 constexpr std::string_view kSymbolData = "symdata() has the function, and how far behind its begin the address is";
 constexpr std::string_view kPrintText = "print the string with %s, or keep it in a global, and do this in a timer or end probe";
@@ -18,10 +18,12 @@ constexpr std::string_view kUserStacks = "print_ubacktrace() and ubacktrace() sh
 constexpr std::string_view kOwnStacks = "probes of one process (-x or -c, without --runtime=bpf) show its stacks";
 constexpr std::string_view kKeepAddress = "keep the address in a global, and look up its name in a timer or end probe";
 
-constexpr std::string_view kGroups = "kernels before Linux 6.12 would follow each step of the search for groups";
+constexpr std::string_view kGroups = "the search for groups takes more steps than kernels before Linux 6.12 allow";
 constexpr std::string_view kMatchLater = "keep the string in a global, and match it in a timer or end probe; =~ alone is available";
-constexpr std::string_view kFloats = "kernels before Linux 6.12 would follow each of its steps";
+constexpr std::string_view kFloats = "it takes more steps than kernels before Linux 6.12 allow";
 constexpr std::string_view kKeepNumber = "keep its arguments in globals, and calculate in a timer or end probe";
+
+constexpr std::string_view kSince = "handlers have it from Linux 6.12 on, in scripts without probes on the lives of all processes";
 
 constexpr KernelLack kLacks[] = {
     {"matched()", kGroups, kMatchLater},
@@ -51,7 +53,7 @@ constexpr KernelLack kLacks[] = {
     {"print_usyms", kNames, kKeepAddress},
     {"sprint_usyms", kNames, kKeepAddress},
     {"umodname", kNames, kKeepAddress},
-    {"addr", "the place in the kernel's code is not known over the kernel's maps", "pp() names the probe point"},
+    {"addr", "the place in the kernel's code is known there from Linux 6.12 on", "pp() names the probe point"},
     {"print_stack", kNames, kKeepAddress},
     {"sprint_stack", kNames, kKeepAddress},
     {"print_syms", kNames, kKeepAddress},
@@ -84,6 +86,10 @@ constexpr KernelLack kLacks[] = {
 const KernelLack* kernel_lack(std::string_view construct) {
   const auto* found = std::ranges::find(kLacks, construct, &KernelLack::construct);
   return found == std::end(kLacks) ? nullptr : found;
+}
+
+std::string kernel_lack_text(const std::string& shown, const KernelLack* lack) {
+  return shown + " is not available in a handler that runs in the kernel: " + std::string(lack ? lack->reason : kSince);
 }
 
 }  // namespace spile::codegen

@@ -15,6 +15,13 @@ namespace {
 
 using abi::kKernelLayout;
 
+// The system calls that two threads leave: the one that has made them, with the new one's number, and the new one, with 0.
+constexpr const char* kCallsThatMakeThreads[] = {"clone", "fork", "vfork", "clone3"};
+
+bool makes_threads(int32_t system_call) {
+  return std::ranges::any_of(kCallsThatMakeThreads, [&](const char* name) { return abi::system_call_number(name) == system_call; });
+}
+
 std::vector<uint32_t> all_points(const sema::Probe& probe) {
   std::vector<uint32_t> all(probe.points.size());
   std::iota(all.begin(), all.end(), 0u);
@@ -75,7 +82,9 @@ std::vector<PointChoice> life_choices(const sema::Probe& probe) {
   using By = PointChoice::By;
   if (sema::is_system_call(probe.kind)) {
     const By by = sema::is_for_some_calls(probe) ? By::kCallNumber : By::kProcess;
-    return {in_calls("", probe.kind == Kind::kSystemCallReturn, by, all_points(probe))};
+    PointChoice choice = in_calls("", probe.kind == Kind::kSystemCallReturn, by, all_points(probe));
+    choice.not_births = choice.at_exit && (by != By::kCallNumber || std::ranges::any_of(probe.points, [](const sema::ResolvedPoint& point) { return makes_threads(point.site.system_call); }));
+    return {std::move(choice)};
   }
   const bool of_process = probe.kind == Kind::kProcessBegin || probe.kind == Kind::kProcessEnd;
   auto sched = [&](const char* suffix, const char* raw_tracepoint) {
@@ -142,13 +151,15 @@ PointChooser::Chosen PointChooser::choose(const PointChoice& choice, bool reads_
   if (by_call && !choice.at_exit)
     chosen.point = choose_call(choice.points, b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), program_.getArg(0), 1)));
   if (choice.in_calls) {
+    // As tracepoints of system calls, these are about calls of 64-bit code.
+    only_if(call("spile_rt_kernel_makes_native_call", b_.getInt1Ty(), {context_, b_.CreateLoad(b_.getInt64Ty(), program_.getArg(0))}));
     const bool knows_call = by_call && !choice.at_exit;
-    read_registers(reads_registers      ? kKernelLayout.pt_regs_call_begin
-                   : choice.only_births ? kKernelLayout.pt_regs[abi::kConvention.system_call_result]
-                   : knows_call         ? kKernelLayout.pt_regs_code
-                                        : kKernelLayout.pt_regs_call);
+    if (reads_registers) read_registers(kKernelLayout.pt_regs_call_begin);
+    else if (choice.only_births || choice.not_births) read_registers(kKernelLayout.pt_regs[abi::kConvention.system_call_result]);
+    else if (!knows_call) read_registers(kKernelLayout.pt_regs_call);
   }
-  if (choice.only_births) only_if_born();
+  if (choice.only_births) only_if(is_born());
+  if (choice.not_births) only_if(b_.CreateNot(is_born()));
   if (choice.thread != PointChoice::Thread::kAny) {
     llvm::Value* leads = call("spile_rt_kernel_leads", b_.getInt1Ty(), {context_});
     only_if(choice.thread == PointChoice::Thread::kFirst ? leads : b_.CreateNot(leads));
@@ -177,8 +188,7 @@ void PointChooser::only_if(llvm::Value* condition) {
   b_.SetInsertPoint(wanted);
 }
 
-// Reads the registers that struct pt_regs has from an offset on. The handler goes on in threads that make a system call, and run 64-bit code
-// (as tracepoints of system calls do).
+// Reads the registers that struct pt_regs has from an offset on.
 void PointChooser::read_registers(uint32_t from) {
   registers_from_ = from;
   const uint32_t size = kKernelLayout.pt_regs_call_end - from;
@@ -186,7 +196,6 @@ void PointChooser::read_registers(uint32_t from) {
   registers_ = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), size / 8), nullptr, "registers");
   llvm::Value* saved = b_.CreateLoad(b_.getInt64Ty(), program_.getArg(0));
   only_if(call("spile_rt_kernel_registers", b_.getInt1Ty(), {context_, b_.CreateAdd(saved, b_.getInt64(from)), b_.getInt32(size), registers_}));
-  only_if(b_.CreateICmpEQ(register_word(kKernelLayout.pt_regs_code), b_.getInt64(kKernelLayout.native_code)));
 }
 
 // at: the offset in struct pt_regs
@@ -201,16 +210,16 @@ llvm::Value* PointChooser::choose_call(const std::vector<uint32_t>& points, llvm
   return b_.CreateSub(point, b_.getInt64(1));
 }
 
-// The handler goes on in a thread that a system call has just made: it leaves the call with 0.
-void PointChooser::only_if_born() {
+// Whether the running thread is one that the system call has just made.
+llvm::Value* PointChooser::is_born() {
   llvm::Value* number = register_word(kKernelLayout.pt_regs_call);
   llvm::Value* makes_threads = b_.getInt1(false);
-  for (const char* name : {"clone", "fork", "vfork", "clone3"}) {
+  for (const char* name : kCallsThatMakeThreads) {
     const int32_t known = abi::system_call_number(name);
     if (known >= 0) makes_threads = b_.CreateOr(makes_threads, b_.CreateICmpEQ(number, b_.getInt64(static_cast<uint64_t>(known))));
   }
   llvm::Value* result = register_word(kKernelLayout.pt_regs[abi::kConvention.system_call_result]);
-  only_if(b_.CreateAnd(makes_threads, b_.CreateICmpEQ(result, b_.getInt64(0))));
+  return b_.CreateAnd(makes_threads, b_.CreateICmpEQ(result, b_.getInt64(0)));
 }
 
 // The handler goes on in the processes that the probe's points name.

@@ -25,6 +25,7 @@ struct PointChoice {
   bool in_calls = false;   // the handler runs in a system call: its registers are read
   bool at_exit = false;    // of the call
   bool only_births = false;  // in a thread that the call has just made
+  bool not_births = false;   // not in such a thread: it has not made the call that it leaves
   bool before_exec = false;  // the process's program is meant that it executed until now
   bool by_arguments = false;  // the program's argument are the tracepoint's arguments, rather than its record
 };
@@ -65,7 +66,7 @@ class PointChooser {
   void read_registers(uint32_t from);
   llvm::Value* register_word(uint32_t at);
   llvm::Value* choose_call(const std::vector<uint32_t>& points, llvm::Value* number);
-  void only_if_born();
+  llvm::Value* is_born();
   llvm::Value* choose_process(bool before_exec);
 
   Unit& unit_;

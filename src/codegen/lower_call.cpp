@@ -200,8 +200,11 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
   std::string name = "spile_fn_" + std::string(intrinsic.name);
   if (!unit.module.has_runtime(name)) {
     const KernelLack* lack = kernel_lack(syntax_call.name);
-    std::string text = "'" + syntax_call.name + "' is not available in a handler that runs in the kernel";
-    if (!unit.refused_calls.contains(&syntax_call)) unit.refuse(syntax_call.range, lack ? text + ": " + std::string(lack->reason) : text, lack ? std::string(lack->instead) : "");
+    // What a function of the library can't do, the script's call of it can't.
+    const auto found = unit.written_calls.find(&syntax_call);
+    const syntax::Call& written = found == unit.written_calls.end() ? syntax_call : *found->second;
+    if (unit.refused_calls.insert(&written).second)
+      unit.refuse(written.range, kernel_lack_text("'" + written.name + "'", lack), lack ? std::string(lack->instead) : "keep its arguments in globals, and do it in a timer or end probe");
     return intrinsic.result == ValueType::kString ? static_cast<llvm::Value*>(unit.module.text("")) : number(0);
   }
   std::vector<const syntax::Expression*> operands;

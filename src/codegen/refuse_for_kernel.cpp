@@ -58,11 +58,8 @@ class KernelCheck {
     return needs;
   }
   void intrinsic(const syntax::Call& call) {
-    // The lowering rejects others, at their own place: it can't tell where a function of the library is called.
-    if (written_ && !over_arena_ && kernel_lack(call.name) && !unit_.module.has_runtime("spile_fn_" + call.name)) {
-      unit_.refused_calls.insert(&call);
-      if (told_.insert(written_).second) refuse_always(call.range, call.name, kElsewhere);
-    }
+    // The lowering rejects what the runtime lacks.
+    if (written_) unit_.written_calls.try_emplace(&call, written_);
     if (call.name == "matched" || call.name == "matched_str" || call.name == "ngroups") refuse(call.range, call.name + "()");
     bool needs_site = sema::intrinsics()[static_cast<size_t>(call.intrinsic)].needs & sema::kNeedsSite;
     if (needs_site && probe_.points.size() > 1 && depth_ > 0) refuse(call.range, call.name + "() inside a function, for a probe with many places,", "call it in the handler, and pass what it returns to the function");
@@ -75,15 +72,13 @@ class KernelCheck {
     // What a function of the library can't do, the script's call of it can't.
     const std::string shown = written_ ? "'" + written_->name + "'" : what;
     if (written_) range = written_->range;
-    std::string text = shown + " is not available in a handler that runs in the kernel";
-    unit_.refuse(range, lack ? text + ": " + std::string(lack->reason) : text, lack ? std::string(lack->instead) : hint);
+    unit_.refuse(range, kernel_lack_text(shown, lack), lack ? std::string(lack->instead) : hint);
   }
 
   Unit& unit_;
   const sema::Probe& probe_;
   const bool over_arena_;
   std::set<const syntax::Function*> seen_;
-  std::set<const syntax::Call*> told_;
   const syntax::Call* written_ = nullptr;  // in a function of the library: the script's call by which it is reached
   int depth_ = 0;  // how many functions, each called by the one before, the walk is in; 0: in the handler itself
 };

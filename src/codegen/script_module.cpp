@@ -1,6 +1,7 @@
 #include "codegen/script_module.h"
 
 #include "abi/arena.h"
+#include "codegen/llvm_option.h"
 
 namespace spile::codegen {
 
@@ -20,6 +21,9 @@ Result<std::unique_ptr<ScriptModule>> ScriptModule::create(std::string_view name
   std::unique_ptr<ScriptModule> script(new ScriptModule);
   script->context_ = std::make_unique<llvm::LLVMContext>();
   llvm::StringRef bytes(reinterpret_cast<const char*>(bitcode.data()), bitcode.size());
+  // Reading would verify all of it for the sake of old debug information: a fifth of pass 3.
+  static const bool trusts_own_bitcode = (set_llvm_option("disable-auto-upgrade-debug-info", "true"), true);
+  static_cast<void>(trusts_own_bitcode);
   auto module = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bytes, "runtime"), *script->context_);
   if (!module) return internal("the runtime's bitcode can't be read: " + llvm::toString(module.takeError()));
   script->module_ = std::move(*module);

@@ -38,7 +38,8 @@ class Unit {
   Place& place;
   const Layout* kernel_layout = nullptr;  // of a script that is_mixed(): where handlers in the kernel have their shards
 
-  std::set<const syntax::Call*> refused_calls;  // in functions of the library, whose rejection names the script's own call
+  std::map<const syntax::Call*, const syntax::Call*> written_calls;  // of calls in functions of the library: the script's call by which they are reached
+  std::set<const syntax::Call*> refused_calls;
   bool over_maps = false;                 // handlers in the kernel work over its maps, whose values have no atomic changes
   const GlobalLayout& layout_of(const syntax::Global& global) const;
   sema::Sharing sharing_of(const syntax::Global& global) const;

@@ -61,8 +61,10 @@ class Engine {
   // Returns the memfd of the arena, which the Engine closes. -1 before set_image().
   virtual int arena_fd() const = 0;
 
-  // Starts a program, stopped after exec, before its first instruction; resume_all() lets it go.
+  // Starts a program, stopped after exec, before its first instruction; resume_all() lets it go. With LaunchOptions::before_exec it stops there
+  // at execute() only, which reports that it can't be executed; a program that is not found is an error of launch().
   virtual Result<pid_t> launch(const LaunchOptions& options) = 0;
+  virtual Result<void> execute() = 0;
   // Traces all threads of a running process, and of processes that run in its memory (vfork); they go on running. Removes what a killed
   // controller has left in it, then arms the sites that arm() was given. If another spile traces the process, that one arms them for this
   // one (share/guest_backend.h). May wait for as long as EngineOptions::sleep_patience_ms.

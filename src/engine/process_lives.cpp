@@ -16,13 +16,12 @@
 #include "engine/space/space_calls.h"
 #include "engine/space/space_setup.h"
 #include "engine/space/thread_identities.h"
-#include "engine/trace/launcher.h"
 
 namespace spile::engine {
 
 Result<pid_t> ProcessLives::launch(const LaunchOptions& options) {
-  TRY(Launcher launcher, Launcher::start(options));
-  pid_t pid = launcher.pid();
+  TRY(held_, Launcher::start(options));
+  const pid_t pid = held_->pid();
   auto process = tracer_.seize_child(pid);
   if (!process.ok()) {
     kill(pid, SIGKILL);
@@ -30,6 +29,14 @@ Result<pid_t> ProcessLives::launch(const LaunchOptions& options) {
     return std::move(process).error();
   }
   waiting_.insert(pid);
+  if (!options.before_exec) TRY_DO(execute());
+  return pid;
+}
+
+Result<void> ProcessLives::execute() {
+  if (!held_) return {};
+  Launcher launcher = *std::exchange(held_, {});
+  const pid_t pid = launcher.pid();
   launcher.go();
   if (auto failure = launcher.failure()) {
     while (tracer_.find_process(pid)) tracer_.pump(100);
@@ -40,9 +47,8 @@ Result<pid_t> ProcessLives::launch(const LaunchOptions& options) {
   // The exec event is on its way: process_executed holds the thread for us.
   while (tracer_.find_process(pid) && !works_.contains(DeferredWork::kExec, pid)) tracer_.pump(100);
   works_.perform();
-  if (!tracer_.find_process(pid))
-    return Error{fmt::format("{} ended before its first instruction", options.arguments[0]), ""};
-  return pid;
+  if (!tracer_.find_process(pid)) return Error{fmt::format("{} ended before its first instruction", launcher.program()), ""};
+  return {};
 }
 
 // Gives a process the address space of a traced process in whose memory it runs, which is not always its parent (CLONE_PARENT). False: it

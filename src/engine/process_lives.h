@@ -2,8 +2,10 @@
 // Lives of processes: how they come to be traced (launch, attach, birth, execve), what their threads are born with, and how they end or
 // are handed over to another tracer. Belongs to the engine's thread.
 
+#include <optional>
 #include <set>
 
+#include "engine/trace/launcher.h"
 #include "engine/tracing_context.h"
 
 namespace spile::engine {
@@ -16,6 +18,7 @@ class ProcessLives {
 
   // As in Engine; attach() alone does not look for another spile.
   Result<pid_t> launch(const LaunchOptions& options);
+  Result<void> execute();
   Result<void> attach(pid_t pid);
   Descendants attach_descendants();
   void resume_all();
@@ -53,6 +56,7 @@ class ProcessLives {
   Arming& arming_;
   EventReports& reports_;
   WorkQueue& works_;
+  std::optional<Launcher> held_;             // launched, before its exec
   std::set<pid_t> waiting_;                  // launched, until resume_all
   std::set<pid_t> handed_over_;              // traced by another program now, and not our children
   Tracer::Clock::time_point looked_after_;  // when they were

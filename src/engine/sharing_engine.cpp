@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -36,6 +37,9 @@ using Clock = std::chrono::steady_clock;
 constexpr int kTransferLimitMs = 10'000;
 constexpr auto kTakeOverLimit = std::chrono::seconds(10);
 
+// Returns one more descriptor of the file behind `fd`, which programs that are started do not inherit; none if `fd` is none.
+UniqueFd another(int fd) { return UniqueFd(fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
+
 class SharingEngine final : public Engine {
  public:
   explicit SharingEngine(EngineOptions options) : options_(std::move(options)) {}
@@ -56,6 +60,7 @@ class SharingEngine final : public Engine {
     TRY_DO(give_image());
     return own_->launch(options);
   }
+  Result<void> execute() override { return own_->execute(); }
   Result<void> attach(pid_t pid) override;
   Descendants attach_descendants() override { return backend().attach_descendants(); }
   void resume_all() override { own_->resume_all(); }
@@ -126,7 +131,7 @@ Result<void> SharingEngine::set_image(abi::CodeImage image, const ArenaGeometry&
 
 Result<void> SharingEngine::give_image() {
   if (!arena_ || std::exchange(own_has_image_, true)) return {};
-  return own_->use_image(image_, geometry_, UniqueFd(dup(arena_fd_.get())), UniqueFd(memory_.shared_fd < 0 ? -1 : dup(memory_.shared_fd)));
+  return own_->use_image(image_, geometry_, another(arena_fd_.get()), another(memory_.shared_fd));
 }
 
 // --- A process that another spile traces ---
@@ -189,7 +194,7 @@ Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel chann
   auto begin = [&]() -> Result<void> {
     TRY_DO(guest_->introduce());
     if (arena_ && is_held_) give_up_arena();
-    if (arena_) TRY_DO(guest_->use_image(image_, geometry_, UniqueFd(dup(arena_fd_.get())), {}));
+    if (arena_) TRY_DO(guest_->use_image(image_, geometry_, another(arena_fd_.get()), {}));
     return guest_->attach(pid);
   };
   auto begun = begin();

@@ -34,6 +34,7 @@ class TracingBackendImpl final : public TracingBackend, TraceListener, GuestServ
     start_hosting();
     return lives_->launch(options);
   }
+  Result<void> execute() override { return lives_->execute(); }
   Result<void> attach(pid_t pid) override {
     start_hosting();  // before the attach: a spile that finds this one as tracer connects to it
     return lives_->attach(pid);

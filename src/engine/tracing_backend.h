@@ -10,6 +10,7 @@ class TracingBackend : public Backend {
   // Creates it for the calling thread. The destructor detaches.
   static Result<std::unique_ptr<TracingBackend>> create(const EngineOptions& options);
   virtual Result<pid_t> launch(const LaunchOptions& options) = 0;
+  virtual Result<void> execute() = 0;
   virtual void resume_all() = 0;
   // Detaches, but goes on asking EngineOptions::resolve_module; requests are forgotten, and given again by arm(). An error: see
   // Engine::suspend().

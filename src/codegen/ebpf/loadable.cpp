@@ -143,6 +143,65 @@ void limit_inlining(ScriptModule& script) {
   }
 }
 
+// How many functions are active at most: with the function itself, from a program down to it and from it down.
+struct CallDepth {
+  unsigned above = 1, below = 1;
+};
+using CallDepths = std::map<llvm::Function*, CallDepth>;
+
+// Visits the functions with code that a function calls, each as often as it is called.
+static void for_each_callee(llvm::Function& function, llvm::function_ref<void(llvm::Function&)> visit) {
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+    if (callee && !callee->isDeclaration()) visit(*callee);
+  }
+}
+
+static CallDepths call_depths(llvm::Module& module) {
+  std::vector<llvm::Function*> callees_first;
+  llvm::CallGraph graph(module);
+  for (auto component = llvm::scc_begin(&graph); !component.isAtEnd(); ++component) {
+    for (llvm::CallGraphNode* node : *component) {
+      if (node->getFunction() && !node->getFunction()->isDeclaration()) callees_first.push_back(node->getFunction());
+    }
+  }
+  CallDepths depths;
+  for (llvm::Function* function : callees_first) {
+    CallDepth& depth = depths[function];
+    for_each_callee(*function, [&](llvm::Function& callee) { depth.below = std::max(depth.below, depths[&callee].below + 1); });
+  }
+  for (auto function = callees_first.rbegin(); function != callees_first.rend(); ++function) {
+    for_each_callee(**function, [&](llvm::Function& callee) { depths[&callee].above = std::max(depths[&callee].above, depths[*function].above + 1); });
+  }
+  return depths;
+}
+
+void shorten_calls(llvm::Module& module, unsigned deepest) {
+  constexpr uint64_t kMostMoved = 20'000;  // instructions
+  for (;;) {
+    llvm::Function* shortest = nullptr;
+    uint64_t least = kMostMoved;
+    for (auto& [function, depth] : call_depths(module)) {
+      if (depth.above + depth.below - 1 <= deepest || function->hasFnAttribute(kProgramAttribute) || function->hasFnAttribute(kBodyAttribute)) continue;
+      const bool only_called = std::ranges::all_of(function->users(), [&](const llvm::User* user) {
+        const auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+        return call && call->getCalledFunction() == function;
+      });
+      const uint64_t moved = uint64_t{function->getInstructionCount()} * function->getNumUses();
+      if (function->use_empty() || !only_called || moved >= least) continue;
+      least = moved;
+      shortest = function;
+    }
+    if (!shortest) return;
+    shortest->removeFnAttr(llvm::Attribute::NoInline);
+    shortest->removeFnAttr(llvm::Attribute::OptimizeNone);
+    shortest->addFnAttr(llvm::Attribute::AlwaysInline);
+    shortest->setLinkage(llvm::GlobalValue::InternalLinkage);
+    inline_and_clean(module, [](const llvm::Function&) { return false; });
+  }
+}
+
 void define_values(llvm::Module& module) {
   for (llvm::Function& function : module) {
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
@@ -173,6 +232,8 @@ Result<void> make_loadable(ScriptModule& script, const LoadableOptions& options)
   simplify_signatures(module);
   expand_memory(module);
   unroll_recursion(module, options.deepest);
+  // Accesses of shared memory will call a function.
+  shorten_calls(module, options.shares ? kMostActive - 1 : kMostActive);
   TRY_DO(move_frames(module));
   hide_program_context(module);
   inline_simple_bodies(module);

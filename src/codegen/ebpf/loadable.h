@@ -4,6 +4,7 @@
 //
 //   functions   every function but a program's own is checked once, on its own: numbers go in (five at most) and one comes out
 //   recursion   functions that call each other in a circle become one, with a stack in the arena
+//   calls       eight functions are active at most, the program one of them: in longer chains some become parts of their callers
 //   frames      variables that have no place in registers move from the stack of eBPF, which has 512 bytes, to the slot in the arena
 //   constants   literals and tables move to the arena
 //   pointers    each access casts the address, a number to the verifier, to the arena; where globals are shared with processes, an address that
@@ -14,6 +15,8 @@
 #include "codegen/script_module.h"
 
 namespace spile::codegen {
+
+inline constexpr unsigned kMostActive = 8;  // functions: MAX_CALL_FRAMES in the kernel's include/linux/bpf_verifier.h
 
 // Attributes by which lower_arena.cpp marks functions of the module.
 inline constexpr char kProgramAttribute[] = "spile-program";  // the program itself: int(void* context). REQUIRES: without a loop
@@ -50,6 +53,9 @@ void simplify_signatures(llvm::Module& module);
 void expand_memory(llvm::Module& module);
 // REQUIRES: after simplify_signatures(); recursive functions have the handler's context as their first argument.
 void unroll_recursion(llvm::Module& module, uint32_t deepest);
+// Makes functions parts of their callers, small ones first, where more than `deepest` are active at a time. A function whose callers would grow too
+// much stays. REQUIRES: after unroll_recursion().
+void shorten_calls(llvm::Module& module, unsigned deepest);
 Result<void> move_frames(llvm::Module& module);
 // Lets helpers that write one number each use the same place on the stack of eBPF, one after the other.
 void share_helper_buffers(llvm::Module& module);

@@ -178,6 +178,25 @@ TEST(Frames, VariablesMoveToTheContextsFrameEachToItsOwnPlace) {
   EXPECT_EQ(module.count("ptr %context, i64 " + std::to_string(abi::kKernelVariablesOffset + 8)), 2u + 2u) << "each use has its own; both leaves are behind the body";
 }
 
+TEST(Calls, OfLongChainsBecomePartsOfTheirCallersTheSmallestFirst) {
+  // program > body > f0 > f1 > ... > f9; f3 is the largest.
+  std::string text = "define i64 @f9(i64 %x) noinline { ret i64 %x }\n";
+  for (int i = 8; i >= 0; --i) {
+    text += fmt::format("define i64 @f{}(i64 %x) noinline {{\n", i);
+    for (int k = 0; k < (i == 3 ? 50 : 1); ++k) text += "  store volatile i64 0, ptr null\n";
+    text += fmt::format("  %r = call i64 @f{}(i64 %x)\n  ret i64 %r\n}}\n", i + 1);
+  }
+  Module module(text + R"(
+    define void @body(ptr %context, ptr %argument) noinline "spile-body" { %r = call i64 @f0(i64 7)  ret void }
+    define i32 @program(ptr %argument) "spile-program" { call void @body(ptr null, ptr %argument)  ret i32 0 })");
+  shorten_calls(*module, 12);
+  EXPECT_EQ(module.count("define"), 12u);
+  shorten_calls(*module, 8);
+  EXPECT_EQ(module.count("define"), 8u);
+  for (const char* name : {"program", "body", "f3"}) EXPECT_TRUE(module->getFunction(name)) << name;
+  EXPECT_EQ(module.count("store volatile"), 58u);
+}
+
 TEST(Recursion, BecomesOneFunctionWithAStack) {
   Module module(R"(
     define internal i64 @even(ptr %context, i64 %n) {

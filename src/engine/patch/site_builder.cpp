@@ -13,7 +13,7 @@
 namespace spile::engine {
 namespace {
 
-constexpr uint64_t kAlignmentRoom = 16;
+constexpr uint64_t kAlignmentRoom = 64;
 // How many frames of different clients may share a stack slot: two at a function that two clients probe, and more where
 // such functions jump to each other at their ends.
 constexpr int kTurns = 16;

@@ -41,6 +41,7 @@ struct LaunchOptions {
   std::optional<std::vector<std::string>> environment = {};  // "NAME=value"; the controller's if absent
   std::optional<uid_t> user = {};   // runs as this user (the controller must be root); absent: the controller's
   std::optional<gid_t> group = {};  // and in this group alone; absent: the user's, or the controller's groups if `user` is absent, too
+  bool before_exec = false;         // held before its exec, until Engine::execute()
 };
 
 // Asked every 20 ms or so, from the first half second on, while the engine waits for a process whose threads can't be stopped now.

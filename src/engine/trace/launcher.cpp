@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <string.h>
@@ -35,6 +36,10 @@ std::string find_program(const std::string& name) {
   }
 }
 
+Error cannot_run(const std::string& program, int error) {
+  return Error::from_errno("run " + program, error, error == ENOENT ? "is it installed, and in PATH?" : "");
+}
+
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> result;
   for (const std::string& string : strings) result.push_back(const_cast<char*>(string.c_str()));
@@ -61,14 +66,14 @@ const sigset_t kMaskAtStart = [] {
 
 // Runs between fork and exec: makes only system calls, as the controller may have threads.
 [[noreturn]] void run_child(const ChildPlan& plan) {
-  char byte;
-  while (read(plan.gate, &byte, 1) < 0 && errno == EINTR) {
+  signal(SIGPIPE, SIG_DFL);  // the session ignores it, and what is ignored stays so across exec
+  // Not by read(): handlers in the kernel may count that already.
+  for (pollfd gate{plan.gate, 0, 0}; poll(&gate, 1, -1) < 0 && errno == EINTR;) {
   }
   bool ready = (!plan.group || (setgroups(0, nullptr) == 0 && setgid(*plan.group) == 0)) &&
                (!plan.user || setuid(*plan.user) == 0);
   if (ready) {
     sigprocmask(SIG_SETMASK, plan.mask, nullptr);
-    signal(SIGPIPE, SIG_DFL);  // the session ignores it, and what is ignored stays so across exec
     execve(plan.program, plan.arguments, plan.environment);
   }
   int error = errno;
@@ -82,6 +87,7 @@ Result<Launcher> Launcher::start(const LaunchOptions& options) {
   if (options.arguments.empty()) return Error{"launch: no program given", ""};
   Launcher launcher;
   launcher.program_ = find_program(options.arguments[0]);
+  if (access(launcher.program_.c_str(), F_OK) != 0) return cannot_run(launcher.program_, errno);
   int gate[2], report[2];
   if (pipe2(gate, O_CLOEXEC) != 0) return Error::from_errno("pipe", errno);
   UniqueFd gate_read(gate[0]);
@@ -127,7 +133,7 @@ std::optional<Error> Launcher::failure() {
   while ((n = read(report_.get(), &error, sizeof error)) < 0 && errno == EINTR) {
   }
   if (n != sizeof error) return {};
-  return Error::from_errno("run " + program_, error, error == ENOENT ? "is it installed, and in PATH?" : "");
+  return cannot_run(program_, error);
 }
 
 }  // namespace spile::engine

@@ -10,10 +10,11 @@ namespace spile::engine {
 // action of SIGPIPE. The caller reaps the child. A Launcher that is destroyed before go() lets the child exec, too: kill it first. One thread.
 class Launcher {
  public:
-  // Forks the child. Errors: no arguments, no such user, fork or pipe failed. A program that does not exist is reported by failure().
+  // Forks the child. Errors: no arguments, no such program, no such user, fork or pipe failed.
   static Result<Launcher> start(const LaunchOptions& options);
 
   pid_t pid() const { return pid_; }
+  const std::string& program() const { return program_; }
   // Lets the child exec. REQUIRES: it is traced.
   void go();
   // Waits until the child has exec'd or ended. Returns why its exec, or the change of its user, failed; absent: it has exec'd, or was killed

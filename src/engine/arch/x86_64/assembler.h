@@ -57,6 +57,9 @@ class Assembler {
     bytes({0x0f, static_cast<uint8_t>(0x80 | condition)});
     rel32(target);
   }
+  void jump_near_if(uint8_t condition, int8_t distance) {  // 7x rel8
+    bytes({static_cast<uint8_t>(0x70 | condition), static_cast<uint8_t>(distance)});
+  }
   void push_imm32(int32_t value) {
     bytes({0x68});
     imm32(value);
@@ -116,6 +119,8 @@ class Assembler {
     int32_t distance = static_cast<int32_t>(code_.size() - end);
     std::memcpy(&code_[end - 4], &distance, 4);
   }
+  // The same for the byte that ends at `end`. REQUIRES: the distance fits.
+  void aim_near_here(uint32_t end) { code_[end - 1] = static_cast<uint8_t>(code_.size() - end); }
 
  private:
   void stack_access(uint8_t opcode, Gpr reg, int32_t displacement) {

@@ -132,16 +132,19 @@ void emit_return(Assembler& out, const Fragment& fragment, Address site) {
     out.push_imm32(static_cast<int32_t>(fragment.site_id));
     out.call(fragment.enter);
     out.bytes({0x85, 0xc0});  // test %eax, %eax
-    out.adjust_stack(8);
+    out.pop(kRax);            // the site id
     out.pop(kRax);
   }
-  out.jump_if(kConditionZero, out.here());
+  const bool is_near = !(fragment.flags & abi::kWantsRegisters);
+  if (is_near) out.jump_near_if(kConditionZero, 0);
+  else out.jump_if(kConditionZero, out.here());
   uint32_t skip = out.offset();
   out.adjust_stack(8);
   out.call(out.here());
   uint32_t body = out.offset();
   emit_return_part(out, fragment, site);
-  out.aim_here(skip);
+  if (is_near) out.aim_near_here(skip);
+  else out.aim_here(skip);
   out.aim_here(body);
 }
 
