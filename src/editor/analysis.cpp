@@ -20,7 +20,7 @@ void elaborate(const session::Options& options, std::vector<syntax::Script> scri
   sema::Program program;
   program.scripts = std::move(scripts);
   program.guru = options.script.guru;
-  (*world)->choose_runtime_for(program.scripts.front());
+  (*world)->choose_runtime_for(program.scripts);
   sema::elaborate(program, **world, diagnostics);
 }
 

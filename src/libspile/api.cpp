@@ -55,6 +55,9 @@ int spile_set_script(spile_session* session, const char* text) {
 int spile_set_script_file(spile_session* session, const char* path) {
   return guarded(session, [&](auto& live) { return live.set_script_file(path); });
 }
+int spile_set_verb(spile_session* session, const char* verb) {
+  return guarded(session, [&](auto& live) { return live.set_verb(verb); });
+}
 int spile_add_argument(spile_session* session, const char* argument) {
   return guarded(session, [&](auto& live) { return live.add_argument(argument); });
 }

@@ -102,6 +102,7 @@ int LiveSession::set_script(const char* text) {
   if (script_.size() > kMostScript) return fail(SPILE_ERROR_ARGUMENT, fmt::format("the script has {} bytes, more than {}", script_.size(), kMostScript), "write it to a file, and use spile_set_script_file()");
   has_script_ = true;
   script_file_.clear();
+  verb_.clear();
   return SPILE_OK;
 }
 
@@ -111,12 +112,24 @@ int LiveSession::set_script_file(const char* path) {
   // A word without a slash may be a verb's.
   script_file_ = std::string_view(path).find('/') == std::string_view::npos ? "./" + std::string(path) : path;
   has_script_ = true;
+  verb_.clear();
+  return SPILE_OK;
+}
+
+int LiveSession::set_verb(const char* verb) {
+  if (const int wrong = check_new()) return wrong;
+  // A word with other characters would be an option, or a script's file.
+  const std::string_view name = verb ? verb : "";
+  if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string_view::npos)
+    return fail(SPILE_ERROR_ARGUMENT, "a verb is one word of small letters, as in \"top\"", "its words and options are given by spile_add_argument()");
+  verb_ = name;
+  has_script_ = true;
   return SPILE_OK;
 }
 
 int LiveSession::add_argument(const char* argument) {
   if (const int wrong = check_new()) return wrong;
-  if (!argument) return fail(SPILE_ERROR_ARGUMENT, "the script's argument is null");
+  if (!argument) return fail(SPILE_ERROR_ARGUMENT, "the argument is null");
   script_arguments_.emplace_back(argument);
   return SPILE_OK;
 }
@@ -146,7 +159,9 @@ std::vector<std::string> LiveSession::arguments() const {
   std::vector<std::string> words = options_;
   for (const pid_t pid : processes_) words.insert(words.end(), {"-x", std::to_string(pid)});
   if (!command_.empty()) words.insert(words.end(), {"-c", command_});
-  if (script_file_.empty()) words.insert(words.end(), {"-e", script_, "--"});
+  // Words of a verb are options, too.
+  if (!verb_.empty()) words.push_back(verb_);
+  else if (script_file_.empty()) words.insert(words.end(), {"-e", script_, "--"});
   else words.insert(words.end(), {"--", script_file_});
   words.insert(words.end(), script_arguments_.begin(), script_arguments_.end());
   return words;
@@ -154,7 +169,7 @@ std::vector<std::string> LiveSession::arguments() const {
 
 int LiveSession::start() {
   if (const int wrong = check_new()) return wrong;
-  if (!has_script_) return fail(SPILE_ERROR_ARGUMENT, "no script was set", "use spile_set_script() or spile_set_script_file()");
+  if (!has_script_) return fail(SPILE_ERROR_ARGUMENT, "no script was set", "use spile_set_script(), spile_set_script_file() or spile_set_verb()");
   if (is_stopped_) return SPILE_END;
   if (const Result<void> started = process_.start(arguments()); !started.ok()) return fail(SPILE_ERROR_PROGRAM, started.error().message, started.error().hint);
   if (is_stopped_) process_.close_requests();  // meanwhile

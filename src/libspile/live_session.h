@@ -28,6 +28,7 @@ class LiveSession {
   // Each returns a value of spile_result, as the function of spile.h does that has its name.
   int set_script(const char* text);
   int set_script_file(const char* path);
+  int set_verb(const char* verb);
   int add_argument(const char* argument);
   int add_process(pid_t pid);
   int set_command(const char* command);
@@ -70,8 +71,8 @@ class LiveSession {
 
   const pid_t owner_ = ::getpid();
   State state_ = State::kNew;
-  std::string script_, script_file_, command_;
-  bool has_script_ = false;
+  std::string script_, script_file_, verb_, command_;
+  bool has_script_ = false;  // or a file, or a verb
   std::vector<std::string> script_arguments_, options_;
   std::vector<pid_t> processes_;
 

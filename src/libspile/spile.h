@@ -150,11 +150,14 @@ spile_session* spile_new(void);
  * everything. In a child that was made by fork(2) it only frees. Null is allowed. */
 void spile_free(spile_session* session);
 
-/* Set up a run; before spile_start(). Texts are copied. One of spile_set_script() and spile_set_script_file() is needed; the later one holds. Messages name the former "<input>";
- * its text has at most 100,000 bytes. */
+/* Set up a run; before spile_start(). Texts are copied. One of spile_set_script(), spile_set_script_file() and spile_set_verb() is needed; the last one holds. Messages name the first
+ * "<input>"; its text has at most 100,000 bytes. */
 int spile_set_script(spile_session* session, const char* text);
 int spile_set_script_file(spile_session* session, const char* path);
-/* Adds an argument of the script: $1 and @1 are the first. */
+/* Sets a verb of spile(1) that traces: "top", "lat", "trace", "flame" ... Its words and options are those of spile_add_argument(): "f*", "--callers", "--every=1s". Events and globals are those of
+ * the script that `spile --script VERB ...` prints, as with spile record; the verb's own table or file is not made. */
+int spile_set_verb(spile_session* session, const char* verb);
+/* Adds an argument of the script: $1 and @1 are the first; or a word of the verb. */
 int spile_add_argument(spile_session* session, const char* argument);
 /* Adds a process to trace, with its threads and children (-x). */
 int spile_add_process(spile_session* session, pid_t pid);
@@ -164,7 +167,7 @@ int spile_set_command(spile_session* session, const char* command);
 int spile_add_option(spile_session* session, const char* option);
 
 /* Starts the run: compiles the script and arms its probes. Returns when they are armed, or the run is over already (a script that calls exit() at once).
- * SPILE_END: spile_stop() came before. Errors: STATE, ARGUMENT (no script was set), PROGRAM, SCRIPT, SYSTEM, DIED. After an error nothing is traced. */
+ * SPILE_END: spile_stop() came before. Errors: STATE, ARGUMENT (no script or verb was set), PROGRAM, SCRIPT, SYSTEM, DIED. After an error nothing is traced. */
 int spile_start(spile_session* session);
 
 /* Waits for the next event for at most timeout_ms (-1: without end; 0: not at all). SPILE_OK: *event is valid until the next call for the session. SPILE_END: there will be none.

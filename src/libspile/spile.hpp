@@ -137,8 +137,9 @@ struct Snapshot {
 
 struct Options {
   std::string script = {};                  // the text; or
-  std::string script_file = {};             // its path
-  std::vector<std::string> arguments = {};  // of the script
+  std::string script_file = {};             // its path; or
+  std::string verb = {};                    // one of spile(1) that traces: "top"
+  std::vector<std::string> arguments = {};  // of the script, or words and options of the verb
   std::vector<pid_t> processes = {};        // to trace; or
   std::string command = {};                 // to start and to trace
   std::vector<std::string> options = {};    // others of spile(1), each one word: "-DMAXMAPENTRIES=10000"
@@ -152,6 +153,7 @@ class Session {
     if (!session_) throw std::bad_alloc();
     if (!options.script.empty()) check(spile_set_script(get(), options.script.c_str()));
     if (!options.script_file.empty()) check(spile_set_script_file(get(), options.script_file.c_str()));
+    if (!options.verb.empty()) check(spile_set_verb(get(), options.verb.c_str()));
     for (const std::string& argument : options.arguments) check(spile_add_argument(get(), argument.c_str()));
     for (const pid_t process : options.processes) check(spile_add_process(get(), process));
     if (!options.command.empty()) check(spile_set_command(get(), options.command.c_str()));

@@ -64,6 +64,7 @@ class _Snapshot(_c.Structure):
 _FUNCTIONS = {
     "spile_version": (_c.c_char_p,), "spile_new": (_c.c_void_p,), "spile_free": (None, _c.c_void_p),
     "spile_set_script": (_c.c_int, _c.c_void_p, _c.c_char_p), "spile_set_script_file": (_c.c_int, _c.c_void_p, _c.c_char_p),
+    "spile_set_verb": (_c.c_int, _c.c_void_p, _c.c_char_p),
     "spile_add_argument": (_c.c_int, _c.c_void_p, _c.c_char_p), "spile_add_process": (_c.c_int, _c.c_void_p, _c.c_int),
     "spile_set_command": (_c.c_int, _c.c_void_p, _c.c_char_p), "spile_add_option": (_c.c_int, _c.c_void_p, _c.c_char_p), "spile_start": (_c.c_int, _c.c_void_p),
     "spile_next_event": (_c.c_int, _c.c_void_p, _c.c_int, _c.POINTER(_c.POINTER(_Event))), "spile_descriptor": (_c.c_int, _c.c_void_p),
@@ -320,11 +321,11 @@ class Session:
         self.close()
 
 
-def run(script=None, *, file=None, pid=None, command=None, arguments=(), options=()):
+def run(script=None, *, file=None, verb=None, pid=None, command=None, arguments=(), options=()):
     """Starts a script and returns its Session, when the probes are armed.
 
-    script: its text; or file: its path. pid: a process to trace, or several; or command: one to start, as a shell takes it. arguments: of the script. options: others of spile(1),
-    each one word. Raises ScriptError with the range in the script, or Error.
+    script: its text; or file: its path; or verb: one of spile(1) that traces, such as "top", with its words and options in arguments. pid: a process to trace, or several; or command:
+    one to start, as a shell takes it. arguments: of the script. options: others of spile(1), each one word. Raises ScriptError with the range in the script, or Error.
     """
     session = Session()
     try:
@@ -333,6 +334,8 @@ def run(script=None, *, file=None, pid=None, command=None, arguments=(), options
             session._check(_library.spile_set_script(pointer, _bytes(script)))
         if file is not None:
             session._check(_library.spile_set_script_file(pointer, _bytes(file)))
+        if verb is not None:
+            session._check(_library.spile_set_verb(pointer, _bytes(verb)))
         for process in [] if pid is None else [pid] if isinstance(pid, int) else pid:
             session._check(_library.spile_add_process(pointer, process))
         if command is not None:

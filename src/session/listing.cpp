@@ -130,7 +130,7 @@ Result<void> elaborate_point(const std::string& point, const ScriptOptions& scri
   program.unoptimized = program.hide_globals = program.guru = program.describe_points = true;
   if (!with_bodies) drop_bodies(program);
   TRY(listed.world, open_world(target, true, explain));
-  listed.world->choose_runtime_for(program.scripts.front());
+  listed.world->choose_runtime_for(program.scripts);
   listed.user = program.scripts.front().file;
   sema::elaborate(program, *listed.world, listed.diagnostics);
   return {};

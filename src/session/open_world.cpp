@@ -1,6 +1,7 @@
 #include "session/open_world.h"
 
 #include "bpf/arena.h"
+#include "bpf/privilege.h"
 #include "session/terms/command_words.h"
 
 namespace spile::session {
@@ -12,6 +13,7 @@ Result<std::unique_ptr<probes::World>> open_world(const TargetOptions& target, b
   world.runtime = target.runtime;
   world.download = target.download;
   world.can_mix = bpf::Arena::is_supported;
+  world.may_probe_kernel = bpf::has_privileges;
   world.only_lists = only_lists;
   world.explain_left_out = explain_left_out;
   return probes::World::open(world);

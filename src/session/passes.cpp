@@ -130,7 +130,7 @@ bool elaborate_program(sema::Program& program, probes::World& world, const std::
   const int verbosity = verbosity_of(kElaborate, messages);
   PassTimer timer(kElaborate, verbosity);
   Diagnostics findings;
-  world.choose_runtime_for(program.scripts.front());
+  world.choose_runtime_for(program.scripts);
   warn_missing_modules(symbol_modules, findings);
   std::vector<sema::PassTiming> timings = sema::elaborate(program, world, findings, print_after);
   world.save_answers();  // -T or a signal may end spile while it compiles: the next one begins here

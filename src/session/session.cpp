@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/check.h"
@@ -36,6 +37,13 @@ int show(const std::string& text) {
 std::string sizes_of(const codegen::CompiledScript& script) {
   return fmt::format("controller {} bytes\nprocesses {} bytes\nkernel {} bytes\n", script.controller.image.bytes.size(),
                      script.target.image.bytes.size(), script.kernel.object.size());
+}
+
+// Their handlers look at the state of the running thread.
+bool probes_system_calls(const sema::Program& program) {
+  return std::ranges::any_of(program.probes, [](const sema::Probe& probe) {
+    return std::ranges::any_of(probe.points, [](const sema::ResolvedPoint& point) { return point.site.system_call >= 0; });
+  });
 }
 
 Result<int> run_passes(const Options& options) {
@@ -90,7 +98,7 @@ Result<int> run_passes(const Options& options) {
   TRY_DO(keep_code(kept, options.script.module_name, script));
   TRY_DO(check_print_after(print_after, steps));
   const probes::ModuleFiles modules = world->module_files();
-  const bool asks_members = program.needs & sema::kNeedsMembers && !script.kernel.object.empty();
+  const bool asks_members = !script.kernel.object.empty() && (program.needs & sema::kNeedsMembers || probes_system_calls(program));
   const RunInput input{program, script, modules, world->kernel_features(asks_members), options.script.module_name, !options.script.compatible.empty()};
   if (makes_bundle) {
     TRY_DO(write_bundle(options.output.file, input, options.script, options.program, options.target));

@@ -191,22 +191,22 @@ void ArenaView::start_clock() {
 }
 
 void ArenaView::publish_clock() const {
-  for_each_header([this](abi::ArenaHeader& header) { publish_clock(header); });
-}
-
-void ArenaView::publish_clock(abi::ArenaHeader& header) const {
-  std::atomic_ref<uint32_t> sequence(header.clock_sequence);
-  sequence.fetch_or(1, std::memory_order_acq_rel);
-  header.clock_base_tsc = clock_.base_tsc;
-  header.clock_base_ns = clock_.base_ns;
-  header.clock_mult = clock_.mult;
-  header.clock_shift = clock_.shift;
-  // The same instant by the kernel's monotonic clock, which handlers in the kernel read.
+  // The instant of the base by the kernel's monotonic clock, which handlers in the kernel read.
   ClockPair now = read_clock_pair(CLOCK_MONOTONIC);
   auto since_base = static_cast<__int128>(static_cast<int64_t>(now.tsc - clock_.base_tsc)) * static_cast<__int128>(clock_.mult);
-  header.clock_base_monotonic = static_cast<uint64_t>(now.ns - static_cast<int64_t>(since_base >> clock_.shift));
-  header.ticks_mult = static_cast<uint64_t>((static_cast<unsigned __int128>(1) << (clock_.shift + abi::kTicksShift)) / clock_.mult);
-  sequence.fetch_add(1, std::memory_order_release);
+  const abi::Clock made{.mult = clock_.mult,
+                        .base_tsc = clock_.base_tsc,
+                        .base_ns = clock_.base_ns,
+                        .base_monotonic = static_cast<uint64_t>(now.ns - static_cast<int64_t>(since_base >> clock_.shift)),
+                        .ticks_mult = static_cast<uint64_t>((static_cast<unsigned __int128>(1) << (clock_.shift + abi::kTicksShift)) / clock_.mult),
+                        .shift = clock_.shift,
+                        .reserved = 0};
+  for_each_header([&made](abi::ArenaHeader& header) {
+    std::atomic_ref<uint32_t> sequence(header.clock_sequence);
+    const uint32_t next = sequence.load(std::memory_order_relaxed) + 1;
+    header.clocks[next % 2] = made;
+    sequence.store(next, std::memory_order_release);
+  });
 }
 
 int64_t ArenaView::time_of(uint64_t counter) const {

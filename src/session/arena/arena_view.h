@@ -125,7 +125,6 @@ class ArenaView {
   }
   void start_clock();
   void publish_clock() const;
-  void publish_clock(abi::ArenaHeader& header) const;
   Result<void> cover_private();
 
   codegen::ArenaLayout layout_, kernel_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 namespace spile::session {
 
 namespace {
@@ -24,6 +26,8 @@ uint64_t Skips::skipped_probes() const {
   return by_reason[abi::kSkipReentrant] + by_reason[abi::kSkipLockTimeout] + by_reason[abi::kSkipNoSlot] +
          by_reason[abi::kSkipShadowFull];
 }
+
+uint64_t Skips::all() const { return std::accumulate(by_reason.begin(), by_reason.end(), uint64_t{0}); }
 
 std::string Skips::text() const {
   std::string out;

@@ -14,6 +14,8 @@ struct Skips {
   // Returns the number of handler runs that did not happen, which MAXSKIPPED limits; without lost records and lost elements.
   uint64_t skipped_probes() const;
   uint64_t lost_records() const { return by_reason[abi::kSkipOutputFull]; }
+  // Returns the number of all that is missing: runs, returns, records and elements.
+  uint64_t all() const;
   // Returns a "WARNING: ..." line for each reason that occurred, or "".
   std::string text() const;
 };

@@ -1,5 +1,6 @@
 #include "session/live/kernel_side.h"
 
+#include <sys/resource.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,6 +42,7 @@ std::vector<uint8_t> kernel_members(const kernelinfo::MemberLayout& layout) {
   values.task_mm = layout.task_mm;
   values.task_name = layout.task_name;
   values.task_links = layout.task_links;
+  values.task_call_state = layout.task_call_state;
   values.signal_pids = layout.signal_pids;
   values.pid_level = layout.pid_level;
   values.pid_tasks = layout.pid_tasks;
@@ -140,6 +142,9 @@ Result<void> KernelSide::populate_slots(const bpf::Arena& arena) const {
 // A part of each ring after the other. Where memory for the rest can't be had, rings stay as large as they are.
 void KernelSide::populate_rings(const bpf::Arena& memory, ArenaView& arena, const std::stop_token& stop) {
   constexpr uint32_t kPart = 1 << 20;
+  // Handlers fill the first part in milliseconds, and threads do not inherit the priority of the one that empties it. Without the right to a higher one,
+  // this one keeps its own.
+  setpriority(PRIO_PROCESS, 0, -10);
   const codegen::ArenaLayout& layout = script_.kernel.arena;
   const uint32_t first = arena.first_kernel_slot();
   auto populate = [&](uint32_t i, uint32_t at) { return memory.populate(slot_offset(layout, i) + layout.ring_offset + at, std::min(kPart, arena.ring_size(first + i) - at)); };

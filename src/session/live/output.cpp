@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/message_sink.h"
 #include "base/print.h"
+#include "session/text/error_hints.h"
 #include "session/text/printf_text.h"
 
 namespace spile::session {
@@ -40,9 +41,10 @@ std::string plain_addresses(const abi::RecordHeader& header, PayloadReader& payl
 }
 
 // place: "a.stp:3:5", or "".
-Message handler_error(const std::string& text, std::string_view excerpt, std::string_view place) {
+Message handler_error(const std::string& text, std::string_view excerpt, std::string_view place, std::string_view hint) {
   Message message(MessageKind::kHandlerError, text);
   message.excerpt = excerpt;
+  message.hint = hint;
   const size_t second = place.rfind(':');
   const size_t first = second == std::string_view::npos || second == 0 ? second : place.rfind(':', second - 1);
   if (first == std::string_view::npos) return message;
@@ -81,6 +83,7 @@ Output::~Output() { file_->flush(); }
 // held. What is there at first is taken in any case; what comes meanwhile, later.
 bool Output::collect(ArenaView& arena) {
   bool any = false, more = true;
+  uint64_t complete = UINT64_MAX;  // the time up to which the rings that hold more have been taken
   int64_t since = 0;
   for (uint64_t taken = 0; more && taken <= 2 * arena.largest_ring(); taken += kPiece) {
     // Records with a time before a horizon have been published by the next one, unless a thread was interrupted between reading the clock and
@@ -91,7 +94,7 @@ bool Output::collect(ArenaView& arena) {
       next_horizon_ = abi::time_counter();
     }
     more = false;
-    uint64_t complete = UINT64_MAX;
+    complete = UINT64_MAX;
     arena.for_each_used_slot([&](uint32_t i) {
       const RingReader::Taken ring = take_ring(arena, i);
       any |= ring.any;
@@ -102,6 +105,7 @@ bool Output::collect(ArenaView& arena) {
     if (more) write_until(std::min(horizon_, complete));
     if (held_bytes_ > kMostHeld) write_pending(true);
   }
+  horizon_ = std::min(horizon_, complete);
   return any;
 }
 
@@ -460,8 +464,11 @@ void Output::write_error(std::string text, std::string_view excerpt, std::string
   }
   error_counts_.emplace(last_error_, 1);
   file_->flush();
-  if (MessageSink* sink = message_sink()) return sink->take(handler_error(last_error_, excerpt, place));
-  fprintf(stderr, "ERROR: %s\n%.*s", last_error_.c_str(), static_cast<int>(excerpt.size()), excerpt.data());
+  // A text of the script's own has no place.
+  const std::string_view hint = place.empty() ? std::string_view() : hint_of_error(last_error_);
+  if (MessageSink* sink = message_sink()) return sink->take(handler_error(last_error_, excerpt, place, hint));
+  print_to(stderr, "ERROR: {}\n{}", last_error_, excerpt);
+  if (!hint.empty()) print_to(stderr, "  hint: {}\n", hint);
 }
 
 std::string Output::refusals_text() const {

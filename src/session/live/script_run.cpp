@@ -13,6 +13,7 @@
 #include <cstring>
 #include <optional>
 
+#include "abi/time_counter.h"
 #include "base/clock.h"
 #include "base/number_text.h"
 #include "base/print.h"
@@ -90,6 +91,7 @@ class ScriptRun {
   bool has_target_probes() const { return !script_.target.image.bytes.empty(); }
   // Handlers outside of spile work over the arena: their rings are read and their shards merged.
   bool shares_arena() const { return has_target_probes() || script_.kernel.over_arena; }
+  bool has_uprobes() const;
   bool has_kernel_probes() const { return !script_.kernel.object.empty(); }
   bool exit_requested() const;
   bool failed() const;
@@ -99,7 +101,7 @@ class ScriptRun {
   Result<void> run_probes(sema::ProbeKind kind);
   Result<void> run_controller_probe(int probe);
   void switch_conditions();
-  void run_about(int probe, const abi::Subject& subject);
+  void run_about(int probe, const abi::Subject& subject, int64_t at_ns = monotonic_ns());
   void run_sample(int probe, const abi::Subject& sample, std::span<const char> stack);
   Result<void> wait_and_collect();
   void housekeeping(int64_t now);
@@ -241,10 +243,10 @@ Result<void> ScriptRun::prepare() {
 
   pid_t process = 0;
   if (target_) {
-    TRY(process, target_->acquire());
+    TRY(process, target_->acquire(has_kernel_probes() && !has_uprobes()));
   }
   arena_->set_target(process);
-  if (process_stacks_ && process > 0) process_stacks_->set_target(process, traced_.processes.empty());
+  if (process_stacks_ && !traced_.processes.empty()) process_stacks_->set_target(process, false);
   if (has_kernel_probes()) {
     TRY(kernel_, KernelSide::load(program_, script_, files_, features_, process, memory_, *arena_, messages_.verbosity()));
     warn_of_children();
@@ -267,15 +269,15 @@ void ScriptRun::walk_in_kernel() {
   if (target_) target_->tell_of_maps([this](pid_t pid, uint64_t map) { process_stacks_->take_map(pid, map); });
 }
 
+bool ScriptRun::has_uprobes() const {
+  return std::ranges::any_of(program_.probes, [](const sema::Probe& probe) {
+    return probe.domain == sema::Domain::kKernel && std::ranges::any_of(probe.points, [](const sema::ResolvedPoint& point) { return point.site.file_offset != 0; });
+  });
+}
+
 // A uprobe on one process does not hit in its children.
 void ScriptRun::warn_of_children() const {
-  auto is_uprobe = [](const sema::Probe& probe) {
-    return probe.domain == sema::Domain::kKernel && std::any_of(probe.points.begin(), probe.points.end(), [](const auto& point) { return point.site.file_offset != 0; });
-  };
-  if (traced_.processes.empty() || !traced_.children || messages_.suppress_warnings ||
-      std::none_of(program_.probes.begin(), program_.probes.end(), is_uprobe)) {
-    return;
-  }
+  if (traced_.processes.empty() || !traced_.children || messages_.suppress_warnings || !has_uprobes()) return;
   std::vector<pid_t> family = {traced_.first_process()};
   for (size_t i = 0; i < family.size(); ++i) {
     for (pid_t child : engine::children_of(family[i])) family.push_back(child);
@@ -297,13 +299,15 @@ Result<void> ScriptRun::start() {
   TRY_DO(run_probes(sema::ProbeKind::kBegin));
   has_begun_ = !failed();
   if (exit_requested() || failed()) return {};
+  if (kernel_ || has_target_probes()) run_early();
   if (kernel_) {
     for (const codegen::KernelCode::Copy& copy : script_.kernel.copies) std::memcpy(arena_->base() + copy.to, arena_->base() + copy.from, copy.size);
     TRY_DO(kernel_->export_globals(*controller_));
     TRY_DO(kernel_->attach());
   }
   if (target_) {
-    if (has_target_probes()) run_early();
+    TRY_DO(target_->execute());
+    if (process_stacks_ && !traced_.command.empty()) process_stacks_->set_target(target_->process(), true);
     switch_conditions();
     TRY_DO(target_->arm());
     TRY_DO(sampler_.start(target_->processes()));
@@ -338,7 +342,6 @@ Result<void> ScriptRun::run() {
     if (!output_->usable()) break;
     TRY_DO(wait_and_collect());
     if (std::exchange(pause_signal_, false)) stand_still();
-    sampler_.drain();
     int64_t now = monotonic_ns();
     for (int probe : timers_.take_due(now)) {
       TRY_DO(run_controller_probe(probe));
@@ -363,7 +366,7 @@ Result<void> ScriptRun::wait_and_collect() {
   }
   int64_t now = monotonic_ns();
   int64_t until = now + kHousekeepingNs;
-  if (sampler_.samples()) until = std::min(until, now + kIdlePollNs);
+  if (sampler_.samples()) until = std::min(until, now + sampler_.patience_ns());
   if (shares_arena()) until = std::min(until, std::max(next_collection_, now));
   if (process_stacks_) until = std::min(until, std::max(process_stacks_->next_serve_ns(), now));
   if (auto due = timers_.next_due()) until = std::min(until, *due);
@@ -394,17 +397,19 @@ Result<void> ScriptRun::wait_and_collect() {
       {flight_.fd(), done([this] { flight_.serve(output_->file()); })},
       {target_ ? target_->wait_fd() : -1, [this] { return target_->poll(*arena_, 0); }},
       {kernel_ ? kernel_->poll_fd() : -1, done([] {})},
+      {sampler_.first_samples_fd(), done([] {})},
   };
   pollfd descriptors[std::size(sources)];
   for (size_t i = 0; i < std::size(sources); i++) descriptors[i] = {sources[i].fd, POLLIN, 0};
   timespec timeout{wait / 1'000'000'000, wait % 1'000'000'000};
   ppoll(descriptors, std::size(descriptors), &timeout, nullptr);
+  sampler_.drain();  // before somebody asks for what the samples have changed
   for (size_t i = 0; i < std::size(sources); i++) {
     if (descriptors[i].revents != 0) TRY_DO(sources[i].take());
   }
   if (kernel_) {
     TRY([[maybe_unused]] size_t count, kernel_->consume(*output_));
-    output_->write_pending(true);
+    if (!shares_arena()) output_->write_pending(true);  // one ring, in order
   }
   now = monotonic_ns();
   if (process_stacks_) process_stacks_->serve();
@@ -510,7 +515,9 @@ void ScriptRun::housekeeping(int64_t now) {
   warn_of_users(now);
   if (!announced_ && now - armed_ns_ >= kAnnouncePatienceNs) announce();
   procfs_.serve_http();
-  uint64_t skipped = count_skips(*arena_).skipped_probes();
+  const Skips skips = count_skips(*arena_);
+  if (Presenter* const presenter = output_options_.presenter.get()) presenter->note_losses(skips.all() + controller_->lost_elements());
+  const uint64_t skipped = skips.skipped_probes();
   if (program_.limits.max_skipped > 0 && skipped > static_cast<uint64_t>(program_.limits.max_skipped)) {
     print_to(stderr, "ERROR: Skipped too many probes ({}), check MAXSKIPPED (-DMAXSKIPPED=0 to allow any number).\n", skipped);
     gave_up_ = true;
@@ -621,12 +628,12 @@ void ScriptRun::switch_conditions() {
   if (target_ && has_target_probes()) target_->switch_conditions([this](int probe) { return controller_->condition_holds(probe); });
 }
 
-// Runs a probe on the life of a process, from within the engine.
-void ScriptRun::run_about(int probe, const abi::Subject& subject) {
+// Runs a probe on the life of a process, from within the engine. at_ns: when this was.
+void ScriptRun::run_about(int probe, const abi::Subject& subject, int64_t at_ns) {
   if (exit_requested() || failed()) return;
   abi::Subject& about = arena_->controller_state().subject;
   about = subject;
-  about.module_map = target_->module_map_of(static_cast<pid_t>(subject.pid));
+  about.module_map = target_->module_map_of(static_cast<pid_t>(subject.pid), at_ns);
   auto ran = run_controller_probe(probe);
   about.active = 0;
   if (!ran.ok()) print_to(stderr, "WARNING: {}\n", ran.error().message);
@@ -635,9 +642,10 @@ void ScriptRun::run_about(int probe, const abi::Subject& subject) {
 // A sample has the thread's number and registers; its name is read from /proc now.
 void ScriptRun::run_sample(int probe, const abi::Subject& sample, std::span<const char> stack) {
   abi::Subject subject = sample;
+  subject.time_ns = arena_->time_of(abi::time_counter()) - (monotonic_ns() - sample.time_ns);
   subject.stack_size = arena_->keep_stack(stack);
   describe_thread(subject, static_cast<pid_t>(sample.pid), static_cast<pid_t>(sample.tid));
-  run_about(probe, subject);
+  run_about(probe, subject, sample.time_ns);
 }
 
 // A frozen process can't be restored: its mappings are undone by system calls that it makes itself.
@@ -720,6 +728,7 @@ std::string ScriptRun::losses_text() {
              "that is in no file\n",
              process_stacks_->cut_stacks());
   }
+  text += timers_.losses_text();
   if (sampler_.lost() > 0) text += fmt::format("WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
   if (const auto& profile = sampler_.profile(); profile.threads > 0 && profile.samples == 0) {
     text += fmt::format("WARNING: timer.profile took no sample: {} thread{} used {:.1f} ms of processor time in all, and samples are {:g} ms apart\n",

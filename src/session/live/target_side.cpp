@@ -10,6 +10,8 @@
 #include <csignal>
 #include <ctime>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "abi/trampoline.h"
 #include "base/clock.h"
@@ -131,9 +133,9 @@ void TargetSide::take_last_look(const engine::ThreadChange& change) {
   if (change.kind == Kind::kProcessEnded) last_looks_.after_end(change.pid);
 }
 
-Result<pid_t> TargetSide::acquire() {
+Result<pid_t> TargetSide::acquire(bool before_exec) {
   if (!options_.command.empty()) {
-    TRY(pid_, engine_->launch({.arguments = command_words(options_.command), .environment = {}, .user = {}, .group = {}}));
+    TRY(pid_, engine_->launch({.arguments = command_words(options_.command), .environment = {}, .user = {}, .group = {}, .before_exec = before_exec}));
     given_ = {pid_};
   } else if (!options_.processes.empty()) {
     pid_ = options_.first_process();
@@ -177,14 +179,29 @@ void TargetSide::look_at_watched() {
 }
 
 Result<void> TargetSide::attach_all() {
+  std::vector<pid_t> ended;
   for (pid_t pid : options_.processes) {
     bool stopped = engine::process_status(pid, "State").starts_with("T");
     // Processes that share their memory are attached to together with the first of them.
     std::vector<pid_t> traced = engine_->processes();
-    if (std::find(traced.begin(), traced.end(), pid) == traced.end()) TRY_DO(engine_->attach(pid));
+    if (std::find(traced.begin(), traced.end(), pid) == traced.end()) {
+      const Result<void> attached = engine_->attach(pid);
+      // Of several processes, as a name of -x may mean them, some can end meanwhile.
+      const bool has_ended = !attached.ok() && ::kill(pid, 0) != 0 && errno == ESRCH;
+      if (!attached.ok() && (!has_ended || ended.size() + 1 == options_.processes.size())) return attached.error();
+      if (has_ended) {
+        ended.push_back(pid);
+        given_.erase(pid);
+        continue;
+      }
+      if (!given_.contains(pid_)) pid_ = pid;
+    }
     if (stopped && !messages_.suppress_warnings) {
       print_to(stderr, "WARNING: process {} is stopped (state T): it hits no probes until it continues (kill -CONT {})\n", pid, pid);
     }
+  }
+  if (!ended.empty() && !messages_.suppress_warnings) {
+    print_to(stderr, "WARNING: {} of {} processes of -x ended before {} traced: {}\n", ended.size(), options_.processes.size(), ended.size() == 1 ? "it was" : "they were", numbers_of(ended));
   }
   if (!options_.children) return {};
   engine::Descendants found = engine_->attach_descendants();
@@ -393,14 +410,17 @@ void TargetSide::make_stacks(std::span<uint8_t> arena, std::span<uint8_t> kernel
   controller_state_ = &state;
 }
 
-// Looks at the process's modules again now and then, as libraries come and go; an ended process keeps its last map.
-uint64_t TargetSide::module_map_of(pid_t pid) {
+// Libraries come and go, so the modules are read again for a moment after they were read, which may take a fiftieth of the time. Samples come
+// in batches, so this is done once for each. An ended process keeps its last map.
+uint64_t TargetSide::module_map_of(pid_t pid, int64_t at_ns) {
   if (!stacks_) return 0;
-  constexpr int64_t kFreshNs = 200'000'000;
-  int64_t now = monotonic_ns();
+  const int64_t now = monotonic_ns();
   Described& known = described_[pid];
-  if (known.map != 0 && now - known.time_ns < kFreshNs) return known.map;
-  if (auto modules = engine_->modules(pid); modules.ok()) known = {describe_modules(pid, *modules), now};
+  if (known.map != 0 && (at_ns <= known.time_ns || now - known.time_ns < 50 * known.took_ns)) return known.map;
+  if (auto modules = engine_->modules(pid); modules.ok()) {
+    const int64_t took = monotonic_ns() - now;
+    known = {describe_modules(pid, *modules), now, took};
+  }
   return known.map;
 }
 
@@ -462,9 +482,11 @@ Result<void> TargetSide::require_named_returns(const engine::ArmReport& report) 
 void TargetSide::warn_refused_returns(const engine::ArmReport& report) {
   constexpr size_t kNamed = 3;
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> functions;  // by module and reason
+  std::set<std::tuple<std::string, uint64_t, std::string>> seen;                      // each process has an outcome for the same place
   for (const engine::SiteOutcome& outcome : report.outcomes) {
     const sema::ArmedSite* armed = program_.sites.script_site(outcome.site_id);
-    if (outcome.only_returns && armed) functions[{armed->site.module, outcome.reason}].push_back(armed->site.function);
+    if (!outcome.only_returns || !armed || !seen.emplace(armed->site.module, armed->site.address.value, outcome.reason).second) continue;
+    functions[{armed->site.module, outcome.reason}].push_back(armed->site.function);
   }
   for (const auto& [place, names] : functions) {
     const auto& [module, reason] = place;
@@ -488,6 +510,7 @@ void TargetSide::print_report(const engine::ArmReport& report, bool initial) {
   constexpr uint64_t kMostRefusals = 10;
   std::map<std::string, size_t> by_mechanism;
   uint64_t refused = 0;
+  std::set<std::tuple<std::string, uint64_t, std::string>> seen;  // refusals: each process has one for the same place
   auto has_entry = [&](const engine::SiteOutcome& outcome) {
     const sema::ArmedSite* armed = program_.sites.script_site(outcome.site_id);
     return outcome.only_returns && armed && has_entries(*armed);
@@ -506,6 +529,7 @@ void TargetSide::print_report(const engine::ArmReport& report, bool initial) {
     if (is_refusal) ++refused;
     if (outcome.only_returns) continue;
     if (is_refusal && (messages_.verbosity() > 1 || refusals_printed_ < kMostRefusals) && !messages_.suppress_warnings) {
+      if (!seen.emplace(site.module, site.address.value, outcome.reason).second) continue;
       ++refusals_printed_;
       print_to(stderr, "WARNING: {} in {} can't be probed: {}\n", site.function, site.module, outcome.reason);
       if (refusals_printed_ == kMostRefusals && messages_.verbosity() < 2) print_to(stderr, "WARNING: (more with -vv)\n");

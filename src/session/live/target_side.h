@@ -2,7 +2,7 @@
 // The target domain of a running script: the engine, the traced processes and the sites armed in them. Thread rule: one thread, that which
 // calls create() (ptrace's rule).
 //
-// Order of calls: create(), make_stacks(), acquire(), switch_conditions(), arm(), resume(), then poll() until finished(), then detach().
+// Order of calls: create(), make_stacks(), acquire(), execute(), switch_conditions(), arm(), resume(), then poll() until finished(), then detach().
 
 #include <functional>
 #include <map>
@@ -45,8 +45,8 @@ class TargetSide {
   // From now on, `take` gets the map of each process that has loaded or unloaded modules, before it runs on.
   void tell_of_maps(std::function<void(pid_t, uint64_t map)> take) { take_map_ = std::move(take); }
   // Returns the offset in the arena of the map by which a process's addresses are named and its stacks walked (abi::ModuleMap). The map of
-  // an ended process stays. 0: the script needs none, the process's modules could never be read, or the arena has no room for their tables.
-  uint64_t module_map_of(pid_t pid);
+  // an ended process stays. 0: the script needs none, the process's modules could never be read, or the arena has no room for their tables. at_ns: of CLOCK_MONOTONIC, the moment that is asked about.
+  uint64_t module_map_of(pid_t pid, int64_t at_ns);
   // Returns the run-time address of a data symbol in a process; 0: the process has not mapped the symbol's module, or is gone.
   uint64_t locate(pid_t pid, const sema::Site& site) const;
 
@@ -56,10 +56,14 @@ class TargetSide {
   // Returns the object that names addresses; null before make_stacks(), and for a script that asks for no names.
   UserStacks* stacks() { return stacks_.get(); }
 
-  // Starts -c's command, standing still, or attaches to -x's processes and (without --no-children) their children; the latter only if
+  // Starts -c's command, standing still (before_exec: before its execution, until execute()), or attaches to -x's processes and (without --no-children) their children; the latter only if
   // handlers run in processes or watch them. Returns the command or the first process of -x; 0 without -c and -x. Children that can't be
   // attached to are a warning. Errors: the command can't be started, a process of -x can't be attached to.
-  Result<pid_t> acquire();
+  Result<pid_t> acquire(bool before_exec);
+  // Has the command that acquire() has held execute its program, and stand still after that. Errors: it can't be executed.
+  Result<void> execute() { return engine_->execute(); }
+  // Returns the command or the first process of -x; 0 without both.
+  pid_t process() const { return pid_; }
   // Switches sites on and off whose conditions have become true or false. holds returns whether the condition of a probe is true; it is
   // called for probes that are `switched`. Before arm(), it decides how the sites will be armed.
   void switch_conditions(const std::function<bool(int probe)>& holds);
@@ -146,7 +150,8 @@ class TargetSide {
   LastLooks last_looks_;
   struct Described {
     uint64_t map = 0;
-    int64_t time_ns = 0;
+    int64_t time_ns = 0;  // when the modules were read,
+    int64_t took_ns = 0;  // and how long that took
   };
   std::map<pid_t, Described> described_;
   uint64_t describe_modules(pid_t pid, std::span<const engine::Module> modules);

@@ -1,5 +1,7 @@
 #include "session/live/timers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace spile::session {
@@ -8,7 +10,7 @@ Timers::Timers(const sema::Program& program) {
   for (const sema::Probe& probe : program.probes) {
     if (probe.kind != sema::ProbeKind::kTimer) continue;
     for (const sema::ResolvedPoint& point : probe.points) {
-      timers_.push_back({probe.index, std::max<int64_t>(point.interval_ns, 1), point.randomize_ns, 0});
+      timers_.push_back({probe.index, point.text, std::max<int64_t>(point.interval_ns, 1), point.randomize_ns, 0});
     }
   }
 }
@@ -34,13 +36,26 @@ std::vector<int> Timers::take_due(int64_t now) {
   for (Timer& timer : timers_) {
     if (timer.due_ns > now) continue;
     due.emplace_back(timer.due_ns, timer.probe);
+    ++timer.ran;
     timer.due_ns += next_interval(timer);
-    if (timer.due_ns <= now) timer.due_ns = now + next_interval(timer);
+    if (timer.due_ns > now) continue;
+    timer.missed += (now - timer.due_ns) / timer.interval_ns + 1;
+    timer.due_ns = now + next_interval(timer);
   }
   std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<int> probes;
   for (const auto& [time, probe] : due) probes.push_back(probe);
   return probes;
+}
+
+std::string Timers::losses_text() const {
+  constexpr int64_t kFew = 10, kShortNs = 100'000'000;
+  std::string text;
+  for (const Timer& timer : timers_) {
+    if (timer.missed < kFew || timer.missed <= timer.ran / 10 || timer.missed * timer.interval_ns < kShortNs) continue;
+    text += fmt::format("WARNING: {} ran {} times, and missed {}: handlers that run in spile could not run so often\n", timer.text, timer.ran, timer.missed);
+  }
+  return text;
 }
 
 }  // namespace spile::session

@@ -1,10 +1,12 @@
 #pragma once
-// Keeps the times at which timer probes are due, in ns of CLOCK_MONOTONIC. A timer that fell behind runs once, and goes on from now.
+// Keeps the times at which timer probes are due, in ns of CLOCK_MONOTONIC. A timer that fell behind runs once, goes on from now, and
+// counts the times that it has missed.
 // Thread rule: one thread.
 
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "sema/program.h"
@@ -21,13 +23,17 @@ class Timers {
   // Returns the probes that are due by now (indexes into sema::Program::probes), in order of due time, and schedules each anew. A probe
   // with two timers that are due is in it twice.
   std::vector<int> take_due(int64_t now);
+  // Returns a "WARNING: ..." line for each timer that missed more than a tenth of its times, ten at least, and 100 ms of them: a beat may come late on a busy machine.
+  std::string losses_text() const;
 
  private:
   struct Timer {
     int probe;
+    std::string text;  // of the probe point
     int64_t interval_ns;
     int64_t randomize_ns;
     int64_t due_ns;
+    int64_t ran = 0, missed = 0;
   };
   int64_t next_interval(const Timer& timer);
   std::vector<Timer> timers_;

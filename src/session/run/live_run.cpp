@@ -113,8 +113,9 @@ void LiveRun::set_facts(const TargetOptions& target, const RecordOptions& option
   facts_.kernel = names.release;
   facts_.machine = names.machine;
   if (!program_.scripts.empty() && program_.scripts.front().file) {
-    facts_.script_name = program_.scripts.front().file->name();
-    facts_.script = std::string(program_.scripts.front().file->text());
+    const SourceFile& file = *program_.scripts.front().file;
+    facts_.script_name = file.verb().empty() ? file.name() : std::string(file.verb());
+    facts_.script = std::string(file.text());
   }
   facts_.arguments = options.arguments;
   facts_.command = target.command;

@@ -13,6 +13,8 @@
 #include <sstream>
 
 #include "abi/aggregate.h"
+#include "debuginfo/answer_cache.h"
+#include "session/run/run_frames.h"
 #include "session/run/run_reader.h"
 #include "session/run/run_writer.h"
 #include "session/run/run_events.h"
@@ -177,13 +179,19 @@ std::string frame(uint32_t kind, uint64_t number, const std::string& payload) {
   return head + packed;
 }
 
+// Counts the frames of a file's bytes.
+uint64_t frames_of(const std::string& whole) {
+  uint32_t stored = 0;
+  uint64_t frames = 0;
+  for (size_t at = 16; at < whole.size(); at += 32 + stored) std::memcpy(&stored, whole.data() + at + 8, 4), ++frames;
+  return frames;
+}
+
 TEST(RunFile, SurvivesHostilePayloads) {
   TemporaryFile file;
   write_run(file.path, 100, "one", false);
   const std::string whole = file.read();
-  uint32_t stored = 0;
-  uint64_t frames = 0;
-  for (size_t at = 16; at < whole.size(); at += 32 + stored) std::memcpy(&stored, whole.data() + at + 8, 4), ++frames;
+  const uint64_t frames = frames_of(whole);
   const std::string huge = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";  // 2^64 - 1
   std::mt19937 random(7);
   size_t rejected = 0, tried = 0;
@@ -213,6 +221,22 @@ TEST(RunFile, SurvivesHostilePayloads) {
   const Result<RunDocument> run = read_run(file.path);
   ASSERT_FALSE(run.ok());
   EXPECT_NE(run.error().message.find("a frame is too large"), std::string::npos) << run.error().message;
+}
+
+TEST(RunFile, BoundsTimesSoThatTheirDifferencesAreNumbers) {
+  TemporaryFile file;
+  write_run(file.path, 100, "one", false);
+  const std::string whole = file.read();
+  const uint64_t frames = frames_of(whole);
+  for (const int64_t time : {INT64_MIN, int64_t{-1}, INT64_MAX}) {
+    debuginfo::ByteWriter end;
+    end.signed_number(time);
+    end.number(0);
+    file.write(whole + frame(static_cast<uint32_t>(FrameKind::kEnd), frames, end.take()));
+    const Result<RunDocument> run = read_run(file.path);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    EXPECT_EQ(run->ended_ns, time < 0 ? 0 : int64_t{1} << 62);
+  }
 }
 
 TEST(RunFile, RejectsADeepDescription) {

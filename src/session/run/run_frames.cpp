@@ -41,10 +41,10 @@ constexpr int kLevel = 3;  // of zstd: some 300 MB/s
 
 uint32_t crc_of(const void* bytes, size_t size) { return static_cast<uint32_t>(::crc32_z(0, static_cast<const Bytef*>(bytes), size)); }
 
-Result<void> write_all(int fd, std::string_view bytes, const std::string& path) {
+Result<void> write_all(int fd, std::string_view bytes, const std::string& path, const char* hint) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return Error::from_errno("write " + path, errno, "the run is readable up to here");
+    if (written < 0 && errno != EINTR) return Error::from_errno("write " + path, errno, hint);
     if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
   }
   return {};
@@ -96,8 +96,9 @@ Result<std::shared_ptr<FrameWriter>> FrameWriter::stream(UniqueFd socket) {
 }
 
 Result<void> FrameWriter::write(std::string_view bytes) {
+  const bool has_facts = bytes_ > sizeof(FileHead);  // the first frame
   bytes_ += bytes.size();
-  if (!is_stream_) return write_all(fd_.get(), bytes, path_);
+  if (!is_stream_) return write_all(fd_.get(), bytes, path_, has_facts ? "the run is readable up to here" : "nothing was recorded; name a file by -o on another disk, or make room");
   if (kept_.size() - sent_ + bytes.size() > kMostKept) return Error{"send the run: the program that has started spile does not read it", "read events, or have the script print less"};
   kept_ += bytes;
   return send_kept();

@@ -21,7 +21,7 @@ namespace spile::session {
 // Where and when the run was, and of what script.
 struct RunFacts {
   std::string spile, host, kernel, machine;  // versions and names, as uname(2) has them
-  std::string script, script_name;           // the script's text, and "<input>" or its file
+  std::string script, script_name;           // the script's text, and its file, "<input>", or the verb that made it: "spile top 'f*'"
   std::vector<std::string> arguments;        // of the script
   std::string command;                       // -c; "": none
   std::vector<int64_t> processes;            // traced when the probes were armed

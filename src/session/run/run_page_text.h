@@ -44,7 +44,7 @@ table('probes', data.probes, 4);
 table('modules', data.modules, 0);
 if (!data.modules.length) at('modules-part').hidden = true;
 if (!data.globals.length) at('globals-part').hidden = true;
-if (data.samples.threads) at('threads-line').textContent = `${show(all)} samples of ${data.samples.threads} threads` + (data.samples.lost ? `; ${data.samples.lost} are not shown` : '') + (data.samples.cut ? `; the outer callers of ${data.samples.cut} are not known` : '');
+if (data.samples.threads) at('threads-line').textContent = `${show(all)} samples of ${data.samples.threads} thread${data.samples.threads == 1 ? '' : 's'}` + (data.samples.lost ? `; ${data.samples.lost} are not shown` : '') + (data.samples.cut ? `; the outer callers of ${data.samples.cut} are not known` : '');
 
 // ---- globals: values, histograms, heat maps, lines
 const bound = n => { let i = 0; const sign = n < 0 ? '-' : ''; n = Math.abs(n); while (n >= 1024 && i < 6) { n /= 1024; i++; } return sign + n + ' KMGTPE'[i].trim(); };

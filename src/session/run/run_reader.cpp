@@ -31,6 +31,10 @@ ValueType type_of(const std::string& name) {
   return name == "stats" ? ValueType::kStats : ValueType::kUnknown;
 }
 
+// Returns a time, or a duration, of a document that anybody may have written, or of a record that a traced process has forged: ns from 0 to 2^62 (the year 2116), so that the
+// difference of any two of them is a number, too.
+int64_t bounded_time(int64_t ns) { return std::clamp<int64_t>(ns, 0, int64_t{1} << 62); }
+
 }  // namespace
 
 class RunDecoder::Reader {
@@ -87,8 +91,8 @@ std::string RunDecoder::Reader::take_facts(const std::string& payload) {
     facts.host = object.at("host");
     facts.kernel = object.at("kernel");
     facts.machine = object.at("machine");
-    facts.begun_ns = object.at("begun_ns");
-    facts.every_ns = object.at("every_ns");
+    facts.begun_ns = bounded_time(object.at("begun_ns"));
+    facts.every_ns = bounded_time(object.at("every_ns"));
     facts.script_name = object.at("script_name");
     facts.script = object.at("script");
     facts.arguments = object.at("arguments").get<std::vector<std::string>>();
@@ -133,7 +137,7 @@ std::string RunDecoder::Reader::take_event(ByteReader& in) {
   const uint64_t probe = in.number_up_to(document_.probes.size());
   event.cpu = static_cast<uint16_t>(in.number_up_to(0xffff));
   last_time_ = static_cast<int64_t>(static_cast<uint64_t>(last_time_) + static_cast<uint64_t>(in.signed_number()));
-  event.time_ns = last_time_;
+  event.time_ns = bounded_time(last_time_);
   event.process = processes_.next();
   event.thread = threads_.next();
   event.format = format == 0 ? RunEvent::kText : static_cast<uint32_t>(format - 1);
@@ -229,7 +233,7 @@ std::string RunDecoder::Reader::take_global(ByteReader in) {
 
 std::string RunDecoder::Reader::take_tick(ByteReader in) {
   RunTick tick;
-  tick.time_ns = in.signed_number();
+  tick.time_ns = bounded_time(in.signed_number());
   tick.skipped = in.number();
   tick.lost_records = in.number();
   tick.lost_elements = in.number();
@@ -268,7 +272,7 @@ std::string RunDecoder::Reader::take_modules(ByteReader in) {
 
 std::string RunDecoder::Reader::take_armed(ByteReader in) {
   document_.armed.clear();
-  document_.paused_ns = in.signed_number();
+  document_.paused_ns = bounded_time(in.signed_number());
   for (uint64_t n = in.number_up_to(kMostMechanisms); n > 0 && in.ok(); --n) {
     const std::string mechanism = in.text();
     document_.armed[mechanism] = in.number();
@@ -277,7 +281,7 @@ std::string RunDecoder::Reader::take_armed(ByteReader in) {
 }
 
 std::string RunDecoder::Reader::take_end(ByteReader in) {
-  document_.ended_ns = in.signed_number();
+  document_.ended_ns = bounded_time(in.signed_number());
   for (uint64_t n = in.number_up_to(kMostWarnings); n > 0 && in.ok(); --n) document_.warnings.push_back(in.text());
   return in.ok() ? "" : "the end can't be read";
 }

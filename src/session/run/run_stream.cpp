@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/signal_mask.h"
 #include "debuginfo/answer_cache.h"
 
 namespace spile::session {
@@ -21,16 +22,13 @@ constexpr size_t kMostOfText = 1 << 20;  // bytes of a part of a message
 
 // Raises SIGTERM when the other end of the socket is closed. Before Signals::block() that ends spile, which has touched nothing by then; later it ends the run.
 void watch_end(int socket) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   std::thread([socket] {
     pollfd ended{socket, POLLRDHUP, 0};
     while (::poll(&ended, 1, -1) < 0 && errno == EINTR) {
     }
     ::kill(::getpid(), SIGTERM);
   }).detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace

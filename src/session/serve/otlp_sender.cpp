@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -15,6 +14,8 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/print.h"
+#include "base/signal_mask.h"
 #include "base/unique_fd.h"
 
 namespace spile::session {
@@ -33,6 +34,7 @@ struct Outcome {
   enum class Kind : uint8_t { kTaken, kRejected, kAgain } kind;
   std::string why = {};
   int64_t pause_ms = 0;  // kAgain: that the collector asks for
+  bool is_refused = false;  // nobody listens there
 };
 
 // Waits until the socket is ready, or the time is up.
@@ -116,13 +118,9 @@ Result<std::unique_ptr<OtlpSender>> OtlpSender::create(const std::string& where,
 
 OtlpSender::OtlpSender(std::unique_ptr<Place> place) : place_(std::move(place)) {}
 
-// Signals are the main thread's.
 void OtlpSender::start() {
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 OtlpSender::~OtlpSender() { finish(0); }
@@ -169,6 +167,7 @@ void OtlpSender::run(std::stop_token stop) {
         ++(outcome.kind == Outcome::Kind::kTaken ? sent_ : rejected_);
       }
       if (outcome.kind != Outcome::Kind::kTaken) last_failure_ = outcome.why;
+      is_refused_ = outcome.is_refused;
       changed_.notify_all();
     }
     if (outcome.kind != Outcome::Kind::kAgain) {
@@ -183,6 +182,7 @@ void OtlpSender::run(std::stop_token stop) {
 
 Outcome OtlpSender::Place::post(const std::string& message) const {
   std::string why;
+  bool is_refused = true;
   const int64_t until = milliseconds() + kRequestMs;
   for (const addrinfo* address = addresses.get(); address; address = address->ai_next) {
     UniqueFd fd(::socket(address->ai_family, address->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address->ai_protocol));
@@ -196,12 +196,13 @@ Outcome OtlpSender::Place::post(const std::string& message) const {
       if (failure == EINPROGRESS && (!await(fd.get(), POLLOUT, until) || ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &size) != 0)) failure = ETIMEDOUT;
       if (failure != 0) {
         why = std::strerror(failure);
+        is_refused = is_refused && failure == ECONNREFUSED;
         continue;
       }
     }
     return exchange(fd.get(), message, until);
   }
-  return {Outcome::Kind::kAgain, why.empty() ? "no address" : why};
+  return {Outcome::Kind::kAgain, why.empty() ? "no address" : why, 0, is_refused && !why.empty()};
 }
 
 Outcome OtlpSender::Place::exchange(int fd, const std::string& message, int64_t until_ms) const {
@@ -237,11 +238,24 @@ Outcome OtlpSender::Place::exchange(int fd, const std::string& message, int64_t 
   return {Outcome::Kind::kAgain, why, std::clamp<int64_t>(seconds, 0, 60) * 1000};
 }
 
+std::string OtlpSender::place() const { return fmt::format("http://{}:{}{}", place_->host, place_->port, place_->path); }
+
 bool OtlpSender::await_fewer(size_t most, int64_t patience_ms) {
   std::unique_lock lock(mutex_);
+  int64_t since = milliseconds();
   while (waiting_.size() > most) {
     const size_t before = waiting_.size();
-    if (!changed_.wait_for(lock, std::chrono::milliseconds(patience_ms), [&] { return waiting_.size() < before; })) return false;
+    const int64_t patience = is_refused_ ? std::min(patience_ms, kPatienceIfRefusedMs) : patience_ms;
+    const int64_t left = since + patience - milliseconds();
+    if (left <= 0) return false;
+    const bool prints = !has_printed_failure_;
+    changed_.wait_for(lock, std::chrono::milliseconds(left), [&] { return waiting_.size() < before || (prints && !last_failure_.empty()); });
+    if (waiting_.size() < before) {
+      since = milliseconds();
+    } else if (prints && !last_failure_.empty()) {
+      has_printed_failure_ = true;
+      print_to(stderr, "{}: {}: trying again, for {} s in all\n", place(), last_failure_, (is_refused_ ? std::min(patience_ms, kPatienceIfRefusedMs) : patience_ms) / 1000);
+    }
   }
   return true;
 }
@@ -262,9 +276,8 @@ void OtlpSender::finish(int64_t patience_ms) {
 std::string OtlpSender::losses() const {
   const std::lock_guard lock(mutex_);
   std::string text;
-  const std::string place = fmt::format("http://{}:{}{}", place_->host, place_->port, place_->path);
-  if (given_up_ > 0) text += fmt::format("WARNING: messages of {} not delivered to {}: {} ({})\n", place_->content, place, given_up_, last_failure_.empty() ? "the run has ended" : last_failure_);
-  if (rejected_ > 0) text += fmt::format("WARNING: messages of {} rejected by {}: {} ({})\n", place_->content, place, rejected_, last_failure_);
+  if (given_up_ > 0) text += fmt::format("WARNING: messages of {} not delivered to {}: {} ({})\n", place_->content, place(), given_up_, last_failure_.empty() ? "the run has ended" : last_failure_);
+  if (rejected_ > 0) text += fmt::format("WARNING: messages of {} rejected by {}: {} ({})\n", place_->content, place(), rejected_, last_failure_);
   return text;
 }
 

@@ -28,13 +28,14 @@ class OtlpSender {
   int64_t every_ns() const { return every_ns_; }
   // Has a message sent. Where more wait than kMostWaiting, or kMostBytes, the oldest is given up.
   void send(std::string message);
-  // Waits until no more than so many messages wait. Returns false if none was delivered for `patience_ms`.
+  // Waits until no more than so many messages wait. Returns false if none was delivered for `patience_ms`, or for kPatienceIfRefusedMs where nobody listens; prints the first failure when it happens.
   bool await_fewer(size_t most, int64_t patience_ms);
   // Waits up to `patience_ms` until all is sent, and ends the thread.
   void finish(int64_t patience_ms);
   // Returns "WARNING: ..." lines about messages that were not delivered, or "". REQUIRES: after finish().
   std::string losses() const;
 
+  static constexpr int64_t kPatienceIfRefusedMs = 5'000;
   static constexpr size_t kMostWaiting = 600, kMostBytes = 64 << 20;
 
  private:
@@ -43,6 +44,7 @@ class OtlpSender {
   void start();
   void run(std::stop_token stop);
   bool pause(std::stop_token stop, int64_t ms);
+  std::string place() const;
 
   std::unique_ptr<Place> place_;
   int64_t every_ns_ = 10'000'000'000;
@@ -50,7 +52,7 @@ class OtlpSender {
   std::condition_variable_any changed_;
   std::deque<std::string> waiting_;
   size_t waiting_bytes_ = 0;
-  bool is_sending_ = false;
+  bool is_sending_ = false, is_refused_ = false, has_printed_failure_ = false;
   uint64_t sent_ = 0, given_up_ = 0, rejected_ = 0;
   std::string last_failure_;
   std::jthread thread_;  // last: it uses the others

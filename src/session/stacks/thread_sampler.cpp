@@ -4,13 +4,17 @@
 #include <fmt/format.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <queue>
+#include <utility>
 
 #include "abi/machine.h"
 #include "abi/stack_tables.h"
@@ -27,6 +31,10 @@ constexpr int64_t kDefaultInterval = 10'000'000;  // 100 samples a second of CPU
 // Bytes of the stack that are copied with each sample where the script walks it; watchpoints may be hit often.
 constexpr uint32_t kProfileStack = 16384, kAccessStack = 4096;
 constexpr size_t kRingPages[] = {512, 64, 16, 8};  // the first size that the user may lock
+constexpr int64_t kAccessPatienceNs = 10'000'000;  // of watchpoints, which may be hit at any rate
+constexpr int64_t kLeastPatienceNs = 2'000'000;
+// Where a sample's time is in its record: behind the header, the process and the thread (PERF_SAMPLE_TID).
+constexpr size_t kTimeOffset = sizeof(perf_event_header) + 8;
 
 // Reads a sample's fields one by one.
 class Fields {
@@ -67,20 +75,42 @@ struct ThreadSampler::Ring {
   UniqueFd fd;
   perf_event_mmap_page* page = nullptr;
   size_t size = 0;  // of the data, a power of two
-  std::vector<char> record;
+  std::vector<char> record;  // where it is not in one piece
   ~Ring() {
     if (page) munmap(page, size + abi::kPageSize);
+  }
+
+  const char* data() const { return reinterpret_cast<const char*>(page) + abi::kPageSize; }
+  uint64_t head() const { return std::atomic_ref<__u64>(page->data_head).load(std::memory_order_acquire); }
+  uint64_t tail() const { return std::atomic_ref<__u64>(page->data_tail).load(std::memory_order_relaxed); }
+  void set_tail(uint64_t tail) { std::atomic_ref<__u64>(page->data_tail).store(tail, std::memory_order_release); }
+  void copy(uint64_t at, void* out, size_t bytes) const {
+    for (size_t done = 0; done < bytes;) {
+      const size_t position = (at + done) & (size - 1);
+      const size_t chunk = std::min(bytes - done, size - position);
+      std::memcpy(static_cast<char*>(out) + done, data() + position, chunk);
+      done += chunk;
+    }
+  }
+  // Returns bytes of the ring; valid until the tail is set, or the next call.
+  const char* piece(uint64_t at, size_t bytes) {
+    const size_t position = at & (size - 1);
+    if (position + bytes <= size) return data() + position;
+    record.resize(bytes);
+    copy(at, record.data(), bytes);
+    return record.data();
   }
 };
 
 ThreadSampler::ThreadSampler(const sema::Program& program, Run run, Locate locate)
-    : run_(std::move(run)), locate_(std::move(locate)), wants_stack_(program.needs & sema::kNeedsStack) {
+    : run_(std::move(run)), locate_(std::move(locate)), wants_stack_(program.needs & sema::kNeedsStack), patience_ns_(kLongestPatienceNs) {
   for (const sema::Probe& probe : program.probes) {
     if (sema::info(probe.kind).source != sema::Source::kSampler || probe.domain != sema::Domain::kController) continue;
     for (const sema::ResolvedPoint& point : probe.points) {
       wishes_.push_back({probe.index, probe.kind, point.interval_ns, point.site, point.sequence != 0});
     }
   }
+  if (samples()) first_samples_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
 }
 
 ThreadSampler::~ThreadSampler() = default;
@@ -88,7 +118,9 @@ ThreadSampler::~ThreadSampler() = default;
 Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wish, pid_t pid, pid_t tid) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
-  attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | (wants_stack_ ? PERF_SAMPLE_STACK_USER : 0);
+  attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | (wants_stack_ ? PERF_SAMPLE_STACK_USER : 0);
+  attributes.use_clockid = 1;
+  attributes.clockid = CLOCK_MONOTONIC;
   attributes.sample_regs_user = abi::kKernelLayout.sampled_bits;
   if (wants_stack_) attributes.sample_stack_user = wish.kind == sema::ProbeKind::kProfile ? kProfileStack : kAccessStack;
   attributes.exclude_kernel = attributes.exclude_hv = 1;
@@ -101,6 +133,7 @@ Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wis
     // A thread that uses less than a period is sampled with a probability in proportion to its time.
     attributes.sample_period = 1 + random_() % period;
     attributes.disabled = 1;
+    attributes.wakeup_events = 1;
   } else {
     what = "set a watchpoint in";
     uint64_t address = locate_(pid, wish.site);
@@ -130,6 +163,12 @@ Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wis
     void* memory = mmap(nullptr, ring->size + abi::kPageSize, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd.get(), 0);
     if (memory == MAP_FAILED) continue;
     ring->page = static_cast<perf_event_mmap_page*>(memory);
+    // Its header, numbers of process and thread, time, kind and number of registers, and the stack with its two sizes.
+    const uint64_t record = 40 + abi::kKernelLayout.sampled.size() * 8 + attributes.sample_stack_user;
+    const int64_t patience = period ? static_cast<int64_t>(period * (ring->size / record) / 2) : kAccessPatienceNs;
+    patience_ns_ = std::min(patience_ns_, std::max(patience, kLeastPatienceNs));
+    epoll_event first{EPOLLIN | EPOLLONESHOT, {}};
+    if (period && first_samples_) epoll_ctl(first_samples_.get(), EPOLL_CTL_ADD, ring->fd.get(), &first);
     if (period && ioctl(ring->fd.get(), PERF_EVENT_IOC_REFRESH, 1) != 0) {
       if (errno == ESRCH) return std::unique_ptr<Ring>();
       return Error::from_errno(fmt::format("sample thread {}", tid), errno);
@@ -203,6 +242,7 @@ void ThreadSampler::run_sample(const Ring& ring, const char* record, size_t size
   subject.active = 1;
   subject.pid = fields.next<uint32_t>();
   subject.tid = fields.next<uint32_t>();
+  subject.time_ns = fields.next<int64_t>();
   if (fields.next<uint64_t>() == PERF_SAMPLE_REGS_ABI_64) {
     for (size_t word : abi::kKernelLayout.sampled) subject.registers[word] = fields.next<uint64_t>();
     subject.frame_kind = abi::kFrameInside;
@@ -217,38 +257,38 @@ void ThreadSampler::run_sample(const Ring& ring, const char* record, size_t size
   run_(ring.probe, subject, stack_copy);
 }
 
-void ThreadSampler::drain(Ring& ring) {
-  const char* data = reinterpret_cast<const char*>(ring.page) + abi::kPageSize;
-  std::atomic_ref<__u64> head_word(ring.page->data_head), tail_word(ring.page->data_tail);
-  uint64_t head = head_word.load(std::memory_order_acquire), tail = tail_word.load(std::memory_order_relaxed);
-  auto copy = [&](uint64_t at, char* out, size_t size) {
-    for (size_t done = 0; done < size;) {
-      size_t position = (at + done) & (ring.size - 1);
-      size_t chunk = std::min(size - done, ring.size - position);
-      std::memcpy(out + done, data + position, chunk);
-      done += chunk;
-    }
-  };
+bool ThreadSampler::find_next(Ring& ring, uint64_t head, uint64_t& time) {
+  uint64_t tail = ring.tail();
   while (tail < head) {
     perf_event_header header;
-    copy(tail, reinterpret_cast<char*>(&header), sizeof header);
+    ring.copy(tail, &header, sizeof header);
     if (header.size < sizeof header || header.size > head - tail) break;
-    size_t size = header.size - sizeof header;
-    ring.record.resize(size);
-    copy(tail + sizeof header, ring.record.data(), size);
-    tail += header.size;
-    tail_word.store(tail, std::memory_order_release);
-    if (header.type == PERF_RECORD_SAMPLE) {
-      ++ring.taken;
-      run_sample(ring, ring.record.data(), size);
+    if (header.type == PERF_RECORD_SAMPLE && header.size >= kTimeOffset + sizeof time) {
+      ring.copy(tail + kTimeOffset, &time, sizeof time);
+      return true;
     }
-    if (header.type == PERF_RECORD_LOST && !ring.counts_all && size >= 16) {
-      uint64_t lost;
-      std::memcpy(&lost, ring.record.data() + 8, sizeof lost);
+    if (uint64_t lost = 0; header.type == PERF_RECORD_LOST && !ring.counts_all && header.size >= sizeof header + 8 + sizeof lost) {
+      ring.copy(tail + sizeof header + 8, &lost, sizeof lost);
       lost_ += lost;
     }
+    ring.set_tail(tail += header.size);
   }
-  tail_word.store(tail, std::memory_order_release);
+  return false;
+}
+
+void ThreadSampler::take_next(Ring& ring) {
+  const uint64_t tail = ring.tail();
+  perf_event_header header;
+  ring.copy(tail, &header, sizeof header);
+  ++ring.taken;
+  const size_t size = header.size - sizeof header;
+  run_sample(ring, ring.piece(tail + sizeof header, size), size);
+  ring.set_tail(tail + header.size);
+}
+
+void ThreadSampler::drain(Ring& ring) {
+  const uint64_t head = ring.head();
+  for (uint64_t time; find_next(ring, head, time);) take_next(ring);
 }
 
 // The ring reports a loss only when it has room again, so the event's own count is compared at the end.
@@ -266,15 +306,33 @@ void ThreadSampler::finish(Ring& ring) {
 }
 
 void ThreadSampler::drain() {
+  if (rings_.empty()) return;
+  for (epoll_event first[64]; epoll_wait(first_samples_.get(), first, std::size(first), 0) == std::size(first);) {
+  }
+  struct Next {
+    uint64_t time, head;
+    Ring* ring;
+    bool operator>(const Next& other) const { return time > other.time; }
+  };
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> earliest;
+  auto look = [&](Ring& ring, uint64_t head) {
+    if (uint64_t time; find_next(ring, head, time)) earliest.push({time, head, &ring});
+  };
+  // What comes meanwhile is for the next call: handlers that are slower than samples come must not keep spile here.
   for (auto& [tid, rings] : rings_) {
-    for (auto& ring : rings) {
-      drain(*ring);
-      if (ring->period && ring->taken > 0) {
-        ioctl(ring->fd.get(), PERF_EVENT_IOC_PERIOD, &ring->period);
-        ioctl(ring->fd.get(), PERF_EVENT_IOC_ENABLE, 0);
-        ring->period = 0;
-      }
-    }
+    for (auto& ring : rings) look(*ring, ring->head());
+  }
+  while (!earliest.empty()) {
+    const Next next = earliest.top();
+    Ring& ring = *next.ring;
+    earliest.pop();
+    take_next(ring);
+    look(ring, next.head);
+    if (!ring.period) continue;
+    ioctl(ring.fd.get(), PERF_EVENT_IOC_PERIOD, &ring.period);
+    ioctl(ring.fd.get(), PERF_EVENT_IOC_ENABLE, 0);
+    epoll_ctl(first_samples_.get(), EPOLL_CTL_DEL, ring.fd.get(), nullptr);
+    ring.period = 0;
   }
 }
 

@@ -2,7 +2,7 @@
 // Samples of running threads, taken by the kernel (perf_event_open(2)). timer.profile samples by a clock of the thread's own CPU time in
 // user space, whose first period is a random part of the others; hardware watchpoints sample at every access. Each thread has events and
 // a ring of its own. The program is neither stopped nor sent a signal: handlers run in spile a little later, about the registers and the
-// stack as they were. Samples that do not fit into a ring are lost and counted. Thread rule: one thread.
+// stack as they were; those of one drain() in the order of their times. Samples that do not fit into a ring are lost and counted. Thread rule: one thread.
 
 #include <functional>
 #include <map>
@@ -20,8 +20,10 @@ namespace spile::session {
 
 class ThreadSampler {
  public:
-  // Runs a probe's handler. probe: index into sema::Program::probes. stack: the thread's bytes from the run-time address
-  // Subject::stack_begin on, as they were; valid during the call. Empty: none were copied.
+  // A reader that runs ten times a second, and not at each sample, has its instructions and tables in the processor's caches but the first time.
+  static constexpr int64_t kLongestPatienceNs = 100'000'000;
+  // Runs a probe's handler. probe: index into sema::Program::probes. Subject::time_ns is that of CLOCK_MONOTONIC. stack: the thread's bytes
+  // from the run-time address Subject::stack_begin on, as they were; valid during the call. Empty: none were copied.
   using Run = std::function<void(int probe, const abi::Subject& subject, std::span<const char> stack)>;
   // Returns the run-time address of a data symbol of a module in a process; 0: the process does not have it.
   using Locate = std::function<uint64_t(pid_t pid, const sema::Site& site)>;
@@ -41,6 +43,10 @@ class ThreadSampler {
   void catch_up(const std::vector<pid_t>& processes);
   // Runs the handlers of samples taken since the last call.
   void drain();
+  // Returns how long samples may wait for drain() before they fill half of a ring, in ns: at most kLongestPatienceNs.
+  int64_t patience_ns() const { return patience_ns_; }
+  // Readable when drain() is to be called earlier: a thread has its first sample, and is sampled on from drain() on. -1: absent.
+  int first_samples_fd() const { return first_samples_.get(); }
   // Runs the handlers of all samples that are left, and closes all events.
   void stop();
   // Returns the number of samples that did not fit into a ring; complete after stop().
@@ -63,6 +69,10 @@ class ThreadSampler {
   struct Ring;
   Result<std::unique_ptr<Ring>> open(const Wish& wish, pid_t pid, pid_t tid);
   void add_thread(pid_t pid, pid_t tid);
+  // Returns whether the ring has a sample before `head` that has not been run, and its time; takes the records of other kinds before it.
+  bool find_next(Ring& ring, uint64_t head, uint64_t& time);
+  // Runs the handler of the sample that find_next() has found.
+  void take_next(Ring& ring);
   void drain(Ring& ring);
   void finish(Ring& ring);
   void run_sample(const Ring& ring, const char* record, size_t size);
@@ -71,6 +81,8 @@ class ThreadSampler {
   Run run_;
   Locate locate_;
   bool wants_stack_;
+  int64_t patience_ns_;
+  UniqueFd first_samples_;  // epoll(7): the rings whose period is to be set
   bool running_ = false;
   bool warned_ = false;
   uint64_t lost_ = 0;

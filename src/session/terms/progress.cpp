@@ -1,12 +1,13 @@
 #include "session/terms/progress.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
 
 #include "base/message_sink.h"
+#include "base/signal_mask.h"
+#include "base/terminal_control.h"
 
 namespace spile::session {
 
@@ -27,7 +28,7 @@ bool shows_progress(const MessageOptions& messages) {
   return is_terminal && !message_sink() && !messages.suppress_warnings && messages.pass_verbosity == decltype(messages.pass_verbosity){};
 }
 
-Progress::Progress(const MessageOptions& messages) : enabled_(shows_progress(messages)) {}
+Progress::Progress(const MessageOptions& messages) : enabled_(shows_progress(messages) && obeys_control_sequences(STDERR_FILENO)) {}
 
 void Progress::stage(const std::string& what) {
   if (!enabled_) return;
@@ -36,12 +37,8 @@ void Progress::stage(const std::string& what) {
     what_ = what;
   }
   if (thread_.joinable()) return;
-  // Signals are for the main thread, which later takes some by a descriptor: one that this thread took would end the program.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   thread_ = std::jthread([this](std::stop_token stop) { show(stop); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Progress::done() {

@@ -16,7 +16,7 @@ bool shows_progress(const MessageOptions& messages);
 
 class Progress {
  public:
-  // Prints nothing unless shows_progress().
+  // Prints nothing unless shows_progress(), and the terminal can overwrite a line.
   explicit Progress(const MessageOptions& messages);
   ~Progress() { done(); }
   Progress(const Progress&) = delete;

@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-
 #include "base/print.h"
 
 namespace spile::session {
@@ -106,7 +105,7 @@ void OutputFile::flush() {
 void OutputFile::give_up(int error) {
   usable_ = false;
   reader_gone_ = error == EPIPE;
-  if (!reader_gone_) print_to(stderr, "ERROR: write output: {}\n", write_error(error));
+  if (!reader_gone_) print_to(stderr, "ERROR: write output{}: {}\n", path_.empty() ? "" : " file " + current_path(), write_error(error));
 }
 
 void OutputFile::next_file() {

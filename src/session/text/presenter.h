@@ -26,6 +26,8 @@ class Presenter {
   // Returns a descriptor that becomes readable when the user types, for take_input(); -1: nothing is read.
   virtual int input() const { return -1; }
   virtual void take_input() {}
+  // Takes how many hits, returns, records and elements have been skipped or lost so far, several times a second.
+  virtual void note_losses(uint64_t) {}
   // Gives it the calls that handlers note; valid until finish(). Not called where the script notes none.
   virtual void use_calls(CallHistory&) {}
   // Returns whether it waits for SIGUSR1, for take_signal().
