@@ -73,16 +73,25 @@ void print_verb_help(const verbs::Verb& verb) {
   print_to(stdout, "\nOther options are those of spile --help, where they have a meaning for the verb; spile-{}(1) and docs/verbs.md say more.\n", verb.name);
 }
 
-Error no_option(const verbs::Verb& verb, const std::string& name) { return {fmt::format("spile {} has no option --{}", verb.name, name), "see spile --help"}; }
+Error no_option(const verbs::Verb& verb, const std::string& option) { return {fmt::format("spile {} has no option {}", verb.name, option), fmt::format("see spile {} --help", verb.name)}; }
+
+// A verb that answers takes few options: others would be without effect, such as -x of report. Options of the rc file are for all commands.
+Result<void> check_answer(const verbs::Verb& verb, const std::vector<std::string>& given) {
+  constexpr std::string_view kOfAll[] = {"-v", "--vp", "-w", "--color", "--colour", "--download-debuginfo", "--disable-cache", "--poison-cache", "--rlimit-as", "--rlimit-cpu", "--rlimit-nproc", "--rlimit-stack", "--rlimit-fsize"};
+  for (const std::string& option : given) {
+    if (std::ranges::find(kOfAll, option) == std::end(kOfAll) && std::ranges::find(verb.takes, option) == verb.takes.end()) return no_option(verb, option);
+  }
+  return {};
+}
 
 // Makes the script that a verb and its words ask for.
 Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& words, Reading& reading) {
   session::Options& options = reading.options;
   for (const auto& [name, value] : reading.verb_options) {
     const bool has = std::ranges::any_of(verb.options, [&](const verbs::VerbOption& option) { return name == option.name; });
-    if (!has) return no_option(verb, name);
+    if (!has) return no_option(verb, "--" + name);
   }
-  if (options.verb.json && !verb.has_json) return no_option(verb, "json");
+  if (options.verb.json && !verb.has_json) return no_option(verb, "--json");
   TRY(verbs::VerbScript script, verb.make({{words.begin() + 1, words.end()}, reading.verb_options}, options));
   if (script.presenter && (options.output.bulk || options.output.flight_recorder))
     return Error{fmt::format("spile {} can't be used with {}: its output is made of all records together", verb.name, options.output.bulk ? "-b" : "-F"), {}};
@@ -139,7 +148,7 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
     if (words.empty()) {
       options.script.text = "";  // -E alone
     } else if (verb && verb->answer) {
-      if (reading.shows_script || !reading.verb_options.empty()) return no_option(*verb, reading.shows_script ? "script" : reading.verb_options.front().first);
+      if (!reading.verb_options.empty()) return no_option(*verb, "--" + reading.verb_options.front().first);
       reading.asks = verb;
     } else if (verb && !verb->make) {
       return Error{"record stands once, before what is recorded", {}};
@@ -208,11 +217,13 @@ Result<int> do_other(Reading& reading, const std::vector<std::string>& words) {
 }
 
 Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
-  TRY(std::vector<std::string> rc_words, read_rc_file());
-  std::vector<std::string> all(argv, argv + 1);
-  all.insert(all.end(), rc_words.begin(), rc_words.end());
-  all.insert(all.end(), argv + 1, argv + argc);
-  TRY(std::vector<std::string> words, apply_options(all, reading, verb_options()));
+  TRY(std::vector<std::string> of_rc, read_rc_file());
+  of_rc.insert(of_rc.begin(), argv[0]);
+  TRY(std::vector<std::string> words, apply_options(of_rc, reading, verb_options()));
+  reading.given.clear();
+  TRY(const std::vector<std::string> of_line, apply_options({argv, argv + argc}, reading, verb_options()));
+  words.insert(words.end(), of_line.begin(), of_line.end());
+  if (reading.no_process && reading.remotes.empty()) return *reading.no_process;
   if (reading.help || reading.version || reading.merge || reading.flight_dump != 0 || reading.clean_cache) {
     TRY(int status, do_other(reading, words));
     return std::optional<int>(status);
@@ -223,6 +234,7 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
   if (records && (reading.asks || reading.interactive || reading.language_server || !reading.remotes.empty() || reading.options.passes.last < 5 || reading.options.listing.what != session::Listing::kNone))
     return Error{"record needs a script, or a verb that traces, that runs here", "spile record SCRIPT -x PID -o FILE.spile-run"};
   if (reading.asks) {
+    TRY_DO(check_answer(*reading.asks, reading.given));
     TRY(int status, answer(*reading.asks, reading.options));
     return std::optional<int>(status);
   }

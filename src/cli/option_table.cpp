@@ -1,6 +1,8 @@
 #include "cli/option_table.h"
 
+#include <errno.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/resource.h>
@@ -125,6 +127,7 @@ Result<void> take_process(Reading& reading, const std::string& value) {
     auto pid = number(value, 1, INT32_MAX, "process ID");
     if (!pid.ok()) return Error{fmt::format("invalid target process ID number '{}'", value), {}};
     wanted.push_back(static_cast<pid_t>(*pid));
+    if (::kill(wanted.front(), 0) != 0 && errno == ESRCH && !reading.no_process) reading.no_process = Error{fmt::format("no process has the ID {}", *pid), {}};
   }
   reading.processes.push_back(value);
   std::vector<pid_t>& processes = reading.options.target.processes;

@@ -26,9 +26,10 @@ struct Reading {
   bool interactive = false, language_server = false;
   std::vector<std::string> remotes;   // of --remote; empty: the script runs here
   std::vector<std::string> processes; // of -x, as given: --remote looks for names where the script runs
-  std::optional<Error> no_process;    // a name of -x that no process here has; an error unless the script runs elsewhere
+  std::optional<Error> no_process;    // a name or number of -x that no process here has; an error unless the script runs elsewhere
   const verbs::Verb* asks = nullptr;  // the verb that answers; its words are options.script.arguments
   bool shows_script = false;  // --script
+  std::vector<std::string> given;  // the options of the line, as name_of() names them; not those of the rc file
   std::vector<std::pair<std::string, std::string>> verb_options = {};  // by name, in their order
 };
 

@@ -88,6 +88,7 @@ Result<void> apply_all(std::vector<char*>& argv, Reading& reading, std::span<con
     if (spec->takes == Takes::kValue && spec->must_say && std::string_view(optarg).find_first_not_of(" \t\n") == std::string_view::npos) {
       return Error{fmt::format("the value of option '{}' is empty", name_of(spec->letter, spec->name)), {}};
     }
+    reading.given.push_back(name_of(spec->letter, spec->name));
     TRY_DO(spec->apply(reading, optarg ? optarg : ""));
   }
 }
@@ -100,7 +101,6 @@ Result<std::vector<std::string>> apply_options(const std::vector<std::string>& a
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   TRY_DO(apply_all(argv, reading, of_verbs));
-  if (reading.no_process && reading.remotes.empty()) return *reading.no_process;
   return std::vector<std::string>(argv.begin() + optind, argv.end() - 1);
 }
 

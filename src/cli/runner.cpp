@@ -13,6 +13,7 @@ using namespace spile;
 Result<int> run(int argc, char** argv) {
   cli::Reading reading;
   TRY(const std::vector<std::string> words, cli::apply_options({argv, argv + argc}, reading));
+  if (reading.no_process) return *reading.no_process;
   const session::Options& options = reading.options;
   if (reading.help || words.size() != 1 || options.script.text || options.listing.what != session::Listing::kNone) {
     return Error{"spile-run runs one bundle, which spile -p4 -o FILE has written", "spile-run FILE [-x PID | -c COMMAND] [-o OUTPUT] [-T SECONDS] [-v]"};

@@ -73,6 +73,7 @@ Result<AskedPlace> parse_asked_place(const std::string& word) {
     if (!read_lines(std::string_view(name).substr(end + 1), place)) {
       return Error{fmt::format("'{}': '{}' is not a line", word, name.substr(end + 1)), "as in f:12, f:10-40 or file.c:10-40"};
     }
+    place.has_lines = true;
     place.relative = name[end] == '+';
     name.resize(end);
   } else if (name.ends_with(':') || name.ends_with('+')) {
@@ -87,6 +88,7 @@ Result<AskedPlace> parse_asked_place(const std::string& word) {
   } else if (is_file(name)) {
     place.file = std::exchange(place.function, {});
   }
+  if (place.function.empty() && place.has_lines && place.first == 0) return Error{fmt::format("'{}': the lines of a file are counted from 1", word), ""};
   if (place.function.empty() && place.file.empty()) return Error{fmt::format("'{}' names no function or file", word), ""};
   return place;
 }
@@ -126,7 +128,7 @@ Error no_code(const FunctionSource& source, const AskedPlace& place) {
 }
 
 std::pair<int, int> lines_in(const FunctionSource& source, const AskedPlace& place) {
-  if (place.first == 0) return {source.declared.line, source.last_line()};
+  if (!place.has_lines) return {source.declared.line, source.last_line()};
   const bool in_file = !place.relative && std::max(place.first, place.last) >= source.declared.line && place.first <= source.last_line();
   const int from = in_file || source.declared.line == 0 ? 0 : source.declared.line;
   return {from + place.first, from + place.last};

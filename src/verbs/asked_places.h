@@ -16,10 +16,11 @@ namespace spile::verbs {
 struct AskedPlace {
   std::string function;  // glob; empty: a file is meant
   std::string file;      // glob over the path of a source file, as debuginfo::FunctionPattern::file has it; empty: not said
-  int first = 0, last = 0;  // lines; 0: none is said
+  bool has_lines = false;   // false: the whole function or file is meant
+  int first = 0, last = 0;  // lines, in a file from 1 on; 0 of a function: the line of its declaration
   bool relative = false;    // first and last count from the function's declaration
 };
-// Errors: nothing before the line, a line that is not a number, a range that ends before it begins.
+// Errors: nothing before the line, a line that is not a number, line 0 of a file, a range that ends before it begins.
 Result<AskedPlace> parse_asked_place(const std::string& word);
 
 // A function with the lines of its source that have code. Inlined copies of it count as its code.

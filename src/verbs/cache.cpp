@@ -46,7 +46,7 @@ std::string day_text(int64_t seconds) {
 
 void print_json_file(const debuginfo::CachedFile& file) {
   Json object = {{"build_id", file.build_id}, {"path", file.path}, {"bytes", file.bytes}, {"readable", !file.name.empty()}};
-  if (!file.name.empty()) object.update(Json{{"file", file.name}, {"answers", file.answers}, {"imported", file.imported}});
+  if (!file.name.empty()) object.update(Json{{"file", file.name}, {"answers", file.answers}, {"imported", file.imported}, {"sections", file.sections}});
   object["used"] = json_time(file.used);
   print_json(object);
 }
@@ -68,7 +68,8 @@ Result<int> list(const std::string& folder, bool json) {
   for (const debuginfo::CachedFile& file : files) {
     total += file.bytes;
     print_to(stdout, "{:<{}}  {:>10}  {:>7}  {:<16}  {}{}\n", file.build_id, kIdWidth, size_text(file.bytes), file.answers, day_text(file.used),
-             file.name.empty() ? "(can't be read: another version of spile wrote it)" : file.name, file.imported ? " (imported)" : "");
+             file.name.empty() ? "(can't be read: another version of spile wrote it, or the machine has started anew)" : file.name,
+             file.imported ? " (imported)" : file.sections ? " (uncompressed debug information)" : "");
   }
   print_to(stdout, "{} in {}; at most {} are kept\n", size_text(total), folder, size_text(debuginfo::kMostCached));
   return 0;
@@ -79,12 +80,13 @@ Result<std::shared_ptr<debuginfo::Module>> open_file(probes::World& world, const
   return world.module_named(name);
 }
 
-Result<int> add(probes::World& world, const Words& names) {
+Result<int> add(probes::World& world, const std::string& folder, const Words& names) {
   if (names.empty()) return Error{"cache add needs the names of programs and libraries", "spile cache add libc.so.6"};
   for (const std::string& name : names) {
     TRY(std::shared_ptr<debuginfo::Module> module, open_file(world, name));
     TRY(size_t functions, module->learn_all());
-    module->save_cache();
+    if (!module->save_cache())
+      return Error{fmt::format("what is known about {} can't be written to {}", module->path(), folder), "make room there; XDG_CACHE_HOME names another folder for the cache"};
     print_to(stdout, "{}: {}\n", module->path(), plural(functions, "function"));
   }
   return 0;
@@ -171,7 +173,7 @@ Result<int> answer_cache(const Words& words, const session::Options& options) {
   if (what == "prune") return prune(folder, rest);
   if (what == "import") return carry_in(folder, rest);
   TRY(std::unique_ptr<probes::World> world, session::open_world(options.target, true));
-  if (what == "add") return add(*world, rest);
+  if (what == "add") return add(*world, folder, rest);
   if (what == "rm") return remove(*world, folder, rest);
   if (what == "export") return carry_out(*world, folder, rest);
   return Error{fmt::format("cache: '{}' has no meaning{}", what == "list" ? rest[0] : what, what == "list" ? " behind list" : ""), kUsage};

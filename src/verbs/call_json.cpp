@@ -38,7 +38,7 @@ std::string json_line(const CallRecord& record) {
   object["arguments"] = std::move(arguments);
   if (record.result) object["result"] = value_of(*record.result);
   object["begin_ns"] = record.began;
-  object["duration_ns"] = record.duration;
+  if (!record.runs) object["duration_ns"] = record.duration;
   object["end"] = record.runs ? "runs" : record.returned ? "returned" : "left";
   return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -129,6 +129,7 @@ void CallTree::take(std::string_view head, session::PayloadReader& arguments, st
 
 void CallTree::enter(Flow& flow, uint64_t stack, Call call, std::string& out) {
   seen_ = true;
+  flow.jumped.clear();
   while (stack != 0 && !flow.open.empty()) {
     const Open& last = flow.open.back();
     // At the same place: the last call has jumped to this one as its last act, unless it is the same function, which was left before.
@@ -139,6 +140,7 @@ void CallTree::enter(Flow& flow, uint64_t stack, Call call, std::string& out) {
     if (flow.open.empty()) close_tree(flow, root, out);
   }
   if (first_time_ == 0) first_time_ = call.began;
+  flow.last = std::max(flow.last, call.began);
   if (flow.open.size() >= kMostOpen) {
     ++cut_;
     return;
@@ -149,7 +151,7 @@ void CallTree::enter(Flow& flow, uint64_t stack, Call call, std::string& out) {
   call.depth = static_cast<int>(flow.open.size()) + 1;
   call.id = ++last_id_;
   call.parent = flow.open.empty() ? 0 : flow.open.back().call.id;
-  if (!flow.open.empty() && may_print(flow, call.began) && (flow.items.size() >= kMostCalls || elapsed(flow.printed_at, call.began) > kPatienceNs)) print(flow, out);
+  if (!flow.open.empty() && may_print(flow, call.began) && (flow.items.size() + flow.ended.size() >= kMostCalls || elapsed(flow.printed_at, call.began) > kPatienceNs)) print(flow, out);
   open.hidden = call.depth > settings_.depth;
   if (!open.hidden && flow.items.size() + flow.ended.size() >= kMostCalls) {
     open.hidden = true;
@@ -170,6 +172,7 @@ void CallTree::close(Flow& flow, End end, int64_t time, uint64_t result, std::st
   Call& call = open.call;
   call.end = end;
   call.ended = std::max(time, call.began);
+  flow.last = std::max(flow.last, call.ended);
   call.result = result;
   call.returned = printable(returned);
   if (!open.hidden && !is_text()) {
@@ -189,13 +192,18 @@ void CallTree::leave(Flow& flow, uint64_t stack, std::string_view function, int6
   while (at > 0 && !(stack != 0 ? flow.open[at - 1].stack == stack : flow.open[at - 1].call.function == index)) --at;
   if (at == 0) {
     // Of a function that jumped to another one: its return was that one's.
+    const auto jumped = std::ranges::find(flow.jumped, std::pair(stack, index_of(function)));
+    if (jumped != flow.jumped.end()) return void(flow.jumped.erase(jumped));
     if (flow.open.empty() ? true : flow.open.back().stack < stack) ++unmatched_;
     return;
   }
   const Call root = flow.open.front().call;
   while (flow.open.size() > at) close(flow, End::kLeft, time, 0, {});
   close(flow, End::kReturned, time, result, returned);
-  while (stack != 0 && !flow.open.empty() && flow.open.back().stack == stack) close(flow, End::kReturned, time, result, returned);
+  while (stack != 0 && !flow.open.empty() && flow.open.back().stack == stack) {
+    flow.jumped.emplace_back(stack, flow.open.back().call.function);
+    close(flow, End::kReturned, time, result, returned);
+  }
   if (flow.open.empty()) {
     Call ended = root;
     ended.end = End::kReturned;
@@ -340,9 +348,7 @@ void CallTree::finish(std::string& out) {
   std::ranges::sort(flows, {}, &Flow::number);
   for (Flow* flow : flows) {
     Call root = flow->open.front().call;
-    int64_t last = 0;
-    for (const Open& open : flow->open) last = std::max(last, open.call.began);
-    for (const Call& call : flow->items) last = std::max(last, call.ended);
+    const int64_t last = flow->last;
     root.ended = last;
     const bool shown = settings_.over_ns == 0 || elapsed(root.began, last) > settings_.over_ns;
     while (!flow->open.empty()) close(*flow, End::kRuns, last, 0, {});

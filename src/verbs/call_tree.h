@@ -78,8 +78,10 @@ class CallTree final : public session::Presenter {
     std::string name;
     std::vector<Call> items;
     std::vector<Open> open;
+    std::vector<std::pair<uint64_t, uint32_t>> jumped;  // stack and function of calls that ended with the one that they jumped to: their own returns come next
     std::vector<CallRecord> ended;   // --json, timelines: calls that have
     int64_t printed_at = 0;          // ns
+    int64_t last = 0;                // ns; when the last call began or ended
     uint64_t cut = 0;                // calls of this tree that are not shown
   };
   static constexpr size_t kNone = ~size_t{0};

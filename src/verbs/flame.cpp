@@ -6,6 +6,7 @@
 #include "verbs/flame_scripts.h"
 #include "verbs/option_values.h"
 #include "verbs/run_facts.h"
+#include "verbs/task_verbs.h"
 
 namespace spile::verbs {
 
@@ -63,6 +64,7 @@ void FlameSamples::finish(std::string& out) {
 
 std::string FlameSamples::losses() const {
   std::string text;
+  if (samples_.samples().empty() && !empty_.empty()) text += fmt::format("WARNING: the picture is empty: {}\n", empty_);
   if (samples_.lost() > 0) text += fmt::format("WARNING: {} samples are not shown: there are too many\n", samples_.lost());
   if (samples_.cut() > 0) text += fmt::format("WARNING: the outer callers of {} samples are not shown: their stacks are longer than MAXSTRINGLEN\n", samples_.cut());
   return text + names_.losses();
@@ -82,8 +84,9 @@ Result<VerbScript> make_flame(const VerbLine& line, const session::Options& opti
   VerbScript script;
   script.text = fmt::format("# spile flame{}\n{}", made.words, made.text);
   script.limits = made.limits;
+  script.limits.emplace_back(kReportLimit);
   script.limits.emplace_back("MAXSKIPPED=0");
-  script.presenter = std::make_shared<FlameSamples>(form, run_facts("flame" + made.words, script.text, options), made.unit);
+  script.presenter = std::make_shared<FlameSamples>(form, run_facts("flame" + made.words, script.text, options), made.unit, made.empty);
   return script;
 }
 

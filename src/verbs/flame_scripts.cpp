@@ -13,20 +13,23 @@ using Unit = session::Samples::Unit;
 
 constexpr int kMostHz = 100000;
 
-// Of a script that adds up weights by stack: `probes` add to `weights`.
+// Of a script that adds up weights by stack: `probes` try to add to `weights`.
 std::string weighing_script(const std::string& probes) {
-  return "global weights[20000]\n" + probes +
+  return "global weights[20000], left_out\n" + probes +
          "probe end {\n  foreach ([process, name, stack] in weights)\n"
-         "    printf(\"stack %d %s %d %s\\n\", process, name, @sum(weights[process, name, stack]), stack)\n}\n";
+         "    printf(\"stack %d %s %d %s\\n\", process, name, @sum(weights[process, name, stack]), stack)\n"
+         "  if (left_out) warn(sprintf(\"%d hits are not in the picture: there are more than 20000 stacks\", left_out))\n}\n";
 }
 
 constexpr const char* kHere = "weights[pid(), execname(), sprint_ubacktrace()]";
+
+std::string added(const std::string& weight) { return tried(fmt::format("    {} <<< {}\n", kHere, weight)); }
 
 std::string allocations() {
   std::string probes;
   for (const auto& [function, size] : {std::pair("malloc", "int_arg(1)"), std::pair("calloc", "int_arg(1) * int_arg(2)"), std::pair("realloc", "int_arg(2)"),
                                        std::pair("memalign", "int_arg(2)"), std::pair("aligned_alloc", "int_arg(2)"), std::pair("posix_memalign", "int_arg(3)")})
-    probes += fmt::format("probe process.library(\"libc.so.6\").function(\"{}\").call {{\n  {} <<< {}\n}}\n", function, kHere, size);
+    probes += fmt::format("probe process.library(\"libc.so.6\").function(\"{}\").call {{\n{}}}\n", function, added(size));
   return probes;
 }
 
@@ -34,7 +37,7 @@ std::string allocations() {
 std::string time_in_system_calls() {
   return fmt::format("probe process.syscall.return {{\n"
                      "  waited = gettimeofday_ns() - @entry(gettimeofday_ns())\n"
-                     "  if (waited >= 1000) {} <<< waited\n}}\n", kHere);
+                     "  if (waited < 1000) next\n{}}}\n", added("waited"));
 }
 
 // As the scheduler sees it: from when a thread gives the processor up, or loses it, until it has it again.
@@ -86,16 +89,20 @@ Result<FlameScript> make_flame_script(const VerbLine& line) {
       point = fmt::format("timer.profile.freq.hz({})", hz);
     } else if (name == "alloc") {
       script.text = weighing_script(allocations());
+      script.empty = "no memory was allocated by the C library's functions";
       script.unit = Unit::kBytes;
     } else if (name == "lock") {
       script.text = weighing_script(futex_waits(kHere));
+      script.empty = "no thread has waited in a futex";
       script.unit = Unit::kNs;
     } else if (name == "off-cpu") {
       script.text = weighing_script(time_in_system_calls());
+      script.empty = "no system call took a microsecond or more";
       script.unit = Unit::kNs;
     } else if (name == "of") {
       TRY(const std::string function, parse_function(value));
-      script.text = weighing_script(fmt::format("probe process.function(\"{}\").call {{\n  {} <<< 1\n}}\n", function, kHere));
+      script.text = weighing_script(fmt::format("probe {}.call {{\n{}}}\n", function_point(function), added("1")));
+      script.empty = value + " was not called";
       script.unit = Unit::kCalls;
     }
   }
@@ -103,6 +110,7 @@ Result<FlameScript> make_flame_script(const VerbLine& line) {
     if (chosen != "off-cpu") return Error{"spile flame --kernel goes with --off-cpu", "spile flame --off-cpu --kernel -x PID -o flame.html"};
     script.words += " --kernel";
     script.text = kTimeOffProcessors;
+    script.empty = "no thread was without a processor";
   }
   if (!script.text.empty()) return script;
   script.text = fmt::format("probe {} {{\n  printf(\"sample %d %d %d %s %s\\n\", gettimeofday_ns(), pid(), tid(), execname(), sprint_ubacktrace())\n}}\n", point);

@@ -15,6 +15,7 @@ struct FlameScript {
   std::string text;
   std::vector<std::string> limits = {};  // as -D takes them
   session::Samples::Unit unit = session::Samples::Unit::kSamples;
+  std::string empty = {};  // what it means that it has no stack at all; "": spile says so itself
 };
 
 // Errors: an option's value has no meaning; options exclude each other.

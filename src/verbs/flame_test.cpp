@@ -26,12 +26,12 @@ TEST(Flame, MakesAScriptOfTheProfileTimer) {
 }
 
 TEST(Flame, MakesScriptsThatAddUpWeights) {
-  EXPECT_THAT(make_flame({{}, {{"alloc", ""}}}, options_for("a.svg")).value().text, HasSubstr("# spile flame --alloc\nglobal weights[20000]\nprobe process.library(\"libc.so.6\").function(\"malloc\").call {"));
+  EXPECT_THAT(make_flame({{}, {{"alloc", ""}}}, options_for("a.svg")).value().text, HasSubstr("# spile flame --alloc\nglobal weights[20000], left_out\nprobe process.library(\"libc.so.6\").function(\"malloc\").call {"));
   EXPECT_THAT(make_flame({{}, {{"lock", ""}}}, options_for("")).value().text, HasSubstr("probe syscall.futex.return {"));
   EXPECT_THAT(make_flame({{}, {{"off-cpu", ""}}}, options_for("")).value().text, HasSubstr("probe process.syscall.return {"));
   EXPECT_THAT(make_flame({{}, {{"off-cpu", ""}, {"kernel", ""}}}, options_for("")).value().text, HasSubstr("sched:sched_switch"));
   EXPECT_THAT(error_of({{}, {{"alloc", ""}, {"kernel", ""}}}, options_for("")).message, HasSubstr("goes with --off-cpu"));
-  EXPECT_THAT(make_flame({{}, {{"of", "f*"}}}, options_for("")).value().text, HasSubstr("probe process.function(\"f*\").call {\n  weights[pid(), execname(), sprint_ubacktrace()] <<< 1\n}"));
+  EXPECT_THAT(make_flame({{}, {{"of", "f*"}}}, options_for("")).value().text, HasSubstr("probe process.function(\"f*\").call {\n  try {\n    weights[pid(), execname(), sprint_ubacktrace()] <<< 1\n  } catch {\n    left_out++\n  }\n}"));
 }
 
 TEST(Flame, RejectsWhatHasNoMeaning) {

@@ -33,10 +33,13 @@ const char* text_of(Function::Source source) {
   return "";
 }
 
-Result<void> add_functions(debuginfo::Module& module, const NamePatterns& patterns, bool with_source, std::vector<Row>& rows) {
+// Adds the functions of a module that match. Returns whether any has a wanted name, excluded ones among them.
+Result<bool> add_functions(debuginfo::Module& module, const NamePatterns& patterns, bool with_source, std::vector<Row>& rows) {
   std::set<uint64_t> seen;
+  bool has_wanted = false;
   for (const std::string& pattern : patterns.wanted) {
     TRY(std::vector<Function> functions, module.functions({pattern, ""}));
+    has_wanted |= !functions.empty();
     for (Function& function : functions) {
       std::string name = function.name();
       if (patterns.excludes(name) || !seen.insert(function.address.value).second) continue;
@@ -46,7 +49,7 @@ Result<void> add_functions(debuginfo::Module& module, const NamePatterns& patter
       rows.push_back({std::move(name), &module, std::move(function)});
     }
   }
-  return {};
+  return has_wanted;
 }
 
 Json json_of(const Row& row) {
@@ -78,15 +81,23 @@ Result<int> answer_funcs(const std::vector<std::string>& words, const session::O
   TRY(const NamePatterns patterns, parse_name_patterns(files.words));
   const bool details = options.messages.verbosity() > 0;
   std::vector<Row> rows;
+  bool has_wanted = false;
   auto search = [&]() -> Result<void> {
-    for (const auto& module : files.modules) TRY_DO(add_functions(*module, patterns, details, rows));
+    for (const auto& module : files.modules) {
+      TRY(const bool found, add_functions(*module, patterns, details, rows));
+      has_wanted |= found;
+    }
     return {};
   };
   TRY_DO(search());
   // malloc is in no program, but in a library of it.
-  if (rows.empty() && !files.has_libraries) {
+  if (!has_wanted && !files.has_libraries) {
     add_libraries(files);
     TRY_DO(search());
+  }
+  if (rows.empty() && has_wanted) {
+    print_to(stderr, "spile: all functions that match are left out\n");
+    return 1;
   }
   if (rows.empty()) {
     print_to(stderr, "spile: no function of {}{} matches\n", files.world->program(), files.modules.size() > 1 ? " and its libraries" : "");

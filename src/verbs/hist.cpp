@@ -78,8 +78,12 @@ class HistScript {
 
   Error no_field(const Event& event, const std::string& name, const std::string& use) const {
     std::vector<std::string> names;
-    for (const EventField& field : event.fields) names.push_back(field.name);
-    for (const EventField& field : common_fields(event.in_process)) names.push_back(field.name);
+    // A parameter of the probe point and a variable of its alias can have one name.
+    const auto add = [&](const EventField& field) {
+      if (std::ranges::find(names, field.name) == names.end()) names.push_back(field.name);
+    };
+    std::ranges::for_each(event.fields, add);
+    std::ranges::for_each(common_fields(event.in_process), add);
     if (events_.size() == 2 && &event == &counted_) names.insert(names.end(), {"latency", "latency_us"});
     const std::string near = nearest_name(name, names);
     return {fmt::format("{}: {} has no field '{}'", use, event.name, name),
@@ -444,6 +448,7 @@ class HistScript {
 }  // namespace
 
 Result<VerbScript> hist_script(const HistRequest& request, const std::vector<Event>& events, const Processes& processes) {
+  if (request.keys.empty()) return Error{"hist needs keys=", fmt::format("spile hist {} keys=common_pid.execname", request.events[0])};
   return HistScript(request, events, processes).make();
 }
 

@@ -209,8 +209,7 @@ Result<void> check(HistRequest& request) {
                  "spile hist sched:sched_waking sched:sched_switch match=pid/next_pid"};
   }
   if (!two && !request.match.empty()) return Error{"match= is for two events", "spile hist sched:sched_waking sched:sched_switch match=pid/next_pid"};
-  if (request.keys.empty() && !two) return Error{"hist needs keys=", fmt::format("spile hist {} keys=common_pid.execname", request.events[0])};
-  if (request.keys.empty()) request.keys.push_back({"latency.log2", "latency", Shown::kLog2, 0});
+  if (request.keys.empty() && two) request.keys.push_back({"latency.log2", "latency", Shown::kLog2, 0});
   if (!request.shows_hitcount && request.values.empty()) return Error{"nohitcount needs a value to show", "as in vals=hitcount.percent"};
   return {};
 }

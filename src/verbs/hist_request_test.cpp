@@ -68,7 +68,6 @@ TEST(HistRequest, TakesPathsAndProbePointsAsTheyAre) {
 TEST(HistRequest, SaysWhatIsWrong) {
   const std::pair<std::vector<std::string>, const char*> wrong[] = {
       {{}, "needs an event"},
-      {{"a:b"}, "needs keys="},
       {{"a:b", "keys="}, "lacks the name"},
       {{"a:b", "keys=c,d,e,f"}, "4 keys; 3 are possible"},
       {{"a:b", "keys=c.hexx"}, "unknown modifier '.hexx'"},

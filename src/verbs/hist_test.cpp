@@ -93,6 +93,7 @@ TEST(HistScript, SaysWhichFieldsThereAre) {
   Error error = error_of({"sched:sched_switch", "keys=next_com"});
   EXPECT_THAT(error.message, HasSubstr("key 'next_com': sched:sched_switch has no field 'next_com'"));
   EXPECT_THAT(error.hint, HasSubstr("did you mean 'next_comm'? the fields are prev_comm, prev_pid"));
+  EXPECT_THAT(error_of({"sched:sched_switch"}).message, HasSubstr("needs keys="));
   EXPECT_THAT(error_of({"sched:sched_switch", "keys=mask"}).message, HasSubstr("neither a number nor a text"));
   EXPECT_THAT(error_of({"sched:sched_switch", "keys=next_comm.hex"}).message, HasSubstr("takes no modifier"));
   EXPECT_THAT(error_of({"sched:sched_switch", "keys=next_pid.execname"}).message, HasSubstr("common_pid alone"));

@@ -25,5 +25,11 @@ inline std::string json_time(int64_t seconds) {
   tm utc{};
   return gmtime_r(&when, &utc) ? fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc) : "";
 }
+// The same of ns since 1970; with_ms: "2025-11-25T15:20:10.250Z".
+inline std::string json_time_of(int64_t ns, bool with_ms) {
+  std::string text = json_time(ns / 1'000'000'000);
+  if (with_ms && ns >= 0 && !text.empty()) text.insert(text.size() - 1, fmt::format(".{:03}", ns / 1'000'000 % 1000));
+  return text;
+}
 
 }  // namespace spile::verbs

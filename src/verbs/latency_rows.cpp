@@ -1,6 +1,5 @@
 #include "verbs/latency_rows.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "session/text/histogram_text.h"
 #include "verbs/glyphs.h"
 #include "verbs/json_lines.h"
+#include "verbs/table.h"
 
 namespace spile::verbs {
 
@@ -22,13 +22,13 @@ enum Sum : size_t { kCount, kMin, kAvg, kP50, kP90, kP99, kP999, kMax };
 
 constexpr const char* kNames[] = {"calls", "min_ns", "avg_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns"};
 
-std::string heat_head() {
+std::string heat_head(bool with_ms) {
   std::string scale(kLastPower - kFirstPower + 1, ' ');
   const auto label = [&](size_t power, std::string_view text) { scale.replace(power - kFirstPower, text.size(), text); };
   label(10, "1us");
   label(20, "1ms");
   label(30, "1s");
-  return fmt::format("{:<8}  {:>11}  {:>7}  {:>7}  {:>7}  {}\n", "time", "calls", "p50", "p99", "max", scale);
+  return fmt::format("{:<{}}  {:>11}  {:>7}  {:>7}  {:>7}  {}\n", "time", with_ms ? 12 : 8, "calls", "p50", "p99", "max", scale);
 }
 
 }  // namespace
@@ -41,6 +41,8 @@ void LatencyRows::take(std::string_view head, session::PayloadReader& arguments,
   } else if (head == "bucket ") {
     const auto index = static_cast<uint64_t>(arguments.next_long());
     if (index < buckets_.size()) buckets_[index] += static_cast<uint64_t>(arguments.next_long());
+  } else if (head == "last\n") {
+    is_last_ = true;
   } else if (head == "done ") {
     show(arguments.next_long(), out);
     sums_ = {};
@@ -52,7 +54,8 @@ void LatencyRows::show(int64_t time_ns, std::string& out) {
   if (settings_.json) {
     if (sums_[kCount] > 0) out += json_text(time_ns);
   } else if (settings_.heat) {
-    if (lines_++ % kLinesOfHead == 0) out += heat_head();
+    if (is_last_ && lines_ > 0 && sums_[kCount] == 0) return;  // the end came right behind a line
+    if (lines_++ % kLinesOfHead == 0) out += heat_head(settings_.with_ms);
     out += heat_line(time_ns);
   } else {
     out += sums_[kCount] > 0 ? histogram() : "no call has returned\n";
@@ -61,7 +64,7 @@ void LatencyRows::show(int64_t time_ns, std::string& out) {
 
 std::string LatencyRows::json_text(int64_t time_ns) const {
   Json object;
-  object["time"] = json_time(time_ns / 1'000'000'000);
+  object["time"] = json_time_of(time_ns, settings_.with_ms);
   for (size_t i = 0; i < sums_.size(); ++i) object[kNames[i]] = sums_[i];
   object["buckets"] = Json::array();
   for (size_t i = kZero; i < buckets_.size(); ++i) {
@@ -84,9 +87,7 @@ std::string LatencyRows::histogram() const {
 }
 
 std::string LatencyRows::heat_line(int64_t time_ns) {
-  const time_t seconds = time_ns / 1'000'000'000;
-  tm local{};
-  std::string line = localtime_r(&seconds, &local) ? fmt::format("{:%H:%M:%S}", local) : "?";
+  std::string line = clock_text(time_ns, settings_.with_ms);
   if (sums_[kCount] == 0) return line + "            0\n";
   line += fmt::format("  {:>11}  {:>7}  {:>7}  {:>7}  ", with_commas(static_cast<uint64_t>(sums_[kCount])), time_text(sums_[kP50]), time_text(sums_[kP99]), time_text(sums_[kMax]));
   std::array<uint64_t, kLastPower - kFirstPower + 1> cells{};

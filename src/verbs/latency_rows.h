@@ -4,6 +4,7 @@
 //
 //   sum N MIN AVG P50 P90 P99 P99.9 MAX     of an interval with calls, in ns
 //   bucket INDEX N                          of a logarithmic histogram: session/text/histogram_text.h
+//   last                                    the next interval is that of the end
 //   done NS                                 the interval is over, at a time since 1970
 
 #include <array>
@@ -20,6 +21,7 @@ class LatencyRows final : public session::Presenter {
   struct Settings {
     bool json = false;
     bool heat = false;
+    bool with_ms = false;  // times have milliseconds
   };
   explicit LatencyRows(Settings settings);
 
@@ -38,6 +40,7 @@ class LatencyRows final : public session::Presenter {
   std::array<int64_t, 8> sums_{};
   std::vector<uint64_t> buckets_;
   uint64_t lines_ = 0;
+  bool is_last_ = false;
 };
 
 }  // namespace spile::verbs

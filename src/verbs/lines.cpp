@@ -163,7 +163,7 @@ Result<int> answer_lines(const std::vector<std::string>& words, const session::O
     if (std::ranges::none_of(stretches, has_code)) return no_code(sources.front(), asked);
   }
   // One line is asked about for its variables.
-  const bool one_line = asked.first > 0 && asked.first == asked.last;
+  const bool one_line = asked.has_lines && asked.first == asked.last;
   Printer printer(files, options);
   bool found = false;
   for (const Stretch& stretch : stretches) {

@@ -201,7 +201,7 @@ Result<std::vector<pid_t>> processes_of_word(const std::string& word) {
     return named;
   }
   const std::string process = engine::process_status(pid, "Tgid");
-  if (process.empty()) return Error{fmt::format("there is no process {}", pid), ""};
+  if (process.empty()) return Error{fmt::format("no process has the ID {}", pid), ""};
   return std::vector<pid_t>{static_cast<pid_t>(std::strtol(process.c_str(), nullptr, 10))};  // of a thread, its process
 }
 
@@ -230,7 +230,6 @@ Result<void> keep_only(ArmedNow& armed, const std::set<pid_t>& wanted) {
 
 Result<int> answer_list(const std::vector<std::string>& words, const session::Options& options) {
   std::set<pid_t> wanted(options.target.processes.begin(), options.target.processes.end());
-  if (!options.target.command.empty()) return Error{"list has no use for -c: it shows what is armed already", "spile list, or spile list PID"};
   for (const std::string& word : words) {
     TRY(const std::vector<pid_t> named, processes_of_word(word));
     wanted.insert(named.begin(), named.end());

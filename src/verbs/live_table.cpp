@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -41,19 +42,24 @@ winsize screen() {
   return size;
 }
 
-// The first `width` characters.
-std::string cut(const std::string& line, size_t width) {
-  size_t at = 0;
-  for (size_t count = 0; at < line.size(); ++at) {
-    if ((static_cast<unsigned char>(line[at]) & 0xc0) != 0x80 && ++count > width) break;
-  }
-  return line.substr(0, at);
+// What the probes of a call cost on this machine, ns, estimated: twice what its two readings of the clock cost (docs/performance.md), and the look-up of a caller.
+double cost_of_call(bool counts_callers) {
+  constexpr int kTurns = 1000;
+  constexpr double kCallerNs = 85;
+  timespec begin{}, end{};
+  uint64_t sum = 0;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  for (int i = 0; i < 2 * kTurns; ++i) sum += __rdtsc();
+  asm volatile("" ::"r"(sum));
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  const double ns = static_cast<double>(end.tv_sec - begin.tv_sec) * 1e9 + static_cast<double>(end.tv_nsec - begin.tv_nsec);
+  return 2 * ns / kTurns + (counts_callers ? kCallerNs : 0);
 }
 
 }  // namespace
 
-LiveTable::LiveTable(Settings settings, std::string title, std::string footer)
-    : TableRows(std::move(settings)), title_(std::move(title)), footer_(std::move(footer)), sort_by_(this->settings().sort_by), utf8_(has_utf8()), color_(getenv("NO_COLOR") == nullptr) {}
+LiveTable::LiveTable(Settings settings, Frame frame)
+    : TableRows(std::move(settings)), frame_(std::move(frame)), sort_by_(this->settings().sort_by), utf8_(has_utf8()), color_(!getenv("NO_COLOR") || !*getenv("NO_COLOR")) {}
 
 LiveTable::~LiveTable() { leave(); }
 
@@ -80,6 +86,7 @@ void LiveTable::begin() {
   if (errors_ && own_errors_) dup2(errors_.get(), STDERR_FILENO);
   write_all(STDOUT_FILENO, kOpen);
   last_.columns = settings().columns;
+  call_ns_ = cost_of_call(frame_.counts_callers);
   draw();
 }
 
@@ -96,9 +103,10 @@ void LiveTable::leave() {
 }
 
 void LiveTable::show(Table& table, int64_t time_ns, std::string&) {
+  if (!message_.empty() && ++message_age_ > 1) message_.clear();
   if (is_paused_) return;
   // The end comes in the midst of an interval: the last whole one stays, if there is one.
-  if (has_ended_ && !last_.rows.empty()) return;
+  if (is_last() && !last_.rows.empty()) return;
   last_ = std::move(table);
   last_time_ = time_ns;
   remember();
@@ -113,6 +121,7 @@ void LiveTable::finish(std::string& out) {
 }
 
 void LiveTable::remember() {
+  ++intervals_;
   std::unordered_map<std::string, int64_t> now;
   for (const auto& row : last_.rows) {
     const auto& name = std::get<std::string>(row[0]);
@@ -127,13 +136,40 @@ void LiveTable::remember() {
   std::erase_if(past_, [](const auto& known) { return std::ranges::all_of(known.second, [](int64_t count) { return count == 0; }); });
 }
 
-std::string LiveTable::spark(const std::string& name) const {
+std::string LiveTable::spark(const std::string& name, size_t length) const {
   const auto known = past_.find(name);
-  std::string text;
-  if (known == past_.end()) return text;
-  const auto most = static_cast<double>(std::max<int64_t>(std::ranges::max(known->second), 1));
-  for (const int64_t count : known->second) text += bar_part(static_cast<double>(count) / most, utf8_);
+  if (known == past_.end()) return "";
+  const std::deque<int64_t>& counts = known->second;
+  const size_t shown = std::min(counts.size(), length);
+  std::string text(std::min(intervals_, length) - shown, ' ');
+  const auto most = static_cast<double>(std::max<int64_t>(std::ranges::max(counts), 1));
+  for (size_t i = counts.size() - shown; i < counts.size(); ++i) text += bar_part(static_cast<double>(counts[i]) / most, utf8_);
   return text;
+}
+
+std::string LiveTable::head_line(size_t width) const {
+  const time_t seconds = last_time_ / 1'000'000'000;
+  tm local{};
+  localtime_r(&seconds, &local);
+  std::string head = last_time_ == 0 ? frame_.title : fmt::format("{}  {:%H:%M:%S}", frame_.title, local);
+  head += fmt::format("  by {}{}", settings().columns[sort_by_].head, is_paused_ ? "  paused" : "");
+  if (!filter_.empty() || edits_filter_) head += fmt::format("  /{}{} ({})", one_line(filter_, 60), edits_filter_ ? "_" : "", with_commas(chosen(SIZE_MAX).rows.size()));
+  const std::string keys = fmt::format("q quit s sort / filter p pause w write{}", has_callers() ? " c callers" : "");
+  const size_t taken = columns_of(head) + keys.size();
+  return taken >= width ? first_columns(head, width) : head + std::string(width - taken, ' ') + keys;
+}
+
+std::string LiveTable::foot_line() const {
+  if (!message_.empty()) return message_;
+  constexpr double kPercent = 100, kSecond = 1e9, kWhole = 10;  // without decimals from here on
+  int64_t rate = 0;
+  for (const auto& row : last_.rows) rate += std::max<int64_t>(std::get<int64_t>(row[2]), 0);
+  const double overhead = static_cast<double>(rate) * call_ns_ / kSecond * kPercent;
+  std::string foot = fmt::format("{} · {} function{} · {} calls/s · {} lost · overhead ~{:.{}f} %", frame_.subject, with_commas(frame_.functions), frame_.functions == 1 ? "" : "s",
+                                 short_number(rate), with_commas(lost_), overhead, overhead < kWhole ? 1 : 0);
+  if (utf8_) return foot;
+  for (size_t at; (at = foot.find("·")) != std::string::npos;) foot.replace(at, std::string_view("·").size(), "-");
+  return foot;
 }
 
 Table LiveTable::chosen(size_t most) const {
@@ -160,17 +196,13 @@ void LiveTable::draw() {
     table.columns.pop_back();
     for (auto& row : table.rows) row.pop_back();
   }
-  if (width >= 60) {
+  constexpr size_t kWithSparks = 60, kWithLongSparks = 120, kShortPast = 8;
+  if (width >= kWithSparks) {
     table.columns.insert(table.columns.begin() + 1, Column{"", "", Unit::kText});
-    for (auto& row : table.rows) row.insert(row.begin() + 1, spark(std::get<std::string>(row[0])));
+    for (auto& row : table.rows) row.insert(row.begin() + 1, spark(std::get<std::string>(row[0]), width >= kWithLongSparks ? kPast : kShortPast));
   }
-  const time_t seconds = last_time_ / 1'000'000'000;
-  tm local{};
-  localtime_r(&seconds, &local);
-  std::string head = last_time_ == 0 ? title_ : fmt::format("{}  {:%H:%M:%S}", title_, local);
-  head += fmt::format("  by {}{}{}", settings().columns[sort_by_].head, is_paused_ ? "  paused" : "", filter_.empty() && !edits_filter_ ? "" : fmt::format("  /{}{}", one_line(filter_, 60), edits_filter_ ? "_" : ""));
   std::string frame(kHome);
-  frame += cut(head, width);
+  frame += head_line(width);
   frame += kEndOfLine;
   constexpr size_t kMarkWidth = 2;
   const bool marks = has_callers() && !shows_callers_;
@@ -179,18 +211,13 @@ void LiveTable::draw() {
   for (size_t begin = 0; begin < text.size() && lines < height - 2; ++lines) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const std::string mark = !marks ? "" : shown > 0 && lines == marked + 1 ? "> " : "  ";
-    const std::string line = cut(mark + text.substr(begin, end - begin), width);
+    const std::string line = first_columns(mark + text.substr(begin, end - begin), width);
     const bool is_head = lines == 0 && color_;
     frame += fmt::format("{}{}{}{}", is_head ? kReverse : "", line, is_head ? kPlain : "", kEndOfLine);
     begin = end + 1;
   }
   for (; lines < height - 2; ++lines) frame += kEndOfLine;
-  const std::string foot = message_.empty() ? fmt::format("{} · {} of {} rows · q quit  s sort  / filter  p pause  w write  c callers", footer_, shown, last_.rows.size()) : message_;
-  frame += cut(utf8_ ? foot : [&] {
-    std::string plain = foot;
-    for (size_t at; (at = plain.find("·")) != std::string::npos;) plain.replace(at, std::string_view("·").size(), "-");
-    return plain;
-  }(), width);
+  frame += first_columns(foot_line(), width);
   frame += "\x1b[K";
   frame += kClearBelow;
   write_all(STDOUT_FILENO, frame);
@@ -231,6 +258,7 @@ void LiveTable::take_input() {
     return;
   }
   message_.clear();
+  message_age_ = 0;
   if (keys[0] == kEscape && got > 1) {
     take_sequence({keys + 1, static_cast<size_t>(got) - 1});
     draw();

@@ -6,6 +6,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/diagnostics.h"
+#include "base/source.h"
+#include "syntax/parser.h"
+
 namespace spile::verbs {
 
 Result<int> parse_number(const std::string& name, const std::string& text, int least, int most, const std::string& hint) {
@@ -32,7 +36,36 @@ Result<std::string> parse_function(const std::string& word) {
     if (static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '\\' || c == 0x7f) return Error{fmt::format("'{}' is not the name or pattern of a function", word), {}};
   }
   if (word.empty()) return Error{"the name of a function is empty", {}};
+  if (library_and_function(word).second.empty()) return Error{fmt::format("'{}' names a library, and no function in it", word), fmt::format("{}* is all of its functions", word)};
   return word;
+}
+
+Result<void> check_expression(const std::string& name, const std::string& text) {
+  const Error wrong{fmt::format("{} '{}': not an expression of the script language", name, text), "such as '$size', 'pid()' or '$p->length > 100'"};
+  if (text.find_first_not_of(" \t\n") == std::string::npos) return Error{fmt::format("the value of option '{}' is empty", name), wrong.hint};
+  if (text.find('@') != std::string::npos) return {};
+  constexpr std::string_view kHead = "probe never {(";
+  const SourceFile file("", fmt::format("{}{})}}", kHead, text));
+  Diagnostics diagnostics;
+  const syntax::Script script = syntax::parse(file, {}, diagnostics);
+  if (!diagnostics.has_errors() && script.probes.size() == 1 && script.probes.front()->body->statements.size() == 1) return {};
+  if (!diagnostics.has_errors()) return wrong;
+  const SourceRange range = diagnostics.all().front().range;
+  if (!range || range.begin < kHead.size()) return wrong;
+  if (range.begin >= kHead.size() + text.size()) return Error{wrong.message + ": it lacks its end", wrong.hint};
+  return Error{fmt::format("{}, from '{}' on", wrong.message, text.substr(range.begin - kHead.size())), wrong.hint};
+}
+
+std::pair<std::string, std::string> library_and_function(const std::string& word) {
+  const size_t colon = word.find(':');
+  const std::string head = word.substr(0, colon);
+  const bool is_library = colon != std::string::npos && head.find(".so") != std::string::npos && head.find('@') == std::string::npos && word.compare(colon, 2, "::") != 0;
+  return is_library ? std::pair(head, word.substr(colon + 1)) : std::pair(std::string(), word);
+}
+
+std::string function_point(const std::string& word) {
+  const auto [library, function] = library_and_function(word);
+  return library.empty() ? fmt::format("process.function(\"{}\")", function) : fmt::format("process.library(\"{}\").function(\"{}\")", library, function);
 }
 
 }  // namespace spile::verbs

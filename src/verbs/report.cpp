@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -68,7 +69,7 @@ std::string perfetto_of(const std::vector<session::RunDocument>& runs) {
   const session::Samples samples = session::samples_of(runs);
   if (!samples.samples().empty()) return session::perfetto_samples(samples, {});
   const session::RunFacts& facts = runs.front().facts;
-  return session::perfetto_trace(session::timeline_of(runs), {"spile record " + facts.script_name, facts.script, facts.host}, {});
+  return session::perfetto_trace(session::timeline_of(runs), {"spile record " + (facts.script_name.starts_with("spile ") ? facts.script_name.substr(6) : facts.script_name), facts.script, facts.host}, {});
 }
 
 // Sends each tick of each run, in order, and its calls, if it has such. Returns the exit status.
@@ -82,7 +83,7 @@ Result<int> send(const std::vector<session::RunDocument>& runs, const std::strin
       if (!sender->await_fewer(kMostAhead, patience_ms)) patience_ms = 0;  // the rest is given up, and counted
     }
   }
-  sender->await_fewer(0, patience_ms);
+  if (!sender->await_fewer(0, patience_ms)) patience_ms = 0;
   sender->finish(0);
   std::string losses = sender->losses();
   for (const session::RunDocument& run : runs) {
@@ -127,6 +128,9 @@ Result<int> answer_report(const std::vector<std::string>& words, const session::
   std::vector<session::RunDocument> runs;
   for (const std::string& word : words) {
     TRY(session::RunDocument run, session::read_run(word));
+    // A copy of a document has its host and its begin to the nanosecond.
+    const auto same = std::ranges::find_if(runs, [&](const session::RunDocument& other) { return run.facts.begun_ns != 0 && other.facts.host == run.facts.host && other.facts.begun_ns == run.facts.begun_ns; });
+    if (same != runs.end()) return Error{fmt::format("{} is the same document as {}: its numbers would be added twice", word, words[static_cast<size_t>(same - runs.begin())]), "leave one of them out"};
     runs.push_back(std::move(run));
   }
   if (!verb.html.empty()) TRY_DO(write(verb.html, session::run_page(runs)));

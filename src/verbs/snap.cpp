@@ -54,7 +54,7 @@ void Snapshots::take_snapshot(const std::string& why) {
     shortest_ns_ = short_threads_ == 0 ? taken.shortest_ns : std::min(shortest_ns_, taken.shortest_ns);
     short_threads_ += taken.short_threads;
   }
-  print_to(stderr, "snap: {}: {} calls of {} thread{} in {}\n", why, with_commas(taken.calls), taken.threads, taken.threads == 1 ? "" : "s",
+  print_to(stderr, "snap: {}: {} call{} of {} thread{} in {}\n", why, with_commas(taken.calls), taken.calls == 1 ? "" : "s", taken.threads, taken.threads == 1 ? "" : "s",
            time_text(taken.end_ns - taken.begin_ns));
   if (!has_all()) calls_->go_on();
 }
@@ -107,7 +107,8 @@ std::string Snapshots::losses() const {
   std::string text;
   if (at_end_) text += fmt::format("WARNING: nothing met --when '{}': the snapshot is of the end\n", settings_.when);
   if (short_threads_ > 0)
-    text += fmt::format("WARNING: {} threads of snapshots have less than --last, the least {}: their earlier calls were overwritten\n", short_threads_, time_text(shortest_ns_));
+    text += fmt::format("WARNING: {} of snapshots with less than --last, the least {}: earlier calls were overwritten\n",
+                        short_threads_ == 1 ? "1 thread" : fmt::format("{} threads", short_threads_), time_text(shortest_ns_));
   for (const auto& [why, count] : timeline_.missing()) text += fmt::format("WARNING: {} {}\n", count, why);
   if (timeline_.lost() > 0) text += fmt::format("WARNING: {} calls are not in the snapshot: there are too many\n", timeline_.lost());
   if (settings_.spans) text += settings_.spans->losses();
@@ -119,6 +120,7 @@ Result<VerbScript> make_snap(const VerbLine& line, const session::Options& optio
   std::erase_if(words.options, [](const auto& option) { return option.first != "when" && option.first != "last" && option.first != "count"; });
   if (words.words.empty()) words.words = {"*"};
   TRY(TaskRequest request, parse_task("snap", words, options, true, kExample));
+  if (options.output.record.is_on()) return Error{"spile snap can't be recorded: the calls that it notes are in no document", "spile snap -o FILE.pftrace writes them; spile record trace stores calls"};
   if (options.output.rotate_bytes > 0) return Error{"spile snap can't be used with -S: its output is one file", {}};
   Snapshots::Settings settings;
   settings.form = form_of(options.output.file);
@@ -138,7 +140,11 @@ Result<VerbScript> make_snap(const VerbLine& line, const session::Options& optio
     std::ranges::replace(settings.when, '\n', ' ');
     probe = condition_probe(condition);
     // The function that is waited for is shown, too.
-    const auto matches = [&](const std::string& pattern) { return pattern == condition.function || debuginfo::glob_matches(pattern, condition.function); };
+    const auto waited = library_and_function(condition.function);
+    const auto matches = [&](const std::string& word) {
+      const auto noted = library_and_function(word);
+      return noted.first == waited.first && (noted.second == waited.second || debuginfo::glob_matches(noted.second, waited.second));
+    };
     if (!std::ranges::any_of(request.functions, matches)) request.functions.push_back(condition.function);
   }
   if (!request.excluded.empty()) {

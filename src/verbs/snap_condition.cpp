@@ -26,6 +26,7 @@ Result<SnapCondition> parse_condition(const std::string& text) {
     condition.at_return = condition.function.ends_with(".return");
     if (condition.at_return) condition.function.resize(condition.function.size() - std::string_view(".return").size());
     if (condition.expression.empty()) return Error{fmt::format("--when {}: the expression behind 'if' is missing", text), kForms};
+    TRY_DO(check_expression("--when", condition.expression));
   } else if (over_at != std::string::npos) {
     condition.function = trimmed(text.substr(0, over_at));
     TRY(condition.over_ns, parse_time("--when", trimmed(text.substr(over_at + 1))));
@@ -39,7 +40,7 @@ Result<SnapCondition> parse_condition(const std::string& text) {
 }
 
 std::string condition_probe(const SnapCondition& condition) {
-  const std::string point = fmt::format("process.function(\"{}\").{}", condition.function, condition.at_return ? "return" : "call");
+  const std::string point = fmt::format("{}.{}", function_point(condition.function), condition.at_return ? "return" : "call");
   if (condition.over_ns > 0) {
     return fmt::format("probe {} {{\n  took = gettimeofday_ns() - @entry(gettimeofday_ns())\n"
                        "  if (took > {} && call_history_stop()) printf(\"snap %d %d %d %s %d\\n\", pid(), tid(), gettimeofday_ns(), ppfunc(), took)\n}}\n",

@@ -33,9 +33,10 @@ std::string cell_text(const Cell& cell, Unit unit) {
   }
 }
 
-// Characters, rather than bytes.
-size_t width_of(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+// As much of a text as fits into a column.
+std::string fitted(const std::string& text, size_t width) {
+  constexpr std::string_view kCut = "...";
+  return columns_of(text) <= width ? text : first_columns(text, width - kCut.size()) + std::string(kCut);
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -49,7 +50,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 std::string padded(const std::string& text, size_t width, bool right) {
-  const std::string blanks(width > width_of(text) ? width - width_of(text) : 0, ' ');
+  const std::string blanks(width > columns_of(text) ? width - columns_of(text) : 0, ' ');
   return right ? blanks + text : text + blanks;
 }
 
@@ -89,7 +90,7 @@ std::string table_text(const Table& table, size_t width) {
     auto& texts = rows.emplace_back();
     for (size_t i = 0; i < columns.size(); ++i) {
       texts.push_back(cell_text(row[i], columns[i].unit));
-      widths[i] = std::max(widths[i], width_of(texts.back()));
+      widths[i] = std::max(widths[i], columns_of(texts.back()));
     }
   }
   // Texts give way to numbers.
@@ -100,7 +101,7 @@ std::string table_text(const Table& table, size_t width) {
     const size_t cut = std::min(all - width - kGap.size(), widths[i] > kLeastTextWidth ? widths[i] - kLeastTextWidth : 0);
     widths[i] -= cut;
     all -= cut;
-    for (auto& row : rows) row[i] = width_of(row[i]) > widths[i] ? one_line(row[i], widths[i]) : row[i];
+    for (auto& row : rows) row[i] = fitted(row[i], widths[i]);
   }
   std::string out = line_of(heads, widths, columns);
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -116,11 +117,18 @@ std::string table_text(const Table& table, size_t width) {
   return out;
 }
 
-std::string table_json(const Table& table, int64_t time_ns) {
+std::string clock_text(int64_t time_ns, bool with_ms) {
+  const time_t seconds = time_ns / 1'000'000'000;
+  tm local{};
+  if (!localtime_r(&seconds, &local)) return "?";
+  return fmt::format("{:%H:%M:%S}", local) + (with_ms ? fmt::format(".{:03}", time_ns / 1'000'000 % 1000) : "");
+}
+
+std::string table_json(const Table& table, int64_t time_ns, bool with_ms) {
   std::string out;
   for (const std::vector<Cell>& row : table.rows) {
     Json object;
-    object["time"] = json_time(time_ns / 1'000'000'000);
+    object["time"] = json_time_of(time_ns, with_ms);
     for (size_t i = 0; i < table.columns.size(); ++i) {
       const Column& column = table.columns[i];
       if (column.unit == Unit::kCallers) {

@@ -39,8 +39,10 @@ std::vector<std::pair<int64_t, std::string_view>> callers_in(std::string_view ce
 
 // Returns a line of heads and one for each row, and those of stacks. width: of the terminal, in columns; rows are cut there.
 std::string table_text(const Table& table, size_t width);
-// Returns an object for each row, with the member "time" first: a text in UTC, of a moment in ns since 1970.
-std::string table_json(const Table& table, int64_t time_ns);
+// Returns an object for each row, with the member "time" first: a text in UTC, of a moment in ns since 1970; with_ms: to the millisecond.
+std::string table_json(const Table& table, int64_t time_ns, bool with_ms = false);
+// Returns a moment as "19:14:56" of the local time, with_ms as "19:14:56.250"; "?": no calendar has that time.
+std::string clock_text(int64_t time_ns, bool with_ms);
 
 // Columns of the terminal that standard output is; 200 where it is not one.
 size_t output_width();

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "session/text/presenter.h"
@@ -26,7 +27,9 @@ class TableRows : public session::Presenter {
     bool json = false;            // all rows, as JSON Lines
     bool repeats = false;         // several tables, each headed by the time
     std::string empty = {};       // what is said of a table without rows
+    bool with_ms = false;         // times have milliseconds: there are several tables in a second
     std::function<void(std::vector<Cell>&)> complete = {};  // of a row, before it is sorted
+    bool merges = false;          // rows whose texts and IDs complete() has made equal are one, with the sums of their numbers
   };
   explicit TableRows(Settings settings) : settings_(std::move(settings)) {}
 
@@ -41,16 +44,24 @@ class TableRows : public session::Presenter {
   // Prints a table that is whole.
   virtual void show(Table& table, int64_t time_ns, std::string& out);
   const Settings& settings() const { return settings_; }
+  // Whether the table is that of the end, which comes in the midst of an interval.
+  bool is_last() const { return is_last_; }
 
  private:
   Settings settings_;
   void add_callers();
+  void merge_last();
 
   std::vector<std::vector<Cell>> rows_;
   std::map<std::string, std::map<std::string, int64_t>> callers_;  // by row, by caller
   size_t pairs_ = 0;                                               // in callers_
+  std::unordered_map<std::string, size_t> indexes_;                // of rows, by their texts and IDs: merges
   uint64_t left_out_ = 0, lost_ = 0, lost_callers_ = 0;
+  bool is_last_ = false, has_shown_ = false;
 };
+
+// "0x556e2527159d [/usr/bin/postgres+0x47259d/0x8b8000]" -> "[postgres+0x47259d]": code without a name, whose address alone means nothing in another run. Other names stay.
+std::string place_in_file(const std::string& name);
 
 // Sorts rows by a column: the largest numbers first, texts from A to Z.
 void sort_rows(std::vector<std::vector<Cell>>& rows, size_t column);

@@ -43,6 +43,12 @@ TEST(Table, CutsTextsRatherThanNumbers) {
   EXPECT_EQ(table_text(table, 40), "file" + std::string(35, ' ') + "n\n" + std::string(26, 'x') + "...  1,000,000\n");
 }
 
+TEST(Table, CountsColumnsOfTheTerminalRatherThanBytes) {
+  // Sparklines (three bytes a character) that fit stay whole, and a name of wide characters takes two columns for each.
+  Table table{{{"file", "file", Unit::kText}, {"", "", Unit::kText}, {"n", "n", Unit::kCount}}, {{std::string(60, 'x'), std::string("▁▂▃▄▅▆▇█"), int64_t{1}}, {std::string("世界"), std::string("█"), int64_t{2}}}};
+  EXPECT_EQ(table_text(table, 40), "file" + std::string(35, ' ') + "n\n" + std::string(24, 'x') + "...  ▁▂▃▄▅▆▇█  1\n" + "世界" + std::string(25, ' ') + "█         2\n");
+}
+
 TEST(Table, IsJsonLines) {
   EXPECT_EQ(table_json(two_rows(), 1'764'084'010'000'000'000),
             "{\"time\":\"2025-11-25T15:20:10Z\",\"name\":\"short\",\"pid\":4711,\"calls\":1234567,\"total_ns\":1500,\"stack\":[\"f+0x1\",\"main\"]}\n"
@@ -96,6 +102,65 @@ TEST(OptionValues, SayWhatIsWrong) {
   for (const char* text : {"", "1", "ms", "-1s", "1m", "1e30s", "nan s"}) EXPECT_THAT(parse_time("--every", text).error().message, HasSubstr("not a time")) << text;
   EXPECT_THAT(parse_number("--limit", "0", 1, 9, "").error().message, HasSubstr("from 1 to 9"));
   EXPECT_FALSE(parse_function("a\"b").ok());
+  EXPECT_FALSE(parse_function("libc.so.6:").ok());
+  EXPECT_EQ(function_point("libc.so.6:mal*"), "process.library(\"libc.so.6\").function(\"mal*\")");
+  EXPECT_EQ(function_point("Shop::price"), "process.function(\"Shop::price\")");
+  EXPECT_EQ(function_point("libx.so::f"), "process.function(\"libx.so::f\")");
+  EXPECT_EQ(function_point("f@a.so.c:3"), "process.function(\"f@a.so.c:3\")");
+}
+
+TEST(TableRows, LeaveOutAnEmptyTableOfTheEnd) {
+  const auto take = [](TableRows& rows, std::string_view head) {
+    std::string out;
+    Payload payload;
+    session::PayloadReader reader = payload.number(1'800'000'000'000'000'000).reader();
+    rows.take(head, reader, out);
+    return out;
+  };
+  TableRows::Settings settings{kColumns};
+  settings.repeats = true;
+  settings.empty = "nothing";
+  TableRows several(settings), one(settings);
+  EXPECT_THAT(take(several, "done "), HasSubstr("nothing"));
+  EXPECT_EQ(take(several, "last\n"), "");
+  EXPECT_EQ(take(several, "done "), "");
+  EXPECT_EQ(take(one, "last\n"), "");
+  EXPECT_THAT(take(one, "done "), HasSubstr("nothing"));
+}
+
+TEST(TableRows, AddUpRowsThatAreMadeEqual) {
+  TableRows::Settings settings{{{"pid", "pid", Unit::kId}, {"calls", "calls", Unit::kCount}}};
+  settings.merges = true;
+  settings.json = true;
+  TableRows rows(settings);
+  std::string out;
+  const auto take = [&](std::string_view head, std::initializer_list<int64_t> numbers) {
+    Payload payload;
+    for (const int64_t number : numbers) payload.number(number);
+    session::PayloadReader reader = payload.reader();
+    rows.take(head, reader, out);
+  };
+  for (int table = 0; table < 2; ++table) {
+    take("row ", {7, 2});
+    take("row ", {8, 1});
+    take("row ", {7, 3});
+    take("done ", {1'800'000'000'000'000'000});
+    EXPECT_THAT(out, HasSubstr("\"pid\":7,\"calls\":5}"));
+    EXPECT_EQ(std::ranges::count(out, '\n'), 2);
+    out.clear();
+  }
+}
+
+TEST(TableRows, ShowCodeWithoutANameByItsFile) {
+  EXPECT_EQ(place_in_file("0x556e2527159d [/usr/bin/postgres+0x47259d/0x8b8000]"), "[postgres+0x47259d]");
+  for (const char* other : {"main", "0x1234", "0x1 [/", "0x1 [/x", "0x12 [heap]", "operator/(int)"}) EXPECT_EQ(place_in_file(other), other);
+}
+
+TEST(OptionValues, TakeOneExpression) {
+  for (const char* expression : {"$size", "pid()", "$p->length > 100 && tid() != 3", "\"a\" . execname()", "@cast($p, \"node\")->next"}) EXPECT_TRUE(check_expression("--by", expression).ok()) << expression;
+  EXPECT_EQ(check_expression("--by", "$x y").error().message, "--by '$x y': not an expression of the script language, from 'y' on");
+  EXPECT_EQ(check_expression("--by", "$x +").error().message, "--by '$x +': not an expression of the script language: it lacks its end");
+  for (const char* wrong : {"", " ", "1); (2", "1) } probe begin { (2", "if (1) 2", "1 // 2) }", "}"}) EXPECT_FALSE(check_expression("--by", wrong).ok()) << wrong;
 }
 
 }  // namespace

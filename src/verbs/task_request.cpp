@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "verbs/option_values.h"
+#include "verbs/task_verbs.h"
 
 namespace spile::verbs {
 
@@ -32,7 +33,11 @@ Result<TaskRequest> parse_task(const std::string& name, const VerbLine& line, co
       TRY(request.limit, parse_number("--limit", value, 1, kMostRows, "so many rows are shown; 20 if nothing is said"));
     }
     if (option == "sort") request.sort = value;
-    if (option == "by") request.by = value;
+    if (option == "by") {
+      TRY_DO(check_expression("--by", value));
+      request.by = value;
+    }
+    if (option == "limit") request.has_limit = true;
     if (option == "callers") request.callers = true;
   }
   for (const std::string& word : line.words) {
@@ -61,25 +66,30 @@ Result<size_t> sort_column(const TaskRequest& request, const std::vector<Column>
 
 std::string return_points(const std::vector<std::string>& functions, bool are_names) {
   std::string text;
-  for (const std::string& function : functions) text += fmt::format("{}process.function(\"{}\").return{}", text.empty() ? "" : ",\n  ", function, are_names ? "?" : "");
+  for (const std::string& function : functions) text += fmt::format("{}{}.return{}", text.empty() ? "" : ",\n  ", function_point(function), are_names ? "?" : "");
   return text;
 }
 
-std::string task_script(const TaskRequest& request, const std::string& globals, const std::string& probes, const std::string& report, const std::string& clear) {
-  std::string text = fmt::format("# spile {}{}\n{}\n", request.name, request.text, globals);
+std::string tried(const std::string& statements) { return fmt::format("  try {{\n{}  }} catch {{\n    left_out++\n  }}\n", statements); }
+
+std::string task_script(const TaskRequest& request, const std::string& globals, const std::string& probes, const std::string& report, const std::string& clear, const std::string& full) {
+  std::string text = fmt::format("# spile {}{}\n{}{}\n", request.name, request.text, globals, full.empty() ? "" : "\nglobal left_out");
   text += fmt::format("probe begin {{\n  printf(\"begin\\n\")\n}}\n{}", probes);
   text += fmt::format("function report() {{\n{}  printf(\"done %d\\n\", gettimeofday_ns())\n}}\n", report);
   if (request.every_ns > 0) text += fmt::format("probe timer.ms({}) {{\n  report()\n{}}}\n", request.every_ns / 1'000'000, clear);
-  return text + "probe end {\n  report()\n}\n";
+  const std::string warning = full.empty() ? "" : fmt::format("  if (left_out) warn(sprintf(\"%d {}\", left_out))\n", full);
+  return text + "probe end {\n  printf(\"last\\n\")\n  report()\n" + warning + "}\n";
 }
 
 VerbScript table_script(const TaskRequest& request, const session::Options& options, std::string text, TableRows::Settings settings, std::vector<std::string> limits) {
   settings.most = static_cast<size_t>(request.limit);
   settings.json = options.verb.json;
   settings.repeats = request.every_ns > 0;
+  settings.with_ms = has_several_in_second(request);
   VerbScript script;
   script.text = std::move(text);
   script.limits = std::move(limits);
+  script.limits.emplace_back(kReportLimit);
   script.limits.emplace_back("MAXSKIPPED=0");  // what is skipped is reported at the end, and ends nothing
   script.presenter = std::make_shared<TableRows>(std::move(settings));
   return script;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/print.h"
 #include "verbs/call_tree.h"
+#include "verbs/option_values.h"
 #include "verbs/process_functions.h"
 #include "verbs/run_facts.h"
 
@@ -104,8 +105,8 @@ std::string process_trace_script(const TraceRequest& request) {
   std::string entries, returns;
   for (const std::string& function : request.functions) {
     const char* separator = entries.empty() ? "" : ",\n  ";
-    entries += fmt::format("{}process.function(\"{}\").call", separator, function);
-    returns += fmt::format("{}process.function(\"{}\").return", separator, function);
+    entries += fmt::format("{}{}.call", separator, function_point(function));
+    returns += fmt::format("{}{}.return", separator, function_point(function));
   }
   // A thread's name costs a system call, more than all else here: it is asked for as the thread begins and when it has changed its name, and at every 64th
   // call, for names that are changed otherwise.

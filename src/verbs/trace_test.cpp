@@ -291,6 +291,30 @@ TEST_F(TreeTest, SaysWhatStillRuns) {
   EXPECT_THAT(printed(), HasSubstr("| poll(...) {\n            |   wait(...) {\n            | (still running at the end)\n"));
 }
 
+TEST_F(TreeTest, EndsWhatStillRunsAfterTheCallsWithinIt) {
+  CallTree::Settings settings{10, 0, false};
+  settings.timeline = std::make_shared<session::Timeline>();
+  tree_ = std::make_unique<CallTree>(settings);
+  root(7, 1000, 900, "poll");
+  call(7, 2000, 800, "wait");
+  leave(7, 3000, 800, "wait");
+  printed();
+  for (const session::Timeline::Slice& slice : settings.timeline->slices()) EXPECT_EQ(slice.end_ns, 3000) << settings.timeline->text_at(slice.name);
+  EXPECT_THAT(settings.timeline->slices(), testing::SizeIs(2));
+}
+
+TEST_F(TreeTest, TakesReturnsOfAllWhoJumped) {
+  root(7, 1000, 900, "write");
+  root(7, 1100, 900, "find");
+  root(7, 1150, 900, "write");
+  leave(7, 1200, 900, "write");
+  leave(7, 1250, 900, "find");
+  leave(7, 1300, 900, "write");
+  EXPECT_EQ(tree_->losses(), "");
+  leave(7, 1400, 900, "write");  // of a call that was lost
+  EXPECT_THAT(tree_->losses(), HasSubstr("1 returns are not shown"));
+}
+
 TEST_F(TreeTest, CountsWhatCantBePlaced) {
   call(7, 2000, 800, "wait");
   leave(9, 2000, 800, "wait");
@@ -316,6 +340,20 @@ TEST_F(TreeTest, WritesJsonLines) {
   take("enter ", Record().numbers({7, 7, 1000, 900}).text("f").text("a=1 s=\"x y\" p=0x10"));
   take("exit ", Record().numbers({7, 1500, 900}).text("f").text("return=-1"));
   EXPECT_THAT(printed(), HasSubstr(R"("function":"f","arguments":{"a":1,"s":"\"x y\"","p":"0x10"},"result":-1,"begin_ns":1000,"duration_ns":500,"end":"returned"})"));
+}
+
+TEST_F(TreeTest, WritesJsonLinesOfTreesOfAnySize) {
+  make(10, 0, true);
+  constexpr size_t kCalls = 2 * CallTree::kMostCalls + 5;
+  root(7, 1000, 900, "main");
+  for (size_t i = 0; i < kCalls; ++i) {
+    call(7, 2000, 800, "f");
+    leave(7, 2000, 800, "f");
+  }
+  leave(7, 3000, 900, "main");
+  printed();
+  EXPECT_EQ(std::ranges::count(out_, '\n'), kCalls + 1);
+  EXPECT_EQ(tree_->losses(), "");
 }
 
 TEST(CallValues, NameErrors) {

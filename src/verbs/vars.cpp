@@ -83,7 +83,7 @@ struct Point {
 // The places that are asked about: the entry, or the statements of the line.
 std::vector<Point> points_of(const FunctionSource& source, const AskedPlace& asked) {
   std::vector<Point> points;
-  if (asked.first == 0) {
+  if (!asked.has_lines) {
     debuginfo::CodePlace entry;
     entry.address = entry.function = source.function.address;
     points.push_back({entry, 0});
@@ -181,7 +181,7 @@ Result<int> answer_vars(const std::vector<std::string>& words, const session::Op
   if (files.words.size() != 1) return Error{"vars takes one function", "spile vars FILE f, or f:12 for line 12"};
   TRY(const AskedPlace asked, parse_asked_place(files.words.front()));
   if (asked.function.empty()) return Error{fmt::format("'{}' names a file, not a function", files.words.front()), "spile vars FILE f, or f@file.c:12"};
-  TRY(const std::vector<FunctionSource> sources, functions_at(files, asked, asked.first != 0 || options.verb.ranges));
+  TRY(const std::vector<FunctionSource> sources, functions_at(files, asked, asked.has_lines || options.verb.ranges));
   Printer printer(options.verb);
   size_t found = 0;
   for (const FunctionSource& source : sources) {

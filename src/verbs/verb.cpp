@@ -13,23 +13,26 @@ namespace spile::verbs {
 
 namespace {
 
+constexpr std::string_view kOfFunctions[] = {"-x", "-c", "--lib", "--json"}, kOfLines[] = {"-x", "-c", "--lib", "--json", "--source"}, kOfVariables[] = {"-x", "-c", "--lib", "--json", "--range", "--globals"},
+                           kOfList[] = {"-x", "--json"}, kOfCache[] = {"--json"}, kOfReport[] = {"--json", "--csv", "--folded", "--html", "--perfetto", "--otlp", "-o"};
+
 const Verb kVerbs[] = {
     {"hist", "EVENT [EVENT match=FIELD/FIELD] [keys=...] [vals=...] [sort=...] ['if FILTER']",
      "count an event and add up its fields by keys, as a hist trigger of ftrace", make_hist},
-    {"funcs", "[FILE] ['PATTERN|PATTERN'] ['!PATTERN']", "list functions", nullptr, answer_funcs},
-    {"lines", "[FILE] FUNCTION | SOURCE:FIRST-LAST", "show source text, with the lines that can be probed", nullptr, answer_lines},
-    {"vars", "[FILE] FUNCTION[:LINE]", "list variables, with their types and places", nullptr, answer_vars},
-    {"marks", "[FILE] ['PROVIDER:NAME']", "list SDT marks, with their arguments", nullptr, answer_marks},
-    {"list", "[PID|NAME]...", "list what is armed now, in which processes, by which spile, with its hits", nullptr, answer_list},
+    {"funcs", "[FILE] ['PATTERN|PATTERN'] ['!PATTERN']", "list functions", nullptr, answer_funcs, {}, false, kOfFunctions},
+    {"lines", "[FILE] FUNCTION | SOURCE:FIRST-LAST", "show source text, with the lines that can be probed", nullptr, answer_lines, {}, false, kOfLines},
+    {"vars", "[FILE] FUNCTION[:LINE]", "list variables, with their types and places", nullptr, answer_vars, {}, false, kOfVariables},
+    {"marks", "[FILE] ['PROVIDER:NAME']", "list SDT marks, with their arguments", nullptr, answer_marks, {}, false, kOfFunctions},
+    {"list", "[PID|NAME]...", "list what is armed now, in which processes, by which spile, with its hits", nullptr, answer_list, {}, false, kOfList},
     {"cache", "list | add FILE... | rm BUILD-ID|FILE... | prune [MIB] | export OUT [FILE...] | import IN",
-     "show and change what is remembered of debug information, and carry it to other machines", nullptr, answer_cache},
+     "show and change what is remembered of debug information, and carry it to other machines", nullptr, answer_cache, {}, false, kOfCache},
     {"trace", "[--kernel] FUNCTION... ['!FUNCTION'] [--depth N] [--over TIME] [--also PATTERN] [--interrupts]", "show calls as trees, with times, arguments and results", make_trace, nullptr, kTraceOptions, true},
     {"flame", "[--hz N | --off-cpu [--kernel] | --alloc | --lock | --of FUNCTION]", "show where threads spend processor time, wait, allocate, or call a function: a page with a flame graph (-o x.html), or folded stacks", make_flame, nullptr, kFlameOptions},
     {"snap", "[FUNCTION]... ['!FUNCTION'] [--when 'FUNCTION > TIME'] [--last TIME] [--count N]", "show what led to a slow call: the last calls of all threads before it, as a timeline (-o x.pftrace)", make_snap, nullptr, kSnapOptions},
     {"top", "FUNCTION... ['!FUNCTION'] [--callers] [--every TIME] [--sort COLUMN] [--limit N]", "show which functions are called how often, and how long they take; live on a terminal", make_top, nullptr, kTopOptions, true},
     {"lat", "FUNCTION... [--every TIME] [--by EXPRESSION]", "show how long calls take: a histogram with percentiles, a heat map (--every), or a table by a value (--by)", make_lat, nullptr, kLatOptions, true},
     {"record", "SCRIPT|-e SCRIPT|VERB ... -o FILE [--every TIME]", "run a script, or a verb's, and store what it finds as a document", nullptr, nullptr, kRecordOptions},
-    {"report", "FILE... [--json|--csv|--folded] [--html FILE] [--perfetto FILE] [--otlp URL]", "show documents of record; several are added up", nullptr, answer_report},
+    {"report", "FILE... [--json|--csv|--folded] [--html FILE] [--perfetto FILE] [--otlp URL]", "show documents of record; several are added up", nullptr, answer_report, {}, false, kOfReport},
     {"syscalls", "[--every TIME] [--sort COLUMN] [--limit N]", "show system calls with their times and errors", make_syscalls, nullptr, kTableOptions, true},
     {"errno", "[--every TIME] [--limit N]", "show which system calls fail, why, and who makes them", make_errno, nullptr, kTableOptions, true},
     {"files", "[--every TIME] [--sort COLUMN] [--limit N]", "show files and sockets with what is read and written", make_files, nullptr, kTableOptions, true},

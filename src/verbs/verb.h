@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -27,6 +28,7 @@ struct Verb {
   Result<int> (*answer)(const std::vector<std::string>& words, const session::Options& options) = nullptr;
   std::span<const VerbOption> options = {};
   bool has_json = false;  // of make: --json gives JSON Lines
+  std::span<const std::string_view> takes = {};  // of answer: those of the program's options that have a meaning for it, beside those about messages; others are rejected
 };
 std::span<const Verb> verbs();
 // Returns the verb of a name; null: absent.
