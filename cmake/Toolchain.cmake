@@ -19,6 +19,7 @@ find_path(PROTOZERO_INCLUDE protozero/pbf_builder.hpp REQUIRED)  # headers alone
 find_package(GTest REQUIRED)
 pkg_check_modules(elfutils REQUIRED IMPORTED_TARGET libdw libelf)
 pkg_check_modules(liblzma REQUIRED IMPORTED_TARGET liblzma)
+find_path(ISAL_INCLUDE isa-l/igzip_lib.h REQUIRED)  # headers alone: it is loaded when it is needed
 pkg_check_modules(fuse3 REQUIRED IMPORTED_TARGET fuse3)
 pkg_check_modules(libzstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(libbpf REQUIRED IMPORTED_TARGET libbpf)

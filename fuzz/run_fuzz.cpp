@@ -176,6 +176,7 @@ size_t show(const RunDocument& run) {
 
 int fuzz(double seconds, uint64_t seed) {
   g_random.seed(seed);
+  fmt::print(stderr, "seed {}\n", seed);  // before a crash
   std::string path = "/tmp/spile-run-fuzz-XXXXXX";
   ::close(::mkstemp(path.data()));
   write_document(path);
@@ -197,7 +198,7 @@ int fuzz(double seconds, uint64_t seed) {
     if (const Result<RunDocument> run = read_run(path); run.ok()) ++read, bytes += show(*run);
   }
   ::unlink(path.c_str());
-  fmt::print("{} documents, {} of them read, {} bytes shown; seed {}\n", tried, read, bytes, seed);
+  fmt::print("{} documents, {} of them read, {} bytes shown\n", tried, read, bytes);
   return tried > 0 && read > 0 && read < tried ? 0 : 1;
 }
 

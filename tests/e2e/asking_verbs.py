@@ -30,6 +30,8 @@ def rows(*words, **options):
 # Functions: patterns, exclusions, the same as nm; a name that only a library has.
 spile("funcs", shop, "price*").expect(status=0, out="price_again\nprice_of\n", err="")
 spile("funcs", shop, "price*|main", "!*_again").expect(status=0, out="main\nprice_of\n")
+# memcpy, malloc ... of libc are not asked for where the program has a function of that name.
+spile("funcs", shop, "m*", "!main").expect(status=1, out="", err_match="all functions that match are left out")
 found = rows("funcs", shop, "price_of")[0]
 symbol = [line.split() for line in subprocess.run(["nm", "-S", shop], capture_output=True, text=True).stdout.splitlines() if line.endswith(" price_of")][0]
 expect((int(found["address"], 16), found["size"], found["module"]), (int(symbol[0], 16), int(symbol[1], 16), os.path.realpath(shop)))
@@ -56,6 +58,9 @@ expect_match(r"\n +7 \*    if .*\n +\$item \$count \$total\n$", spile("lines", s
 spile("lines", shop, "shop.c:2-3").expect(status=1, err_match="no code on these lines")
 spile("lines", shop, "nosuch.c:2-3").expect(status=1, err_match="no code of source file 'nosuch.c'")
 spile("lines", shop, "price_off").expect(status=1, err_match="no function 'price_off'(.|\n)*did you mean 'price_of'")
+for numbers, wanted in (("+0", "5-5"), (":0", "5-5"), (":0-1", "5-6")):
+    expect_match(rf"^<price_of@\S*shop.c:{wanted}>\n", spile("lines", shop, f"price_of{numbers}").expect(status=0).out)
+spile("lines", shop, "shop.c:0-3").expect(status=1, err_match="'shop.c:0-3': the lines of a file are counted from 1")
 spile("lines", shop, "f:9-2").expect(status=1, err_match="ends before it begins")
 moved = folder / "moved"
 moved.mkdir()

@@ -1,4 +1,4 @@
-# variants: carried kept hostile
+# variants: carried kept hostile many
 # spile cache: what is remembered of debug information, carried to a machine that has none, bounded, and not believed when it is damaged.
 import struct
 
@@ -89,6 +89,25 @@ elif VARIANT == "kept":
     for damaged in good[:100], good[:-5], good[:60] + b"\xff" * 40 + good[100:], b"x" * 1000, b"":
         kept.write_bytes(damaged)
         reads(program_file).expect(out_match="^7 seven 5 4 5 ", err="")
+    # A folder that can't be written to, and files that a killed spile has left there.
+    os.environ["XDG_CACHE_HOME"] = "/proc"
+    spile("cache", "add", program_file).expect(status=1, err_match=r"what is known about .* can't be written to /proc/spile(.|\n)*hint: make room")
+    on("left")
+    folder = directory / "left" / "spile"
+    folder.mkdir(parents=True)
+    for name, days in (("0123.answers.abcdef", 2), ("0123.sections.4711", 2), ("4567.answers.abcdef", 0), ("mine.txt", 2)):
+        (folder / name).write_text("x")
+        os.utime(folder / name, (time.time() - days * 86400 - 60,) * 2)
+    spile("cache", "add", program_file).expect(status=0)
+    expect(sorted(file.name for file in folder.iterdir()), sorted(["4567.answers.abcdef", "mine.txt", f"{build_id}.answers"]))
+elif VARIANT == "many":
+    # All of a unit is read for its inlined calls, once and not for each of its functions: that took 42 s here.
+    (directory / "many.c").write_text('static inline __attribute__((always_inline)) int in(int x) { __asm__ volatile("" : "+r"(x)); return x + 1; }\n' +
+                                      "".join(f"__attribute__((noinline)) int f{i}(int x) {{ return in(x) + in(x + {i}); }}\n" for i in range(5000)) + "int main(void) { f1(1); return 0; }\n")
+    subprocess.run(["gcc", "-g", "-O1", "-Wl,--build-id", "-o", directory / "many", directory / "many.c"], check=True)
+    on("one")
+    spile("cache", "add", directory / "many", timeout=25).expect(status=0)
+    spile("-e", f'probe process("{directory}/many").function("in").inline {{ n++ }} global n probe end {{ println(n) }}', "-c", directory / "many").expect(out="2\n")
 else:
     on("one")
     spile("cache", "add", program_file).expect()

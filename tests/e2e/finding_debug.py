@@ -1,5 +1,6 @@
-# variants: mismatch split package types alternate mini unwind server ask
+# variants: mismatch split package types alternate kept mini unwind server ask
 # Where debug information is found, and what is said of files that are missing, of another build, or on a server that does not answer.
+import threading
 import urllib.request
 
 from spiletest import *
@@ -109,6 +110,17 @@ elif VARIANT == "split":
         kept.rename(dwo)
         reads(program_file).expect(out="7 5\n")
         dwo.unlink()
+    # In the object file itself; and of a build that says of its folder only ".", from where it ran.
+    for version in (4, 5) if shutil.which("clang-19") else ():
+        run("clang-19", "-g", f"-gdwarf-{version}", "-O1", "-gsplit-dwarf=single", "-c", "work.c")
+        run("clang-19", "-o", "work", "work.o")
+        reads(program_file).expect(out="7 5\n")
+        (directory / "sub").mkdir(exist_ok=True)
+        run("clang-19", "-g", f"-gdwarf-{version}", "-O1", "-gsplit-dwarf", "-fdebug-compilation-dir=.", "-c", "work.c", "-o", "sub/built.o")
+        run("clang-19", "-o", "sub/work", "sub/built.o")
+        spile("-e", READS, "-c", directory / "sub/work", cwd="/").expect(status=1, err_match=rf"there is no {directory}/sub/sub/built.dwo or /sub/built.dwo")
+        reads(directory / "sub/work").expect(out="7 5\n")
+        shutil.rmtree(directory / "sub")
 elif VARIANT == "package":
     (directory / "second.c").write_text("struct thing { int x; char name[8]; };\n"
                                         "__attribute__((noinline)) int second(struct thing* t) { __asm__ volatile(\"\" : : \"r\"(t) : \"memory\"); return t->x; }\n")
@@ -186,6 +198,40 @@ elif VARIANT == "alternate":
         run("gcc", "-g", "-O2", "-Wl,--build-id", "-o", name, "work.c", f"-DNAME={name}")
     run("dwz", "-m", "common", "three", "four")
     reads(directory / "one").expect(status=1, err_match=r"needs common, which is of another build: its build-id is [0-9a-f]{40} instead of [0-9a-f]{40}")
+elif VARIANT == "kept":
+    # Large compressed files beside a program's own, those of dwz and .dwp files, are uncompressed once: the second run finds them in the cache.
+    if subprocess.run(["df", "--output=fstype", directory], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[-1] in ("tmpfs", "ramfs"):
+        skip("the test's folder is not on a disk, where nothing is kept")
+    (directory / "digits").write_text(os.urandom(18 << 20).hex())
+    for name in "one", "two":
+        run("gcc", "-g", "-O1", "-Wl,--build-id", "-o", name, "work.c", f"-DNAME={name}")
+    run("dwz", "-m", "common", "one", "two")
+    run("clang-19", "-g", "-gdwarf-5", "-O1", "-Wl,--build-id", "-gsplit-dwarf", "-o", "three", "work.c")
+    run("llvm-dwp-19", "-e", "three", "-o", "three.dwp")
+    for file in directory.glob("*.dwo"):
+        file.unlink()
+    for name in "common", "three.dwp":
+        run("objcopy", "--add-section", ".debug_more=digits", name)
+        run("objcopy", "--compress-debug-sections=zlib", name)
+    cache = directory / "cache" / "spile"
+    for name in "one", "three":
+        shutil.rmtree(cache, ignore_errors=True)
+        kept = f"{build_id(directory / 'common')}.sections" if name == "one" else f"{build_id(directory / 'three')}-dwp.sections"
+        reads(directory / name).expect(out="7 5\n")
+        expect_true((cache / kept).exists(), f"{kept} is among {list(cache.iterdir())}")
+        number = (cache / kept).stat().st_ino
+        for file in cache.glob("*.answers"):
+            file.unlink()
+        reads(directory / name).expect(out="7 5\n")
+        expect((cache / kept).stat().st_ino, number, f"the file {kept}")
+        expect_match(kept.removesuffix(".sections"), spile("cache", "list").expect(status=0).out)
+        # Damaged: cut, or with bytes of somebody else's.
+        whole = (cache / kept).read_bytes()
+        for damaged in whole[:-4096], whole[:5000], whole[:1000] + os.urandom(3000) + whole[4000:], b"":
+            (cache / kept).write_bytes(damaged)
+            for file in cache.glob("*.answers"):
+                file.unlink()
+            expect_true(reads(directory / name).status in (0, 1), "a damaged file is an error, or not used")
 elif VARIANT == "mini":
     (directory / "work.c").write_text(SOURCE.replace("long work", "static long work"))
     run("gcc", "-O1", "-o", "work", "work.c")
@@ -257,6 +303,31 @@ elif VARIANT == "server":
         begin = time.monotonic()
         reads(program_file, "--download-debuginfo=1").expect(status=1, err_match=r"did not send the debug information in time")
         expect_true(time.monotonic() - begin < 60, "the time-out holds")
+    # One that sends less than it says, and one that sends without end, until little of the disk is left.
+    for sent, wanted in (b"Content-Length: 9000\r\n\r\nshort", "has no debug information of build-id [0-9a-f]+, or failed to send it"), (b"\r\n", r"sent \d+ MB until the disk of .* was nearly full"):
+        if sent == b"\r\n" and os.geteuid() != 0:
+            continue
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            def serve():
+                while True:
+                    connection, _ = listener.accept()
+                    try:
+                        connection.recv(4096)
+                        connection.sendall(b"HTTP/1.1 200 OK\r\n" + sent)
+                        while sent == b"\r\n":
+                            connection.sendall(bytes(1 << 20))
+                    except OSError:
+                        pass
+                    connection.close()
+            threading.Thread(target=serve, daemon=True).start()
+            os.environ["DEBUGINFOD_URLS"] = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            small = directory / "small"
+            small.mkdir(exist_ok=True)
+            in_small = ["unshare", "-m", "sh", "-c", f'mount -t tmpfs -o size=640m none {small} && exec "$@"', "sh"] if sent == b"\r\n" else []
+            result = subprocess.run([*in_small, str(SPILE), "-e", READS, "-c", str(program_file)], cwd=directory, capture_output=True, text=True, timeout=120,
+                                    env={**os.environ, "DEBUGINFOD_CACHE_PATH": str(small)})
+            expect(result.returncode, 1, result.stderr)
+            expect_match(wanted, result.stderr)
     os.environ.pop("DEBUGINFOD_URLS")
     reads(program_file, "--download-debuginfo=yes").expect(status=1)
     spile("--download-debuginfo=maybe", "-e", "probe begin {}").expect(status=1, err_match="invalid argument 'maybe' for --download-debuginfo")

@@ -35,6 +35,7 @@ if os.geteuid() == 0 and tuple(int(n) for n in os.uname().release.split(".")[:2]
     expect_true(any(re.search(r"main;nap;.*do_nanosleep.*;schedule;__schedule$", stack) for stack in stacks), stacks)
 spile("flame", "--alloc", "-o", folder / "a.svg", "-c", program("weights")).expect(status=0)
 expect_match(r"<title>big\n3\d\d\d\d\d bytes,", (folder / "a.svg").read_text())
+spile("flame", "--lock", "-c", "/bin/true").expect(status=0, out="", err="WARNING: the picture is empty: no thread has waited in a futex\n")
 spile("flame", "--alloc", "--lock", "-x", 1).expect(status=1, err_match="can't be shown in one picture")
 spile("flame", "--alloc", "-o", folder / "a.pftrace", "-x", 1).expect(status=1, err_match="have no weights")
 

@@ -43,14 +43,14 @@ elif VARIANT == "ancestors":
     expect_match(r"^(load \d+\.\d\d \d+\.\d\d \d+\.\d\d|get_loadavg_index: this kernel does not list its variables.*)$", err)
     expect_match("^get_loadavg_index: 3 is not 0, 1 or 2$", err)
     # On the stack that the kernel has for the thread, and outside of the kernel.
-    expect(spile("-e", "probe begin { try { println(stack_used()) } catch (m) { println(m) } exit() }").expect(status=0).out, "stack_used: only available to probes that run in the kernel\n")
+    expect(spile("-e", "probe begin { try { println(stack_used()) } catch (m) { println(m) } exit() }").expect(status=0).out, "stack_used: only available to probes that run in the kernel; --runtime=bpf has those of processes and system calls run there\n")
 elif VARIANT == "delays":
     for script, name in [("probe kernel.trace(\"sched:sched_process_exec\") { mdelay(1) }", "mdelay"), ("function f() { udelay(1) } probe kernel.trace(\"sched:sched_process_exec\") { f() }", "udelay")]:
         err = spile("-p2", "-e", script).expect(status=1).err
         expect_match(rf"<input>:1:\d+: error: '{name}' holds up the traced program, which needs guru mode", err)
         expect_match("hint: run spile with -g", err)
     err = kernel("-g", "-e", """probe kernel.trace("sched:sched_process_exec") { if (pid() == target()) { a = gettimeofday_us(); udelay(300); b = gettimeofday_us(); mdelay(2); c = gettimeofday_us()
-  printf("%d %d\\n", b - a >= 300, c - b >= 2000); try { mdelay(101) } catch (m) { println(m) } } }""", "-c", "exec true")
+  printf("%d %d\\n", b - a >= 300, c - b >= 2000); try { mdelay(101) } catch (m) { println(m) } } }""", "-c", "true")
     expect(err, "1 1\nmdelay: 101000 microseconds: a handler in the kernel may take 100000 at most\n")
 else:
     # In a network of its own, where nobody else sends.

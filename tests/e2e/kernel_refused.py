@@ -11,10 +11,28 @@ if os.geteuid() != 0:
 for script, message in [
     ('probe kernel.trace("sched:sched_swich") { exit() }', r"no tracepoint 'sched:sched_swich'.*\n(.*\n)*  hint: did you mean 'sched:sched_switch'"),
     (trace + "{ println($nosuch) }", r":1:\d+: .*no field 'nosuch'"),
+    (trace + "{ println(returnstr(2)) }", r":1:\d+: error: 'returnstr' needs a probe on a function"),
     (trace + "{ println(symfileline(1)) }", r":1:\d+: error: 'symfileline' is not available in a handler that runs in the kernel: source lines of the kernel are not known"),
 ]:
     result = spile("-e", script).expect(status=1, err_match=message)
     expect_match(r"^ +\| +\^", result.err, f"the caret under {script!r}")
+# What handlers over the kernel's maps lack is rejected at the script's call, not in the library, and without words of the verifier.
+for call in ('tokenize("a b", " ")', 'strtol("1", 10)', 'strpos("a", "b")', "probemod()", "backtrace()"):
+    spile("-e", f'probe process("/bin/true").begin {{ println({call}) }}').expect(
+        status=1, err_match=rf"^<input>:1:44: error: '{call[:call.find('(')]}' is not available in a handler that runs in the kernel: [^:]*Linux 6.12[^:]*$")
+spile("hist", "sched:no_such").expect(status=1, err_match="no tracepoint 'sched:no_such' in this kernel")
+
+# Handlers of system calls run in processes (-c, -x), unless they ask for what the kernel alone has: themselves, in functions, in a script's
+# aliases, and in -E.
+for name, in_kernel in [("execname()", False), ("task_execname(task_current())", True), ("name_of()", True)]:
+    run = spile("-v", "-e", f"probe syscall.getppid {{ println({name}) }} function name_of() {{ return task_execname(task_current()) }}", "-w",
+                "-c", f"{program('causes')} facts 2").expect(status=0, out_match=r"^(causes\n){3}$")
+    expect_true(("raw tracepoint raw_syscalls:sys_enter" in run.err) == in_kernel, run.err)
+for first, more in [("begin {}", "probe syscall.getppid { println(task_execname(task_current())) }"),
+                    ("mine { println(task_execname(t)) }", "probe mine = syscall.getppid { t = task_current() }"),
+                    ("mine.return { println(task_execname(t)) }", "probe outer = syscall.getppid {} probe mine = outer { t = task_current() }")]:
+    spile("-e", f"probe {first}", "-E", more, "-w", "-c", f"{program('causes')} facts 2").expect(status=0, out_match=r"^(causes\n){3}$")
+
 # What handlers in the kernel have, among it the task that functions in processes deny.
 spile("-e", trace + """{ if (pid() == target()) { printf("%d %d %d\\n", pid2task(pid()) < 0 && ppid() > 0, task_current() < 0 && task_current()->pid == tid(), local_clock_ms() - gettimeofday_ms() < 1000 && ktime_get_ns() > 0 && cpu_clock_s(0) > 0); exit() } }""",
       "-c", "sleep 0.2").expect(status=0, out_match=r"^1 1 1$")

@@ -25,7 +25,20 @@ if LANGUAGE == "go":
     expect(parameters("main.slices", "$numbers$$", "-D", "MAXPRETTYELEMENTS=2"), ["[1, -2, ...]", "[0, 1, ...]"])
     expect(parameters("main.maps"), ['ages=map["ann": 31] none=map[] small=map[7: "seven"]'])
     expect(parameters("main.faults"), ['none=nil made=*errors.errorString("no such thing") own=*main.failure'])
-    expect(parameters("main.mixed"), ['p={.X=1, .Y=2, .Name="p"} nothing=NULL v={.X=3, .Y=4, .Name="v"} b=1 f=2.5 any=int'])
+    expect(parameters("main.mixed"), ['p={.X=1, .Y=2, .Name="p"} nothing=NULL v={.X=3, .Y=4, .Name="v"} b=1 f=2.5 any=int(42)'])
+    # Generic functions: all strings have one type, whose name is not "string".
+    lists = parameters("main.generic*", "$list$$ . \" \" . $one$$")
+    expect(lists, ['["g"] "h"', "[1, 2] 3"])
+    held = "{.Call=main.twice, .None=nil, .Nil={}, .Any=float64(-2.5), .Word=string(\"w\")}"
+    boxed = '[int(1), int8(-2), uint16(3), float32(0.5), bool(1), string("s"), nil, *[]int]'
+    # Results are not set yet where the function begins.
+    expect(parameters("main.holds"), [f"h={held} anything={boxed} n=? err=?"])
+    # A slice by its index, and a variable that lives on the heap by its name.
+    source = (ROOT / "tests/programs/go_values.go").read_text().splitlines()
+    place = next(number for number, text in enumerate(source, 1) if "keep = pointer" in text)
+    out = spile("-o", "/dev/stderr", "-e", f'probe process.statement("main.holds@*:{place}") {{ println($kept$, " ", $pointer$) }}', "-c", PATH).expect(status=0)
+    expect(out.err, '"kept on the heap" "kept on the heap"\n')
+
     # On a line: what lies in the stack frame, too.
     line = next(number for number, text in enumerate((ROOT / "tests/programs/go_values.go").read_text().splitlines(), 1) if "return p.X" in text)
     if LEVEL == "O0":
@@ -42,4 +55,4 @@ else:
     expect(parameters("options"), ['some=Some(5) none=None text=Some("text") nothing=None'])
     expect(parameters("results"), ['good=Ok(42) bad=Err("no such thing")'])
     expect(parameters("shapes"), ["a=Empty b=Circle(2.5) c=Rectangle{.width=3, .height=4} p={.x=1, .y=-2}"])
-    expect_match(r"items=1.*flag=1 letter='x'$", parameters("maps")[0])
+    expect(parameters("maps"), ['ages={"ann": 31} flag=1 letter=\'x\''])

@@ -235,9 +235,9 @@ println(kernel_string_utf16(8)) | kernel read fault at
 println(kernel_long(8)) | kernel read fault at
 println(atomic_read(8)) | kernel read fault at
 println(task_pid(1)) | not the address of a task: only probes that run in the kernel know these
-println(task_current()) | task_current: only available to probes that run in the kernel
+println(task_current()) | task_current: only available to probes that run in the kernel; --runtime=bpf has those of processes and system calls run there
 println(task_execname(1)) | not the address of a task: only probes that run in the kernel know these
-println(pid2task(1)) | pid2task: only available to probes that run in the kernel
+println(pid2task(1)) | pid2task: only available to probes that run in the kernel; --runtime=bpf has those of processes and system calls run there
 println(d_name(1)) | not an address of the kernel's memory: only probes that run in the kernel know these
 printk(1, "x") | printk: only kernel modules write to the kernel's log
 ftrace("x") | ftrace: only kernel modules write to the kernel's trace buffer

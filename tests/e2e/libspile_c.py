@@ -90,7 +90,7 @@ static void misuse(void) {
   spile_session* session = spile_new();
   EXPECT(spile_start(session) == SPILE_ERROR_ARGUMENT && strstr(spile_last_error(session)->text, "no script"));
   EXPECT(spile_next_event(session, 0, &event) == SPILE_ERROR_STATE && spile_read(session, 0, &snapshot) == SPILE_ERROR_STATE && snapshot == NULL);
-  EXPECT(spile_set_script(session, NULL) == SPILE_ERROR_ARGUMENT && spile_set_script_file(session, "-") == SPILE_ERROR_ARGUMENT && spile_add_process(session, 0) == SPILE_ERROR_ARGUMENT);
+  EXPECT(spile_set_script(session, NULL) == SPILE_ERROR_ARGUMENT && spile_set_script_file(session, "-") == SPILE_ERROR_ARGUMENT && spile_set_verb(session, NULL) == SPILE_ERROR_ARGUMENT && spile_set_verb(session, "-x") == SPILE_ERROR_ARGUMENT && spile_add_process(session, 0) == SPILE_ERROR_ARGUMENT);
   EXPECT(spile_add_option(session, "word") == SPILE_ERROR_ARGUMENT && spile_add_option(session, "--") == SPILE_ERROR_ARGUMENT && spile_set_command(session, "") == SPILE_ERROR_ARGUMENT);
   EXPECT(spile_set_script(session, "probe begin { println(\"-x\") exit() }") == SPILE_OK && spile_start(session) == SPILE_OK && spile_start(session) == SPILE_ERROR_STATE);
   EXPECT(spile_set_script(session, "") == SPILE_ERROR_STATE && spile_next_event(session, -1, NULL) == SPILE_ERROR_ARGUMENT);

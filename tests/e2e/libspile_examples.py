@@ -31,8 +31,11 @@ commands = int(re.search(r"^ +(\d+) processCommand$", out, re.M)[1])
 expect_true(301 <= commands <= 305, f"300 PING, SHUTDOWN, and what the client says first: {out}")
 
 # What docs/library-api.md shows.
-shown = dict(re.findall(r"```(python|cpp|c)\n(.*?)```", (ROOT / "docs/library-api.md").read_text(), re.S))
-expect_match(r"^\{0: 1, 1: 1, 2: 1\}$", run(sys.executable, "-B", "-c", shown["python"].replace("./program", f"{calls} 3")))
+blocks = re.findall(r"```(python|cpp|c)\n(.*?)```", (ROOT / "docs/library-api.md").read_text(), re.S)
+shown = dict(blocks)
+script, verb = (text.replace("./program", f"{calls} 3") for language, text in blocks if language == "python")
+expect_match(r"^\{0: 1, 1: 1, 2: 1\}$", run(sys.executable, "-B", "-c", script))
+expect_match(r"^\['foo', '3', ", run(sys.executable, "-B", "-c", verb))
 cpp = shown["cpp"].replace("./program", f"{calls} 4").replace("#include <spile.hpp>", "#include <iostream>\n#include <spile.hpp>\nint main() {")
 expect_match(r"^0\n1\n2\n3\nall 4$", run(compile_with_pkg_config(cpp + 'std::cout << "all " << t.count << std::endl;\n}\n', "-std=c++20", compiler="c++")))
 c = shown["c"].replace("spile_add_process(session, 4711)", f'spile_set_command(session, "{calls} 2")').replace("#include <spile.h>", "#include <spile.h>\n#include <stdio.h>\nint main(void) {")

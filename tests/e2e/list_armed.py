@@ -45,9 +45,9 @@ expect_match(rf"^  in process {target.pid} \(server\)$", text)
 expect_match(r'^ +\d+  process  process\("\S+/server"\)\.function\("work\S*"\)  <input>:1:1$', text)
 expect(session_of(tracer.pid, str(os.getpid())), None, "in a process that is not probed")
 expect_true(session_of(tracer.pid, "server") is not None, "the target by its name")
-spile("list", 999999999).expect(status=1, out="", err_match="there is no process 999999999")
+spile("list", 999999999).expect(status=1, out="", err_match="no process has the ID 999999999")
 spile("list", "no such program").expect(status=1, out="", err_match="no process is called 'no such program'")
-spile("list", "-c", "true").expect(status=1, err_match="no use for -c")
+spile("list", "-c", "true").expect(status=1, err_match="spile list has no option -c")
 
 # Exact: as many hits as calls, of processes that have ended, too.
 done = start(SPILE, "-e", f'probe process("{program("calls")}").function("foo") {{ }}', "-c", f"sh -c '{program('calls')} 1234; {program('calls')} 766; sleep 600'")

@@ -80,6 +80,15 @@ if VARIANT == "order":
     out = mixed(f"""probe process.function("step") {{ printf("= step %d\\n", $number) }}
 probe {CALL} {{ {OURS}; printf("= call\\n") }}""", command=f"{steps} 300")
     expect(out, "".join(f"= step {i}\n= call\n" for i in range(300)))
+    # Rings that are read while they are written.
+    out = mixed(f"""probe process.function("step") {{ printf("= %d step\\n", tid()) }}
+probe {CALL} {{ {OURS}; printf("= %d call\\n", tid()) }}""", command=f"{steps} 100000 2")
+    last, turns = {}, 0
+    for line in out.splitlines():
+        thread, what = line.split()[1:]
+        turns += what != last.get(thread, "call")
+        last[thread] = what
+    expect((turns, out.count("\n")), (400000, 400000), "records of each thread by turns")
 
 if VARIANT == "read_only":
     out = mixed(f"""global every, names, n, m

@@ -26,6 +26,13 @@ for share, wanted, near in zip(shares, [70, 20, 10], [18, 16, 12]):
 each = sorted(map(int, got[5].split()))
 expect_true(len(each) >= 3 and each[-3] >= n / 5, f"three threads, a third each: {result}")
 
+# A handler runs later than its sample, but has its time: samples of a thread are 10 ms of its processor time apart.
+result = spile("--runtime=inproc", "-e", r"""global last, latest, near, back, n
+probe timer.profile { now = gettimeofday_ns(); n++; near += last[tid()] && now - last[tid()] < 9000000; back += now < latest - 10000000; last[tid()] = now; latest = now }
+probe end { printf("n %d near %d back %d ahead %d\n", n, near, back, latest > gettimeofday_ns()) }""", "-c", f"{program('profiled')} 600")
+got = re.search(r"n (\d+) near (\d+) back 0 ahead 0", result.out)
+expect_true(got is not None and int(got[1]) >= 90 and int(got[2]) <= int(got[1]) / 20, str(result))
+
 # Processes that end before the 10 ms are over have their share, as if all were one.
 burner = "i=0; while [ $i -lt 1500 ]; do i=$((i+1)); done"
 result = spile("-e", "global n, pids probe timer.profile { n++; pids[pid()]++ } probe end { foreach (p in pids) m++ println(n, \" \", m) }",

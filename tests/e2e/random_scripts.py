@@ -4,7 +4,7 @@ from spiletest import *
 
 if os.geteuid() != 0:
     skip("loading eBPF needs root")
-probe = spile("-e", 'global a% probe kernel.trace("task:task_rename") { a[1]++ }', "-p4")
+probe = spile("-e", 'global a% probe kernel.trace("syscalls:sys_enter_prctl") { a[1]++ }', "-p4")
 if "not available" in probe.err:
     skip("this kernel has no BPF arenas: " + probe.err.splitlines()[0])
 probe.expect()

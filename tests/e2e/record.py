@@ -131,6 +131,15 @@ spile("record", "flame", "--hz", "200", "-o", folder / "samples", "-c", f"exec {
 expect_match(r"^profiled;.*;spend;seventy;burn \d+$", spile("report", folder / "samples", "--folded").expect(status=0).out)
 spile("report", runs[0], "--folded").expect(status=1, err_match="has no samples")
 
+# A verb's run has its words at the head. What has no meaning for documents is not ignored.
+expect_match(rf"^{folder}/samples: spile flame --hz 200 on ", spile("report", folder / "samples").expect(status=0, err="").out)
+for option in (["-x", os.getpid()], ["-T", 1], ["-c", "true"]):
+    spile("report", runs[0], *option).expect(status=1, out="", err_match=f"spile report has no option {option[0]}\n  hint: see spile report --help")
+(folder / "rc").write_text("-DMAXACTION=5000\n")
+subprocess.run([SPILE, "report", runs[0]], env={**os.environ, "SPILE_DIR": str(folder)}, stdout=subprocess.DEVNULL, check=True)  # the rc file is for all commands
+spile("record", "snap", "take", "-o", folder / "snap", "-c", folder / "half0").expect(status=1, out="", err_match="spile snap can't be recorded")
+expect((folder / "snap").exists(), False)
+
 # A trace for Perfetto: counters and instants, and samples.
 spile("report", runs[0], "--perfetto", folder / "a.pftrace").expect(status=0, out="", err="")
 tracks = PerfettoTrace(folder / "a.pftrace").tracks.values()
@@ -148,4 +157,6 @@ spile("record", folder / "take.stp", "--every", "1ns", "-o", folder / "x", "-c",
 spile("record", "-e", "probe begin { exit() }", "-o", "/nowhere/x").expect(status=1, err_match="open output file /nowhere/x: No such file")
 spile("-e", 'probe begin { println(@1) exit() }', "record").expect(status=0, out="record\n")
 spile("report").expect(status=1, err_match="report needs files")
+shutil.copy(runs[0], folder / "copy")
+spile("report", *runs, folder / "copy").expect(status=1, out="", err_match="copy is the same document as .*: its numbers would be added twice\n  hint: leave one of them out")
 spile("report", runs[0], "--json", "--csv").expect(status=1, err_match="report prints one form")

@@ -23,7 +23,7 @@ sleeper.stdin.flush()
 expect(sleeper.stdout.readline(), b"sum 14950\n")
 session.stop().expect(out="100 1\n", status=0)
 expect_untouched(other.pid)
-spile("-e", 'probe process.function("work") { }', "-x", other.pid, "-x", 4194304).expect(status=1, err_match="there is no process 4194304")
+spile("-e", 'probe process.function("work") { }', "-x", other.pid, "-x", 4194304).expect(status=1, err_match="no process has the ID 4194304")
 expect_untouched(other.pid)
 
 # By name: all processes of that program, of a name that is longer than the kernel keeps, too.
@@ -35,4 +35,12 @@ for process in named:
     wait_turns(process.pid)
 lowest, highest = sorted(process.pid for process in named)
 session.stop().expect(out=f"{lowest} {highest} {lowest}\n", status=0)
+# Some of that name end while spile begins: the others are traced.
+brief = shutil.copy("/usr/bin/sleep", folder / f"brief-{os.getpid()}")
+lasting = start(brief, "300")
+many = start("sh", "-c", f"while :; do '{brief}' 0.02 & '{brief}' 0.03; done")
+for _ in range(10):
+    spile("-e", "probe process.begin { } probe process.end { } probe timer.ms(1) { exit() }", "-x", brief.name).expect(status=0, out="")
+finish(many)
+expect_untouched(lasting.pid)
 spile("-e", "probe begin {}", "-x", "no-such-program").expect(status=1, err_match="no process is called 'no-such-program'")

@@ -39,7 +39,7 @@ expect_true(sum(t.slices[-1].end for t in trace.threads().values()) > 0 and max(
 
 # A short time, overwritten calls: each one is still within the right one, and the call around them is cut off where they begin.
 result = spile("snap", "--when", "work > 200ms", "--last", "500ms", "-D", "MAXNOTEDCALLS=1024", *functions, "-o", out, "-c", f"{program('slow_call')} 3300000 3200000 1").expect(
-    status=0, err_match=r"WARNING: 1 threads of snapshots have less than --last, the least \d+(\.\d)? ms: their earlier calls were overwritten")
+    status=0, err_match=r"WARNING: 1 thread of snapshots with less than --last, the least \d+(\.\d)? ms: earlier calls were overwritten")
 track = next(iter(PerfettoTrace(out).threads().values()))
 parents = nested_in(track, functions)
 expect_true(sum(parents.values()) == 1024 and parents["inner", "work"] >= 760 and parents["work", "serve"] >= 254 and parents["inner", "serve"] <= 2, parents)

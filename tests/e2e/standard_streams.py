@@ -35,6 +35,8 @@ for arguments in [["-e", 'probe begin { println("x") exit() }'], ["-e", "probe b
     status, out, err = run('"$@" >&-', *arguments)
     expect((arguments, status), (arguments, 1), "status with standard output closed")
     expect_match("^ERROR: write output: standard output is closed$", err, "the error")
+expect(run('"$@"', "-o", "/dev/full", "-e", 'probe begin { println("x") exit() }'), (1, "", "ERROR: write output file /dev/full: No space left on device\nPass 5: run failed.\n"), "a file on a full disk")
+expect(run('"$@"', "record", "-o", "/dev/full", "-e", 'probe begin { println("x") exit() }'), (1, "", "spile: write /dev/full: No space left on device\n  hint: nothing was recorded; name a file by -o on another disk, or make room\nPass 5: run failed.\n"), "a run on a full disk")
 expect(run('"$@" >&-', "-e", "probe begin { exit() }"), (0, "", ""), "nothing to write")
 
 # A reader that goes has what it wanted: silence.

@@ -21,6 +21,11 @@ m = mmap.mmap(-1, 12345, prot=mmap.PROT_READ)
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 5000)
 s.connect(("127.0.0.1", 4711))
+socket.socket(socket.AF_INET, socket.SOCK_STREAM).setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+os.kill(os.getpid(), 0)
+call(139, 1, b"ext4", 0)
+call(263, -100, b"/nowhere/folder", 0x200)
+call(291, 0x80000)
 u = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 try: u.connect("/nowhere/socket")
 except OSError: pass
@@ -45,7 +50,12 @@ CASES = [
     ("unlink", 'pathname =~ "quoted"', '"%s", name', "unlink"),
     ("mmap2", "length == 12345", '"%s %s %d", prot_str, flags_str, fd', "PROT_READ MAP_SHARED|MAP_ANONYMOUS -1"),
     ("socket", "family == 2", '"%s", argstr', "AF_INET, SOCK_DGRAM|SOCK_CLOEXEC, IPPROTO_IP"),
-    ("setsockopt", "optlen == 4", '"%s %s", level_str, optname_str', "SOL_SOCKET SO_RCVBUF"),
+    ("setsockopt", "optlen == 4 && level == 1", '"%s %s", level_str, optname_str', "SOL_SOCKET SO_RCVBUF"),
+    ("setsockopt", "level == 6", '"%s", argstr', r"\d+, SOL_TCP, TCP_NODELAY, 0x[0-9a-f]+, 4"),
+    ("kill", "sig == 0", '"%s %s", sig_name, argstr', r"0 \d+, 0"),
+    ("sysfs", "option == 1", '"%s %d", user_string(arg1), $arg1', "ext4 1"),
+    ("unlinkat", 'pathname =~ "nowhere/folder"', '"%s", argstr', 'AT_FDCWD, "/nowhere/folder", AT_REMOVEDIR'),
+    ("epoll_create", "flags > 0", '"%s", argstr', "EPOLL_CLOEXEC"),
     ("connect", 'uaddr_af == "AF_INET"', '"%s:%s %s", uaddr_ip, uaddr_ip_port, argstr', r"127.0.0.1:4711 \d+, {AF_INET, 127.0.0.1, 4711}, 16"),
     ("connect", 'uaddr_af == "AF_UNIX"', '"%s", argstr', r'\d+, {AF_UNIX, "/nowhere/socket"}, 18'),
     ("kill", "sig == 23", '"%s", sig_name', "SIGURG"),
@@ -59,7 +69,7 @@ CASES = [
     # By the names of the kernel's sources, by number, and what the call began with.
     ("lseek", "$whence == 2", '"%d %d", $offset, int_arg(3)', "-3 2"),
     ("openat", '$dfd == -100 && user_string(@var("filename"), "") =~ "nowhere/at"', '"%o %d", $mode, s32_arg(1)', "0 -100"),
-    ("setsockopt", "$optlen == 4", '"%d", user_int($optval)', "5000"),
+    ("setsockopt", "$optlen == 4 && $level == 1", '"%d", user_int($optval)', "5000"),
     ("setpriority", "$niceval == 5", '"%s", $$parms', "which=0x0 who=0x0 niceval=0x5"),
     ("openat.return", "returnval() == -2", '"%d %d", @entry($dfd), @entry(int_arg(1))', "-100 -100"),
     ("write.return", "@entry(ulong_arg(3)) == 9", '"%d %d", $return, gettimeofday_ns() > @entry(gettimeofday_ns())', "9 1"),

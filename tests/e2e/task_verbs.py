@@ -1,6 +1,6 @@
 # The verbs that print tables: counts equal what programs do, times are within what is known of them, JSON Lines, the live table's keys on a terminal, wrong words.
 # variants: top lat activity stacks live wrong
-import fcntl, json, pty, termios, threading
+import fcntl, json, pty, struct, termios, threading
 from spiletest import *
 
 
@@ -31,11 +31,28 @@ def top():
     expect(one(result, function="fibonacci")["callers"], [{"function": "fibonacci", "calls": 1972}, {"function": "main", "calls": 1}])
     expect(one(result, function="foo")["callers"], [{"function": "run", "calls": 200}])
     expect_match(r"^fibonacci +1,973 .*\n +1,972  from fibonacci\n +1  from main$", spile("top", "fibonacci", "--callers", "-c", f"{calls} 1").expect(status=0, err="").out)
+    # Functions of a library; and where a function is that the program does not have.
+    calls_library = "/usr/bin/python3 -c 'import ctypes; libc = ctypes.CDLL(\"libc.so.6\"); [libc.l64a(1) for i in range(1000)]'"
+    expect(one(spile("top", "libc.so.6:l64a", "libc.so.6:a64*", "--json", "-c", calls_library).expect(status=0, err=""), function="l64a")["calls"], 1000)
+    expect(one(spile("top", "libc.so.6:*64*", "!a64l", "--json", "-c", calls_library).expect(status=0), function="l64a")["calls"], 1000)
+    expect_match(r"^n=1,000 ", spile("lat", "libc.so.6:l64a", "-c", calls_library).expect(status=0, err="").out)
+    expect(len(re.findall(r"\bl64a\(", spile("trace", "libc.so.6:l64a", "-c", calls_library).expect(status=0).out)), 1000, "calls traced")
+    expect(spile("snap", "libc.so.6:l64a", "--when", "libc.so.6:l64a if $n == 1", "-o", "/dev/null", "-c", calls_library).status, 0)
+    spile("lat", "l64a", "-c", calls_library).expect(status=1, err_match=r"no function 'l64a' in .*python.*\n  hint: a library has l64a: 'libc.so.6:l64a'")
+    spile("lat", "libc.so.6:", "-c", calls_library).expect(status=1, err_match="names a library, and no function in it")
+    # Rates are of the time in which all processes were armed, which takes a while where functions are many.
+    target = start(program("server"), 60, ready="ready")
+    session = Session("top", "*", "--json", "-x", target.pid, "-T", "1").wait()
+    session.expect(status=0)
+    row = one(session, function="work")
+    expect_true(0.8 * row["calls"] < row["calls_per_second"] < 1.4 * row["calls"], row)
     # Tables of intervals add up to what was called.
     target = start(program("server"), 60, ready="ready")
     session = Session("top", "work", "--every", "200ms", "--json", "-x", target.pid, "-T", "2").wait()
     session.expect(status=0, err="")
     expect_true(len(rows(session)) >= 5, session.out)
+    times = [row["time"] for row in rows(session)]
+    expect_true(len(set(times)) == len(times) and all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time) for time in times), times)
     expect_true(all(row["calls_per_second"] > 0 for row in rows(session)), session.out)
 
 
@@ -49,11 +66,21 @@ def lat():
     # foo(i) from 0 to 9, each value once in each of three threads.
     by = rows(spile("lat", "foo", "--by", "$arg", "--json", "-c", f"{calls} 10 3").expect(status=0, err=""))
     expect(sorted((int(row["value"]), row["calls"]) for row in by), [(i, 3) for i in range(10)])
+    # More values than there is room for: the others are counted, and end nothing.
+    by = spile("lat", "foo", "--by", "$arg", "--json", "-c", f"{calls} 5000").expect(status=0, err_match=r"^WARNING: 904 calls are not in the table: there are more than 4096 values$")
+    expect((len(rows(by)), {row["calls"] for row in rows(by)}), (4096, {1}))
+    spile("lat", "foo", "--by", "1 / $arg", "-c", f"{calls} 3").expect(status=1, err_match="division by 0")
     target = start(program("server"), 60, ready="ready")
     heat = Session("lat", "work", "--every", "200ms", "-x", target.pid, "-T", "2").wait()
     heat.expect(status=0, err="")
     expect_match(r"time +calls +p50 +p99 +max +1us +1ms +1s *\n", heat.out)
-    expect_true(len(re.findall(r"^\d\d:\d\d:\d\d +[\d,]{4,} .*█", heat.out, re.M)) >= 3, heat.out)
+    expect_true(len(re.findall(r"^\d\d:\d\d:\d\d\.\d\d\d +[\d,]{4,} .*█", heat.out, re.M)) >= 3, heat.out)
+    # The end that comes right behind a line, or a table, adds none that is empty.
+    quiet = start(program("sleeper"), 100, ready="ready", stdin=subprocess.PIPE)
+    still = Session("lat", "work", "--every", "1s", "-x", quiet.pid, "-T", "3.05").wait()
+    expect_true(2 <= len(still.expect(status=0, err="").out.splitlines()) <= 1 + 3, still.out)
+    still = Session("syscalls", "--every", "1s", "-x", quiet.pid, "-T", "3.05").wait()
+    expect_true(1 <= still.expect(status=0, err="").out.count("no system call has returned") <= 3, still.out)
 
 
 def activity():
@@ -71,6 +98,32 @@ def activity():
     absent = [row for row in rows(failed) if row["error"] == "ENOENT" and "stat" in row["call"]]
     expect_true(sum(row["count"] for row in absent) >= 3 and all(row["meaning"] == "No such file or directory" for row in absent), failed.out)
     expect_true(any(row["error"] == "EISDIR" for row in rows(failed)), failed.out)
+    # A descriptor that is used anew is not what it was at the begin.
+    first, second = temporary_directory() / "first", socket.socket()
+    first.write_text("x")
+    second.bind(("127.0.0.1", 0))
+    second.listen()
+    code = f"import os, socket, sys; fd = os.open('{first}', os.O_RDONLY); print('ready', flush=True); sys.stdin.readline(); os.read(fd, 1); os.close(fd); " \
+           f"s = socket.create_connection(('127.0.0.1', {second.getsockname()[1]})); assert s.fileno() == fd; s.send(b'12345'); print('sent', flush=True); sys.stdin.readline()"
+    reuses = start("/usr/bin/python3", "-c", code, ready="ready", stdin=subprocess.PIPE)
+    session = Session("-v", "files", "--json", "-x", reuses.pid).wait_message("system calls are probed in the process")
+    reuses.stdin.write(b"\n")
+    reuses.stdin.flush()
+    expect(reuses.stdout.readline(), b"sent\n")
+    result = session.stop().expect(status=0)
+    expect((one(result, file=str(first))["read_bytes"], one(result, file=str(first))["written_bytes"]), (1, 0), result.out)
+    expect([row["written_bytes"] for row in rows(result) if row["file"].startswith("socket:")], [5], result.out)
+    # The last of several sockets in turn does not stand for all.
+    (folder := temporary_directory()).joinpath("sends.py").write_text(
+        "import socket\nprint('ready', flush=True)\ninput()\nfor i in range(4):\n"
+        f"    s = None\n    s = socket.create_connection(('127.0.0.1', {second.getsockname()[1]}))\n    s.send(b'1234567')\nprint('sent', flush=True)\ninput()\n")
+    sends = start("/usr/bin/python3", folder / "sends.py", ready="ready", stdin=subprocess.PIPE)
+    session = Session("-v", "files", "--json", "-x", sends.pid).wait_message("system calls are probed in the process")
+    sends.stdin.write(b"\n")
+    sends.stdin.flush()
+    expect(sends.stdout.readline(), b"sent\n")
+    result = session.stop().expect(status=0)
+    expect([row["written_bytes"] for row in rows(result) if row["file"].startswith("descriptor")], [28], result.out)
     text = spile("errno", "-c", f"cat {temporary_directory()}/absent 2>/dev/null; :").expect(status=0).out
     expect_match(r"call +error +count +meaning\n", text)
 
@@ -83,11 +136,42 @@ def stacks():
     lost = [row for row in rows(result) if row["bytes"] == 50 * 77777]
     expect((len(lost), lost[0]["blocks"]), (1, 50), result.out)
     expect_true(any("ffi_call" in frame for frame in lost[0]["stack"]) and "66666" not in result.out, lost)
+    # More stacks than a handler may make turns of a loop (MAXACTION): reports are bounded by what is kept alone. Each of f's 14 calls is made at one of two places.
+    folder = temporary_directory()
+    (folder / "many.c").write_text("#include <stdlib.h>\nstatic void* volatile kept;\n__attribute__((noipa)) void f(int depth, int bits) {\n"
+                                   "  if (depth == 0) { kept = malloc(77); return; }\n  if (bits & 1) { f(depth - 1, bits >> 1); __asm__ volatile(\"\"); } else { f(depth - 1, bits >> 1); __asm__ volatile(\"nop\"); }\n}\n"
+                                   "int main(int count, char** words) { for (int i = 0; i < atoi(words[1]); i++) f(15, i); }\n")
+    subprocess.run([installed("gcc"), "-O0", folder / "many.c", "-o", folder / "many"], check=True)
+    result = spile("leaks", "--json", "-c", f"{folder}/many 12000").expect(status=0, err="")
+    expect(sum(row["blocks"] for row in rows(result) if row["bytes"] == 77), 12000)
+    spile("leaks", "-c", f"{folder}/many 20500").expect(status=0, err_match=r"^WARNING: \d+ blocks are not in the table: there are more than a million, or more than 20000 stacks$")
+    folded = spile("flame", "--alloc", "-c", f"{folder}/many 12000").expect(status=0, err="").out
+    expect(sum(int(line.split()[-1]) for line in folded.splitlines() if ";f;f;" in line), 12000 * 77)
     # A mutex that another thread holds for 3 ms, 20 times.
     result = spile("locks", "--json", "-c", f"{program('causes')} mutex 20").expect(status=0, err="")
     mutex = [row for row in rows(result) if any("pthread_mutex_lock" in frame for frame in row["stack"])]
     expect(sum(row["waits"] for row in mutex), 20, result.out)
     expect_true(sum(row["total_ns"] for row in mutex) >= 30_000_000, mutex)
+
+
+def on_terminal(*words, **environment):
+    """What a terminal gets of spile."""
+    control, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    process = subprocess.Popen([SPILE, *map(str, words)], stdin=terminal, stdout=terminal, stderr=terminal, env={**os.environ, **environment}, start_new_session=True)
+    os.close(terminal)
+    got = b""
+    while True:
+        try:
+            piece = os.read(control, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        got += piece
+    os.close(control)
+    expect(process.wait(60), 0, got.decode())
+    return got.decode().replace("\r\n", "\n")
 
 
 def live():
@@ -119,11 +203,15 @@ def live():
 
     wait(r"\x1b\[\?1049h")
     wait(r"(?s)spile top  \d\d:\d\d:\d\d  by calls.*work +[▁▂▃▄▅▆▇█]+ +[\d,]+")
+    # The last line: the process, functions, calls in a second, what was lost, and what it costs, about.
+    foot = rf"\n{target.pid} server · 2 functions · [1-9][\d.]*[KM]? calls/s · 0 lost · overhead ~(\d+(?:\.\d)?) %\x1b\[K"
+    wait(foot)
+    expect_true(float(re.search(foot, seen)[1]) > 0, seen[-500:])
     press(b"s", "by calls/s")
     press(b"p", "paused")
-    press(b"p", r"by calls/s\x1b\[K\r\n")
-    press(b"/nothing\n", r"(?s)/nothing.*0 of 1 rows")
-    press(b"/\x1b", r"1 of 1 rows")
+    press(b"p", r"by calls/s +q quit s sort .* c callers\x1b\[K\r\n")
+    press(b"/nothing\n", r"/nothing \(0\)")
+    press(b"/\x1b", r"by calls/s +q quit")
     press(b"\x1b[B", r"> work ")
     press(b"c", r"(?s)callers of work \(c: back\).* calls +% +caller.*[\d,]+ +100  \w+\x1b")
     press(b"c", r"> work ")
@@ -134,6 +222,13 @@ def live():
     wait(r"work +[\d,]+ +[\d,]+ ")
     expect(session.wait(60), 0, "the status")
     expect(termios.tcgetattr(slave)[3], before, "the terminal's local modes")
+    # At a terminal that knows no control sequences there are lines.
+    dumb = on_terminal("top", "work", "-x", target.pid, "-T", "3", TERM="dumb")
+    expect_true(re.search(r"(?m)^work +[\d,]+ ", dumb) and "\x1b" not in dumb, dumb)
+    # What stays at the end is the last whole interval, rather than the few calls, or none, of the one that -T cuts.
+    ended = on_terminal("top", "work", "--every", "1s", "-x", target.pid, "-T", "3.03", TERM="xterm")
+    shown = [int(number.replace(",", "")) for number in re.findall(r"(?m)^work +[^\d\n]*([\d,]+) ", ended)]
+    expect_true(len(shown) >= 2 and shown[-1] == shown[-2], ended[-3000:])
     # A job in the background prints lines, and is not stopped for want of the terminal.
     master, slave = pty.openpty()
     background = subprocess.Popen(["sh", "-m", "-c", f"'{SPILE}' top work --every 100ms -x {target.pid} & wait"], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
@@ -159,6 +254,12 @@ def wrong():
         (["top", "foo", "--limit", "0", "-c", "true"], "--limit 0: not a number from 1"),
         (["lat", "foo", "--sort", "calls", "-c", program("calls")], "--sort is for the table of --by"),
         (["lat", "foo", "--by", "$none", "-c", f"{program('calls')} 1"], "$none"),
+        (["lat", "foo", "--limit", "3", "-c", program("calls")], "--limit is for the table of --by"),
+        (["lat", "foo", "--by", "$x y", "-c", "true"], "spile: --by '$x y': not an expression of the script language, from 'y' on\n"),
+        (["lat", "foo", "--by", "$x <", "-c", "true"], "spile: --by '$x <': not an expression of the script language: it lacks its end\n"),
+        (["lat", "foo", "--by", "1) } probe begin { (2", "-c", "true"], "not an expression of the script language"),
+        (["lat", "foo", "--by", " ", "-c", "true"], "the value of option '--by' is empty"),
+        (["snap", "--when", "foo if $x y", "-c", "true"], "--when '$x y': not an expression of the script language, from 'y' on\n"),
         (["syscalls", "read", "-c", "true"], "syscalls takes no words, such as 'read'"),
         (["files"], "files needs the processes to look at"),
         (["leaks", "--by", "x", "-c", "true"], "spile leaks has no option --by"),

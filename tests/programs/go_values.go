@@ -39,6 +39,32 @@ func mixed(p *point, nothing *point, v point, b bool, f float64, any interface{}
 	return 0
 }
 
+type empty struct{}
+
+type holder struct {
+	Call func(int) int
+	None func(int) int
+	Nil  empty
+	Any  interface{}
+	Word interface{}
+}
+
+//go:noinline
+func generic[T any](list []T, one T) int { return len(list) + cap(list) + len(fmt.Sprint(one)) }
+
+func twice(n int) int { return 2 * n }
+
+//go:noinline
+func holds(h *holder, anything []interface{}) (n int, err error) {
+	kept := "kept on the heap"
+	pointer := &kept
+	n = len(anything)
+	keep = pointer
+	return n, errors.New("set")
+}
+
+var keep *string
+
 func main() {
 	many := make([]int, 100)
 	for i := range many {
@@ -49,5 +75,7 @@ func main() {
 	fmt.Println(slices(many, nil, many[5:7], nil))
 	fmt.Println(maps(map[string]int{"ann": 31}, nil, map[int]string{7: "seven"}))
 	fmt.Println(faults(nil, errors.New("no such thing"), &failure{5}))
+	fmt.Println(generic([]string{"g"}, "h"), generic([]int{1, 2}, 3))
+	fmt.Println(holds(&holder{Call: twice, Any: -2.5, Word: "w"}, []interface{}{1, int8(-2), uint16(3), float32(0.5), true, "s", nil, &many}))
 	fmt.Println(mixed(&point{1, 2, "p"}, nil, point{3, 4, "v"}, true, 2.5, 42))
 }

@@ -45,7 +45,7 @@ out=$(spile -e 'global begun, dumped, ticks
   probe kernel.function("do_coredump") { dumped++ }
   probe kernel.function("scheduler_tick") { ticks++ }
   probe end { printf("begun %d dumped %d ticks %d\n", begun, dumped, ticks > 10) }' -c 'for i in 1 2 3; do /usr/bin/usleep 100000; done; for i in 1 2; do sh -c "kill -ABRT \$\$"; done' 2>&1)
-check "names of older kernels" "$out" '^begun 5 dumped 2 ticks 1$'
+check "names of older kernels" "$out" '^begun 6 dumped 2 ticks 1$'
 check "their warning" "$out" "'flush_old_exec' has another name in this kernel: 'begin_new_exec' is probed"
 
 # Commands that handlers in the kernel have run: one that the script spells out, and one that it makes.

@@ -63,7 +63,7 @@ check "print_uregs()" "$out" '^R13: [0-9a-f]{16} R14'
 check "the size of the read in rdx" "$out" '^RDX: 0000000000000001 '
 case $(uname -r) in
   6.1.*) out=$(spile -e 'probe kernel.function("vfs_read") { println(probemod()) }' 2>&1)
-         check "a function of the library before Linux 6.12" "$out" "^<input>:1:45: error: 'probemod' is not available in a handler that runs in the kernel: the place in the kernel's code is not known over the kernel's maps" ;;
+         check "a function of the library before Linux 6.12" "$out" "^<input>:1:45: error: 'probemod' is not available in a handler that runs in the kernel: the place in the kernel's code is known there from Linux 6.12 on" ;;
   *) out=$(spile -e 'probe kernel.function("vfs_read") { if (pid() == target()) { println(probemod()) exit() } }' -c "exec $reads")
      check "probemod()" "$out" '^kernel$' ;;
 esac

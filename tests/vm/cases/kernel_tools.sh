@@ -36,13 +36,13 @@ reads=$(echo "$out" | awk '{ n += $1 } END { print n }')
 out=$(spile $tools/runqlat.stp -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /usr/bin/true; done' 2>&1)
 [ "$(all_of "$out")" -ge 10 ] || fail "runqlat: $out"
 # Of all processes: without -c, under which spile samples the command's alone.
+# Compiled before the processors are busy: -T also ends what is not compiled in time.
+spile -p4 $tools/cpuwalk.stp >/dev/null && spile -p4 $tools/runqlen.stp >/dev/null || fail "cpuwalk and runqlen aren't compiled"
 busy=
 for i in 1 2 3; do sh -c 'while :; do :; done' & busy="$busy $!"; done
-spile -p4 $tools/cpuwalk.stp >/dev/null
-out=$(spile -T 3 $tools/cpuwalk.stp 2>&1)
+out=$(spile -T 10 $tools/cpuwalk.stp 2>&1)
 [ "$(echo "$out" | grep -Ec '^CPU +[01] +[0-9]{2,} samples$')" = 2 ] || fail "cpuwalk: $out"
-spile -p4 $tools/runqlen.stp >/dev/null
-out=$(spile -T 3 $tools/runqlen.stp 2>&1)
+out=$(spile -T 10 $tools/runqlen.stp 2>&1)
 echo "$out" | grep -Eq '^ +[23] \|@+ +[0-9]{2,}$' || fail "runqlen: $out"
 kill $busy
 

@@ -41,6 +41,10 @@ if [ "$old" = 0 ]; then
     printf("%d %d %d %s %d %s %s\n", task_pid(t) == pid(), task_tid(t) == tid(), task_nice(t), task_execname(t), task_uid(t), fullpath_struct_path(task_cwd_path(t)), fullpath_struct_file(t, task_exe_file(t))) } }' \
     -c 'cd /tmp; exec sleep 0.01' 2>&1)
   check "a task" "$out" '^1 1 0 (exe|sleep) 0 /tmp /.*busybox$'
+  # Files that are in no directory: as /proc/PID/fd has them.
+  out=$(spile -e 'probe syscall.read { if (execname() == "dd" && fd == 0) { file = task_fd_lookup(task_current(), 0)
+    printf("%s\n", fullpath_struct_file(task_current(), file)); exit() } }' --runtime=bpf -c 'echo hello | (readlink /proc/self/fd/0; dd bs=6 count=1 of=/dev/null 2>/dev/null)' 2>&1)
+  check "the path of a pipe" "$(echo "$out" | sort | uniq -c)" '^ *2 pipe:\[[0-9]+\]$'
   out=$(spile -e 'global n, bytes, name probe vfs.read { if (pid() == target() && bytes_to_read == 3) { n++; bytes += bytes_to_read; name = devname . filename } }
     probe vfs.read.return { if (pid() == target() && bytes_read == 3) n += 1000000 } probe end { printf("%d %d %s\n", n, bytes, name) }' -c "$work" 2>&1)
   check "vfs.read" "$out" '^700000700 2100 devtmpfszero$'
