@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Adds up what ./dev test ran, lists what failed and what was skipped, and ends with one plain line.
 
-RESULTS/*.xml are ctest's reports. A test named unit.NAME is one GoogleTest program: its own report, in
-RESULTS/unit*/, counts its cases one by one; a program that left none (it crashed) counts as one failure.
+RESULTS/PRESET.xml are ctest's reports, RESULTS/PRESET.again.xml those of tests that failed and ran once more. A test
+named unit.NAME is one GoogleTest program: its own report, in RESULTS/PRESET.unit/ or PRESET.again.unit/, counts its
+cases one by one; a program that left none (it crashed) counts as one failure. A test that passed at its second run is
+counted as passed, and named.
 """
 import pathlib
 import re
@@ -10,7 +12,6 @@ import sys
 import xml.etree.ElementTree as ET
 
 results = pathlib.Path(sys.argv[1])
-passed, failed, skipped = [], [], []
 
 
 def skip_reason(output):
@@ -18,42 +19,67 @@ def skip_reason(output):
     return found[-1] if found else "no reason given"
 
 
-def add_unit_program(report, variant):
+def unit_program(report):
+    """The outcomes of the cases of a GoogleTest program: {name: (status, reason)}"""
+    outcomes = {}
     for case in ET.parse(report).iter("testcase"):
-        name = f"{variant}{case.get('classname')}.{case.get('name')}"
         skip = case.find("skipped")
+        name = f"{case.get('classname')}.{case.get('name')}"
         if case.find("failure") is not None:
-            failed.append(name)
+            outcomes[name] = ("failed", "")
         elif skip is not None:
-            skipped.append((name, (skip.get("message") or "no reason given").splitlines()[-1]))
+            outcomes[name] = ("skipped", (skip.get("message") or "no reason given").splitlines()[-1])
         else:
-            passed.append(name)
+            outcomes[name] = ("passed", "")
+    return outcomes
 
 
-for report in sorted(results.glob("*.xml")):
-    variant = "" if report.stem == "release" else report.stem + "."
+def run_of(report):
+    """What one run of ctest came to: {test: {case: (status, reason)}}"""
+    tests = {}
     for case in ET.parse(report).iter("testcase"):
         name = case.get("name")
-        if name.startswith("unit."):
-            own = results / ("unit" + ("-" + report.stem if variant else "")) / (name[5:] + "_test.xml")
-            if own.exists():
-                before = len(failed)
-                add_unit_program(own, variant)
-                if case.find("failure") is not None and len(failed) == before:
-                    failed.append(variant + name)
-                continue
         status = case.get("status")
-        output = case.findtext("system-out")
-        if case.find("failure") is not None or status == "fail":
-            failed.append(variant + name)
+        failed = case.find("failure") is not None or status == "fail"
+        own = report.with_suffix(".unit") / f"{name[5:]}_test.xml"
+        if name.startswith("unit.") and own.exists():
+            tests[name] = unit_program(own)
+            if failed and all(outcome != "failed" for outcome, _ in tests[name].values()):
+                tests[name][name] = ("failed", "")
+        elif failed:
+            tests[name] = {name: ("failed", "")}
         elif case.find("skipped") is not None or status in ("notrun", "disabled"):
-            skipped.append((variant + name, skip_reason(output)))
+            tests[name] = {name: ("skipped", skip_reason(case.findtext("system-out")))}
         else:
-            passed.append(variant + name)
+            tests[name] = {name: ("passed", "")}
+    return tests
+
+
+passed, failed, skipped, second = 0, [], [], []
+for report in sorted(results.glob("*.xml")):
+    if report.stem.endswith(".again"):
+        continue
+    variant = "" if report.stem == "release" else report.stem + "."
+    again = report.with_suffix(".again.xml")
+    retried = run_of(again) if again.exists() else {}
+    for test, cases in run_of(report).items():
+        if test in retried:
+            second += [variant + case for case, (status, _) in cases.items() if status == "failed" and
+                       all(status != "failed" for status, _ in retried[test].values())]
+            cases = retried[test]
+        for case, (status, reason) in cases.items():
+            if status == "passed":
+                passed += 1
+            elif status == "skipped":
+                skipped.append((variant + case, reason))
+            else:
+                failed.append(variant + case)
 
 for name, reason in skipped:
     print(f"skipped {name}: {reason}")
+for name in second:
+    print(f"passed at its second run, after a failure {name}")
 for name in failed:
     print(f"failed {name}")
-print(f"{len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped")
+print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
 sys.exit(1 if failed or not passed else 0)
