@@ -29,6 +29,16 @@ size_t length_of(unsigned char first) {
   return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
 }
 
+// Whether a character of UTF-8 is a C1 control, ends a line (U+2028, U+2029), or has a terminal show the text that follows in another direction, so that a line reads as what it is not
+// (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069; https://unicode.org/reports/tr9).
+bool controls(const char* bytes) {
+  const auto at = [bytes](int i) { return static_cast<unsigned char>(bytes[i]); };
+  if (at(0) == 0xc2) return at(1) < 0xa0;
+  if (at(0) == 0xd8) return at(1) == 0x9c;
+  if (at(0) != 0xe2) return false;
+  return at(1) == 0x80 ? at(2) == 0x8e || at(2) == 0x8f || (at(2) >= 0xa8 && at(2) <= 0xae) : at(1) == 0x81 && at(2) >= 0xa6 && at(2) <= 0xa9;
+}
+
 }  // namespace
 
 // Not overlong, not a surrogate, not above U+10FFFF.
@@ -57,8 +67,7 @@ void TerminalText::append(std::string& out, std::string_view text) {
     if (held_count_ > 0 && continues(byte)) {
       held_[held_count_++] = c;
       if (held_count_ < wanted_) continue;
-      const bool is_c1 = held_[0] == '\xc2' && static_cast<unsigned char>(held_[1]) < 0xa0;
-      if (is_c1) escape(out);
+      if (controls(held_)) escape(out);
       else out.append(held_, held_count_);
       held_count_ = 0;
       continue;

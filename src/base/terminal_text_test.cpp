@@ -30,6 +30,11 @@ TEST(TerminalText, ShowsControlCharactersOfTheUpperHalf) {
   EXPECT_EQ(shown({"\xc2\xa0"}), "\xc2\xa0");
 }
 
+TEST(TerminalText, ShowsWhatTurnsTheDirectionOfTextOrEndsALine) {
+  EXPECT_EQ(shown({"a\u202eb\u2066c\u2028d\u061ce\u200ff"}), "a\\342\\200\\256b\\342\\201\\246c\\342\\200\\250d\\330\\234e\\342\\200\\217f");
+  EXPECT_EQ(shown({"\u200d\u2027\u202f\u2065\u206a\u061b"}), "\u200d\u2027\u202f\u2065\u206a\u061b");  // their neighbors
+}
+
 TEST(TerminalText, ShowsWhatIsNotUtf8) {
   EXPECT_EQ(shown({"\xff"}), "\\377");
   EXPECT_EQ(shown({"\xc0\x9b"}), "\\300\\233");          // overlong

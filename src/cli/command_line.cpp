@@ -101,7 +101,11 @@ Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& 
   if (script.sends_spans) options.output.otlp.clear();
   // What -p shows is the script's; a document has the script's records.
   if (options.passes.last == 5 && !options.output.record.is_on()) options.output.presenter = std::move(script.presenter);
+  const std::string script_printer = fmt::format("spile --script {} ... prints the script, whose arrays can be made", verb.name);
+  options.messages.verb = {verb.name, script.when_full.empty() ? script_printer + " larger" : std::move(script.when_full), script.when_large.empty() ? script_printer + " smaller" : std::move(script.when_large)};
   options.script.text = std::move(script.text);
+  // A hit whose values can't be read, as a pointer is null, is left out and counted, rather than that a run of days ends.
+  script.limits.emplace_back("MAXERRORS=2147483647");
   // What the user says comes later, and holds.
   options.script.limits.insert(options.script.limits.begin(), script.limits.begin(), script.limits.end());
   return {};

@@ -10,10 +10,12 @@
 
 #include <spile.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -65,7 +67,7 @@ inline Value value_of(const spile_value& from) {
   if (from.type == SPILE_TEXT) return std::string(from.text, from.size);
   return from.number;
 }
-inline int milliseconds(std::optional<std::chrono::milliseconds> timeout) { return timeout ? static_cast<int>(timeout->count()) : -1; }
+inline int milliseconds(std::optional<std::chrono::milliseconds> timeout) { return timeout ? static_cast<int>(std::clamp<std::int64_t>(timeout->count(), 0, std::numeric_limits<int>::max())) : -1; }
 }  // namespace detail
 
 // What one printf, print or println of a handler printed.

@@ -13,6 +13,7 @@ Texts are str; bytes that are not UTF-8 are in them as surrogates (PEP 383), so 
 import ctypes as _c
 import os as _os
 import pathlib as _pathlib
+import time as _time
 
 __all__ = ["run", "Session", "Event", "Statistics", "Snapshot", "Probe", "Message", "Error", "ScriptError", "HandlerError", "version"]
 
@@ -259,7 +260,7 @@ class Session:
 
     def __next__(self):
         while True:
-            event = self.next(_WAIT_MS / 1000)
+            event = self.next()
             if event is not None:
                 return event
             if self.has_ended:
@@ -267,12 +268,16 @@ class Session:
 
     has_ended = False
 
-    def next(self, timeout):
-        """Returns the next event; None: nothing came within so many seconds, or the run has ended (has_ended)."""
+    def next(self, timeout=None):
+        """Returns the next event; None: nothing came within so many seconds (None: it waits for as long as it takes), or the run has ended (has_ended)."""
         event = _c.POINTER(_Event)()
-        result = self._check(_library.spile_next_event(self._pointer(), int(timeout * 1000), _c.byref(event)))
-        self.has_ended = result == _END
-        return Event(event.contents) if result == _OK else None
+        until = None if timeout is None else _time.monotonic() + timeout
+        while True:
+            wait_ms = _WAIT_MS if until is None else int(max(0, min(_WAIT_MS, (until - _time.monotonic()) * 1000 + 0.999)))
+            result = self._check(_library.spile_next_event(self._pointer(), wait_ms, _c.byref(event)))
+            self.has_ended = result == _END
+            if result != _TIMEOUT or (until is not None and _time.monotonic() >= until):
+                return Event(event.contents) if result == _OK else None
 
     def read(self):
         """Returns a Snapshot: all globals and counts, those of now or of the end."""

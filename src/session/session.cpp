@@ -139,7 +139,7 @@ int run(const Options& options) {
   }
   start_time_limit(lists ? 0 : options.target.time_limit_ns);
   Result<int> status = lists ? list(options.listing, options.script, options.target, options.messages, options.verb.json) : run_passes(options);
-  return status.ok() ? *status : print_error(status.error());
+  return status.ok() ? *status : print_error(status.error(), options.messages.verb);
 }
 
 }  // namespace spile::session

@@ -68,6 +68,8 @@ class HistScript {
     }
     VerbScript script;
     script.text = fmt::format("# spile hist {}\n", quoted(fmt::format("{} {}", fmt::join(names_of_events(), " "), trigger()))) + globals() + functions() + processes_probes() + first + handler + end_probe();
+    script.when_full = "size=N keeps more entries";
+    script.when_large = "a smaller size=N";
     // The end probe looks at each entry some times.
     script.limits.push_back(fmt::format("MAXACTION_INTERRUPTIBLE={}", 10000 + request_.size * 100));
     return script;

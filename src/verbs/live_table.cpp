@@ -38,8 +38,18 @@ void write_all(int fd, std::string_view text) {
 
 winsize screen() {
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 4 || size.ws_col < 20) return {24, 80, 0, 0};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return {24, 80, 0, 0};
   return size;
+}
+
+// Rows of the table that have room: beside the first and the last line, and its heads.
+size_t rows_in(const winsize& size) { return size.ws_row > 3 ? size.ws_row - 3u : 0; }
+
+// Of a text in UTF-8, which is not empty.
+void remove_last_character(std::string& text) {
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
+  while (text.size() > 1 && continues(text.back())) text.pop_back();
+  text.pop_back();
 }
 
 // What the probes of a call cost on this machine, ns, estimated: twice what its two readings of the clock cost (docs/performance.md), and the look-up of a caller.
@@ -186,7 +196,8 @@ void LiveTable::draw() {
   if (!is_open_) return;
   const winsize size = screen();
   const size_t width = size.ws_col, height = size.ws_row;
-  Table table = chosen(height - 3);
+  const size_t body = height > 2 ? height - 2 : 0;  // lines between the first and the last
+  Table table = chosen(rows_in(size));
   const size_t shown = table.rows.size();
   size_t marked = 0;
   for (size_t i = 0; i < shown; ++i) {
@@ -202,13 +213,12 @@ void LiveTable::draw() {
     for (auto& row : table.rows) row.insert(row.begin() + 1, spark(std::get<std::string>(row[0]), width >= kWithLongSparks ? kPast : kShortPast));
   }
   std::string frame(kHome);
-  frame += head_line(width);
-  frame += kEndOfLine;
+  if (height > 1) frame += head_line(width) + std::string(kEndOfLine);
   constexpr size_t kMarkWidth = 2;
   const bool marks = has_callers() && !shows_callers_;
-  std::string text = shows_callers_ ? callers_text(width) : table_text(table, width - (marks ? kMarkWidth : 0));
+  std::string text = shows_callers_ ? callers_text(width) : table_text(table, width > kMarkWidth && marks ? width - kMarkWidth : width);
   size_t lines = 0;
-  for (size_t begin = 0; begin < text.size() && lines < height - 2; ++lines) {
+  for (size_t begin = 0; begin < text.size() && lines < body; ++lines) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const std::string mark = !marks ? "" : shown > 0 && lines == marked + 1 ? "> " : "  ";
     const std::string line = first_columns(mark + text.substr(begin, end - begin), width);
@@ -216,7 +226,7 @@ void LiveTable::draw() {
     frame += fmt::format("{}{}{}{}", is_head ? kReverse : "", line, is_head ? kPlain : "", kEndOfLine);
     begin = end + 1;
   }
-  for (; lines < height - 2; ++lines) frame += kEndOfLine;
+  for (; lines < body; ++lines) frame += kEndOfLine;
   frame += first_columns(foot_line(), width);
   frame += "\x1b[K";
   frame += kClearBelow;
@@ -238,7 +248,7 @@ std::string LiveTable::callers_text(size_t width) const {
 
 // Moves the choice by so many rows of those that are shown.
 void LiveTable::choose(int step) {
-  const Table table = chosen(screen().ws_row - 3u);
+  const Table table = chosen(rows_in(screen()));
   if (table.rows.empty()) return;
   int64_t at = 0;
   for (size_t i = 0; i < table.rows.size(); ++i) {
@@ -279,7 +289,7 @@ void LiveTable::take_key(char key) {
   if (edits_filter_) {
     if (key == '\n' || key == '\r') edits_filter_ = false;
     else if (key == kEscape) filter_.clear(), edits_filter_ = false;
-    else if ((key == kDelete || key == kBackspace) && !filter_.empty()) filter_.pop_back();
+    else if ((key == kDelete || key == kBackspace) && !filter_.empty()) remove_last_character(filter_);
     else if (static_cast<unsigned char>(key) >= ' ' && key != kDelete) filter_ += key;
     return;
   }

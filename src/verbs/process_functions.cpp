@@ -49,6 +49,9 @@ std::string file_in(const std::string& point) {
 // Returns the error with a hint where a library of the program has the function.
 Error with_library(probes::World& world, const std::string& pattern, Error error) {
   if (pattern.find_first_not_of('*') == std::string::npos) return error;
+  const size_t colon = pattern.find(':');
+  if (colon != std::string::npos && colon > 0 && pattern.find("::") == std::string::npos && pattern.find('@') == std::string::npos)
+    return {error.message, fmt::format("the name of a library has .so, as in 'libc.so.6:malloc' and '{}.so*:{}'", pattern.substr(0, pattern.find_first_of(".:")), pattern.substr(colon + 1))};
   const auto elsewhere = list_functions(world, "*", pattern, "call");
   if (!elsewhere.ok() || elsewhere->empty()) return error;
   const std::string& point = elsewhere->front().text;

@@ -70,8 +70,9 @@ Result<VerbScript> make_top(const VerbLine& line, const session::Options& option
           std::string(request.callers ? "  foreach ([name, from] in callers) {\n    caller = usymname(from)\n"
                                         "    printf(\"caller %s %s %d\\n\", name, substr(caller, 0, 2) == \"0x\" ? usymdata(from) : caller, callers[name, from])\n  }\n" : ""),
       clear);
-  if (!live) return table_script(request, options, std::move(text), std::move(settings));
   VerbScript script = table_script(request, options, std::move(text), settings);
+  script.when_full = script.when_large = "name fewer functions";
+  if (!live) return script;
   settings.repeats = true;
   script.presenter = std::make_shared<LiveTable>(std::move(settings), LiveTable::Frame{"spile top", subject(options.target.processes), functions, request.callers});
   return script;

@@ -18,6 +18,13 @@ with library.run(COUNT + ' probe timer.ms(10) { printf("%d %s\\n", 7, execname()
     first = session.globals["n"]
     wait_until(lambda: session.globals["n"] > first, 60, "more calls")
     expect_true(session.read().is_final is False, "it runs")
+    begin = time.monotonic()
+    while session.next(0) is not None:
+        pass
+    expect_true(session.next(float("inf")).text.startswith("7 ") and session.next(1e300) is not None and session.next() is not None, "waits without end")
+    while session.next(-5) is not None:
+        pass
+    expect((time.monotonic() - begin < 30, session.has_ended), (True, False), "a time below 0 waits for nothing")
     session.stop()
     expect([e.text for e in session][-1], "end\n")
     end = session.read()

@@ -1,6 +1,10 @@
 # --otlp sends globals, hits and losses to a collector, whose messages are decoded here by the field numbers of opentelemetry-proto 1.x: gauges, exponential histograms with the quantiles of the values,
 # attributes of keys. A collector that is away, or asks for a pause, gets them later; one that never comes costs nothing but a warning with a count, and keeps no handler waiting.
 import math
+import re
+import socket
+import threading
+import time
 from otlptest import *
 
 values = [i * i for i in range(1, 2001)]
@@ -11,7 +15,7 @@ running = Session(f"--otlp=http://127.0.0.1:{port},0.05", "-e", SCRIPT.replace("
 wait_until(lambda: running.process.poll() is None, 60, "spile to start")
 Collector.refusals += [503, 429]
 server_of_test = serve(port)
-running.wait().expect(status=0, err="")
+running.wait().expect(status=0, err_match=r"^(WARNING: timer\.ms\(20\) ran .*\n)?$")
 expect(set(Collector.seen), {("/v1/metrics", "application/x-protobuf")})
 expect_true(len(Collector.taken) >= 3 and not Collector.refusals, f"{len(Collector.taken)} messages")
 resource, last = metrics(Collector.taken[-1])
@@ -60,6 +64,48 @@ spile(f"--otlp=http://127.0.0.1:{port},0.1", "-e", SCRIPT.replace("COUNT", "20")
 begin = time.monotonic()
 spile("report", run, f"--otlp=http://127.0.0.1:{port}").expect(status=1, out="", err_match=r"^http://127\.0\.0\.1:\d+/v1/metrics: Connection refused: trying again, for 5 s in all\nWARNING: messages of metrics not delivered to .*: \d+ \(Connection refused\)$")
 expect_true(4 < time.monotonic() - begin < 20, "no more than 5 s where nobody listens")
+
+
+def hostile(answer, hold):
+    """A server that answers each request with `answer`, and then leaves the connection open, or closes it. Returns its URL."""
+    listener, held = socket.create_server(("127.0.0.1", 0)), []
+
+    def serve_all():
+        while True:
+            connection, _ = listener.accept()
+            if hold:
+                held.append(connection)
+            else:
+                request = b""
+                while b"\r\n\r\n" not in request:
+                    request += connection.recv(65536)
+                missing = int(re.search(rb"Content-Length: (\d+)", request)[1]) - len(request.split(b"\r\n\r\n", 1)[1])
+                while missing > 0:
+                    missing -= len(connection.recv(65536))
+            connection.sendall(answer)
+            if not hold:
+                connection.close()
+
+    threading.Thread(target=serve_all, daemon=True).start()
+    return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+# Collectors that take connections, and then: say nothing; close; talk nonsense; leave data points out, with a reason.
+silent = hostile(b"", True)
+begin = time.monotonic()
+spile("report", run, f"--otlp={silent}").expect(status=1, out="", err_match=r"^http://127\.0\.0\.1:\d+/v1/metrics: it does not answer: trying again, for 10 s in all\nWARNING: messages of metrics not delivered to .*: \d+ \(it does not answer\)$")
+expect_true(9 < time.monotonic() - begin < 14, f"10 s, in the midst of a request: {time.monotonic() - begin}")
+begin = time.monotonic()
+spile(f"--otlp={silent},0.1", "-e", SCRIPT.replace("COUNT", "20")).expect(status=0, err_match=r"^WARNING: messages of metrics not delivered to .*: [1-9]\d* \(it does not answer\)$")
+expect_true(time.monotonic() - begin < 9, f"no request is waited for at the end: {time.monotonic() - begin}")
+spile(f"--otlp={hostile(b'', False)},0.1", "-e", SCRIPT.replace("COUNT", "20")).expect(status=0, err_match=r"not delivered to .* \(it ended the connection without a whole answer\)$")
+for hold in (True, False):
+    spile("report", run, f"--otlp={hostile(b'220 mail.example.com ESMTP' + bytes([13, 10]), hold)}").expect(status=1, err_match=r"^WARNING: messages of metrics rejected by .*: \d+ \(its answer is not HTTP\)$")
+partial = b"\x0a\x0f\x08\x07\x12\x0btoo old\x1b[2J"
+spile("report", run, f"--otlp={hostile(b'HTTP/1.1 200 OK' + bytes([13, 10]) + b'Content-Length: %d' % len(partial) + bytes([13, 10, 13, 10]) + partial, False)}").expect(
+    status=1, err_match=r"^WARNING: data points rejected by http://\S+, in messages that it took: \d*[1-9]\d* \(too old\\033\[2J\)$")
+for odd in [b"\xff" * 20, partial[:-1], b"\x0a\xff\xff\xff\xff\x0f"]:
+    spile("report", run, f"--otlp={hostile(b'HTTP/1.1 200 OK' + bytes([13, 10]) + b'Content-Length: %d' % len(odd) + bytes([13, 10, 13, 10]) + odd, False)}").expect(status=0, err="")
 for wrong in ["https://127.0.0.1", "http://", "127.0.0.1:4318", "http://127.0.0.1:0", "http://127.0.0.1:x", "http://a@127.0.0.1"]:
     spile(f"--otlp={wrong}", "-e", "probe begin { exit() }").expect(status=1, err_match="not a URL of a collector\n.*for https, let a collector")
 spile("--otlp=http://127.0.0.1,0", "-e", "probe begin { exit() }").expect(status=1, err_match="'0' is not a number of seconds")

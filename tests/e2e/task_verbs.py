@@ -69,7 +69,7 @@ def lat():
     # More values than there is room for: the others are counted, and end nothing.
     by = spile("lat", "foo", "--by", "$arg", "--json", "-c", f"{calls} 5000").expect(status=0, err_match=r"^WARNING: 904 calls are not in the table: there are more than 4096 values$")
     expect((len(rows(by)), {row["calls"] for row in rows(by)}), (4096, {1}))
-    spile("lat", "foo", "--by", "1 / $arg", "-c", f"{calls} 3").expect(status=1, err_match="division by 0")
+    spile("lat", "foo", "--by", "1 / $arg", "-c", f"{calls} 3").expect(status=0, err_match="WARNING: 1 hit left out: division by 0 near")
     target = start(program("server"), 60, ready="ready")
     heat = Session("lat", "work", "--every", "200ms", "-x", target.pid, "-T", "2").wait()
     heat.expect(status=0, err="")
@@ -266,6 +266,21 @@ def wrong():
     ]:
         result = spile(*words).expect(status=1, out="")
         expect_true(message in result.err, f"{message} in {result.err}")
+    # What can't be read in some calls ends nothing, and shows no line of a script that the user has not written: these calls are left out, and counted, whatever the addresses were.
+    unread = '$arg % 2 ? "1" : user_string($arg * 8)'
+    left_out = (r"^WARNING: read fault near 'user_string': hits like this are left out, and counted\n"
+                r"WARNING: 50 hits left out: read fault near 'user_string'\nWARNING: Number of errors: 50, skipped probes: 0\n$")
+    result = spile("lat", "foo", "--by", unread, "--json", "-c", f"{program('calls')} 100").expect(status=0, err_match=left_out)
+    expect((one(result, value="1")["calls"], len(rows(result))), (50, 1))
+    result = spile("snap", "foo", "--when", f'foo if ({unread}) == "2"', "-c", f"{program('calls')} 100").expect(status=0)
+    expect_match(r"(?m)^WARNING: 50 hits left out: read fault near .*$", result.err)
+    expect_true("<input>" not in result.err and result.out.count("foo(") + result.out.count(" foo") >= 100, result.out + result.err)
+    result = spile("lat", "foo", "--by", unread, "-DMAXERRORS=0", "-c", f"{program('calls')} 100").expect(status=1, err_match="hits? left out")
+    # Tables that are full name what their verb has to enlarge them.
+    result = spile("hist", 'process.function("foo")', "keys=$arg", "size=10", "-c", f"{program('calls')} 100")
+    result.expect(status=0, err_match=r"^WARNING: 90 updates lost, array full \(size=N keeps more entries\)$")
+    spile("top", "libLLVM*.so*:*", "-c", "/usr/lib/llvm-19/bin/clang --version").expect(status=1, err_match=r"need more memory than one process can map\n  hint: name fewer functions$")
+    spile("top", "libLLVM*:*", "-c", "/usr/lib/llvm-19/bin/clang --version").expect(status=1, err_match=r"hint: the name of a library has \.so, as in 'libc\.so\.6:malloc' and 'libLLVM\*?\.so\*:\*'")
     script = spile("--script", "locks", "-x", os.getpid()).expect(status=0).out
     expect_match(r"(?s)# spile locks\nglobal waits.*probe syscall\.futex\.return", script)
 

@@ -15,7 +15,7 @@ constexpr const char* kTexts[abi::kSkipReasons] = {
     "return probes missed, more threads than thread slots",
     "return probes missed, more pending returns than there is room for (deep recursion, many coroutines)",
     "records lost, output ring full (raise -s, or print less)",
-    "updates lost, array full (raise -DMAXMAPENTRIES, or the size in its declaration)",
+    "updates lost, array full",
     "handlers that did nothing, spile had ended",
     "return probes missed, an exception or thread exit skipped them",
 };
@@ -29,10 +29,12 @@ uint64_t Skips::skipped_probes() const {
 
 uint64_t Skips::all() const { return std::accumulate(by_reason.begin(), by_reason.end(), uint64_t{0}); }
 
-std::string Skips::text() const {
+std::string Skips::text(std::string_view when_full) const {
   std::string out;
   for (uint32_t reason = 0; reason < abi::kSkipReasons; ++reason) {
-    if (by_reason[reason] != 0) out += fmt::format("WARNING: {} {}\n", by_reason[reason], kTexts[reason]);
+    if (by_reason[reason] == 0) continue;
+    out += fmt::format("WARNING: {} {}", by_reason[reason], kTexts[reason]);
+    out += reason == abi::kSkipMapFull ? fmt::format(" ({})\n", when_full) : "\n";
   }
   return out;
 }

@@ -17,11 +17,13 @@ TEST(Skips, LimitsProbesThatDidNotRunNotWhatWasLost) {
 
 TEST(Skips, PrintsALineForEachReasonThatHappened) {
   Skips skips;
-  EXPECT_EQ(skips.text(), "");
+  EXPECT_EQ(skips.text("size=N"), "");
   skips.by_reason[abi::kSkipOutputFull] = 5;
+  skips.by_reason[abi::kSkipMapFull] = 3;
   skips.by_reason[abi::kSkipUnwound] = 2;
-  EXPECT_EQ(skips.text(),
+  EXPECT_EQ(skips.text("size=N"),
             "WARNING: 5 records lost, output ring full (raise -s, or print less)\n"
+            "WARNING: 3 updates lost, array full (size=N)\n"
             "WARNING: 2 return probes missed, an exception or thread exit skipped them\n");
 }
 

@@ -296,12 +296,12 @@ Result<void> KernelSide::export_globals(Controller& controller) {
   return {};
 }
 
-std::string KernelSide::skips_text() const {
+std::string KernelSide::skips_text(std::string_view when_full) const {
   auto counts = kernel_->skipped();
   if (!counts.ok()) return fmt::format("WARNING: {}\n", counts.error().message);
   Skips skips;
   for (size_t i = 0; i < skips.by_reason.size() && i < counts->size(); ++i) skips.by_reason[i] = (*counts)[i];
-  std::string text = skips.text();
+  std::string text = skips.text(when_full);
   uint64_t missed = 0;
   for (const auto& [point, count] : missed_) missed += count;
   if (missed > 0) {

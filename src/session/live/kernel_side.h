@@ -59,7 +59,7 @@ class KernelSide {
   // the arena's head has it. REQUIRES: called after attach().
   uint32_t errors() const;
   // Returns "WARNING: ..." lines about skipped and missed hits and lost records, or "".
-  std::string skips_text() const;
+  std::string skips_text(std::string_view when_full) const;
 
  private:
   struct Element {

@@ -453,7 +453,8 @@ void Output::write_error(std::string text, std::string_view excerpt, std::string
     return;
   }
   ++errors_;
-  last_error_ = std::move(text);
+  const bool is_of_verb = messages_.verb.is_set() && !place.empty();
+  last_error_ = is_of_verb ? error_of_verb(text, place, messages_.verb) : std::move(text);
   if (auto known = error_counts_.find(last_error_); known != error_counts_.end()) {
     ++known->second;
     return;
@@ -464,6 +465,13 @@ void Output::write_error(std::string text, std::string_view excerpt, std::string
   }
   error_counts_.emplace(last_error_, 1);
   file_->flush();
+  if (is_of_verb) {
+    // The run goes on (MAXERRORS, cli/command_line.cpp).
+    const std::string warning = last_error_ + ": hits like this are left out, and counted";
+    if (messages_.suppress_warnings) return;
+    if (MessageSink* sink = message_sink()) return sink->take(Message(MessageKind::kWarning, warning));
+    return print_to(stderr, "WARNING: {}\n", warning);
+  }
   // A text of the script's own has no place.
   const std::string_view hint = place.empty() ? std::string_view() : hint_of_error(last_error_);
   if (MessageSink* sink = message_sink()) return sink->take(handler_error(last_error_, excerpt, place, hint));
@@ -487,7 +495,8 @@ std::string Output::refusals_text() const {
 
 void Output::print_repeated_errors() const {
   for (const auto& [text, times] : error_counts_) {
-    if (times > 1) print_to(stderr, "WARNING: {} times: ERROR: {}\n", times, text);
+    if (messages_.verb.is_set()) print_to(stderr, "WARNING: {} {}: {}\n", times, times == 1 ? "hit left out" : "hits left out", text);
+    else if (times > 1) print_to(stderr, "WARNING: {} times: ERROR: {}\n", times, text);
   }
 }
 

@@ -14,16 +14,18 @@ int run_here(const RunInput& input, const TargetOptions& target, const OutputOpt
   PassTimer timer(kRunPass, messages.verbosity());
   Result<int> status = run_script(input, target, output, messages, started);
   timer.done("run completed");
-  int result = status.ok() ? *status : print_error(status.error());
+  int result = status.ok() ? *status : print_error(status.error(), messages.verb);
   if (result != 0) print_to(stderr, "Pass 5: run failed.\n");
   return result;
 }
 
 }  // namespace
 
-int print_error(const Error& error) {
+int print_error(const Error& error, const ScriptOfVerb& verb) {
   print_to(stderr, "spile: {}\n", error.message);
-  if (!error.hint.empty()) print_to(stderr, "  hint: {}\n", error.hint);
+  const bool is_of_arrays = error.hint.find("arrays") != std::string::npos;
+  const std::string& hint = verb.is_set() && is_of_arrays ? verb.when_large : error.hint;
+  if (!hint.empty()) print_to(stderr, "  hint: {}\n", hint);
   return 1;
 }
 

@@ -16,7 +16,7 @@ inline constexpr int kRunPass = 5;
 Result<int> run_program(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages,
                         const std::function<void()>& armed = [] {});
 
-// Prints an error of the world on standard error; returns the exit status, 1.
-int print_error(const Error& error);
+// Prints an error of the world on standard error; returns the exit status, 1. verb: what made the script, whose arrays are not for its user to change.
+int print_error(const Error& error, const ScriptOfVerb& verb = {});
 
 }  // namespace spile::session

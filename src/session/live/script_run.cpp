@@ -719,8 +719,9 @@ bool ScriptRun::ends_after_errors() const {
 
 // Returns "WARNING: ..." lines about what was not counted or not printed.
 std::string ScriptRun::losses_text() {
-  std::string text = count_skips(*arena_).text() + output_->refusals_text();
-  if (kernel_) text += kernel_->skips_text();
+  const std::string when_full = messages_.verb.is_set() ? messages_.verb.when_full : "raise -DMAXMAPENTRIES, or the size in its declaration";
+  std::string text = count_skips(*arena_).text(when_full) + output_->refusals_text();
+  if (kernel_) text += kernel_->skips_text(when_full);
   if (const UserStacks* stacks = target_ ? target_->stacks() : user_stacks_.get()) text += stacks->losses();
   if (process_stacks_ && process_stacks_->cut_stacks() > 0) {
     text += fmt::format(
@@ -739,7 +740,7 @@ std::string ScriptRun::losses_text() {
              target_->handed_over(), target_->handed_over() == 1 ? " was" : "es were", target_->handed_over() == 1 ? "it" : "them");
   }
   if (controller_->lost_elements() > 0) {
-    text += fmt::format("WARNING: {} array elements lost, array full (raise -DMAXMAPENTRIES)\n", controller_->lost_elements());
+    text += fmt::format("WARNING: {} array elements lost, array full ({})\n", controller_->lost_elements(), when_full);
   }
   return text;
 }

@@ -7,6 +7,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <protozero/pbf_reader.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -16,6 +18,7 @@
 #include "base/clock.h"
 #include "base/print.h"
 #include "base/signal_mask.h"
+#include "base/terminal_text.h"
 #include "base/unique_fd.h"
 
 namespace spile::session {
@@ -34,16 +37,24 @@ struct Outcome {
   enum class Kind : uint8_t { kTaken, kRejected, kAgain } kind;
   std::string why = {};
   int64_t pause_ms = 0;  // kAgain: that the collector asks for
-  bool is_refused = false;  // nobody listens there
+  int64_t patience_ms = INT64_MAX;  // kAgain: trying for longer than that is in vain
+  uint64_t left_out = 0;  // kTaken: data points or spans that the collector has rejected, with its reason in `why`
 };
 
-// Waits until the socket is ready, or the time is up.
-bool await(int fd, short events, int64_t until_ms) {
+// Limits a request: by a time, and by the end of the thread.
+struct Limit {
+  int64_t until_ms;
+  std::stop_token stop;
+};
+
+// Waits until the socket is ready, or the limit is reached.
+bool await(int fd, short events, const Limit& limit) {
+  constexpr int64_t kGlanceMs = 50;  // at the token
   pollfd descriptor{fd, events, 0};
   while (true) {
-    const int64_t left = until_ms - milliseconds();
-    if (left <= 0) return false;
-    const int ready = ::poll(&descriptor, 1, static_cast<int>(left));
+    const int64_t left = limit.until_ms - milliseconds();
+    if (left <= 0 || limit.stop.stop_requested()) return false;
+    const int ready = ::poll(&descriptor, 1, static_cast<int>(std::min(left, kGlanceMs)));
     if (ready > 0) return true;
     if (ready < 0 && errno != EINTR) return false;
   }
@@ -60,6 +71,27 @@ std::string header(const std::string& reply, std::string_view name) {
   return {};
 }
 
+// Whether a reply, or what has come of it, is of HTTP/1.
+bool starts_as_http(std::string_view reply) {
+  constexpr std::string_view kHttp = "HTTP/1.";
+  return kHttp.starts_with(reply.substr(0, kHttp.size()));
+}
+
+// Notes in `outcome` what a reply says was left out of a message: ExportMetricsServiceResponse, or ExportTraceServiceResponse, which has the same numbers (opentelemetry/proto/collector). A body that is something
+// else says nothing.
+void read_partial_success(const std::string& body, Outcome& outcome) try {
+  protozero::pbf_reader reply(body);
+  while (reply.next(1)) {
+    protozero::pbf_reader partial = reply.get_message();
+    while (partial.next()) {
+      if (partial.tag() == 1 && partial.wire_type() == protozero::pbf_wire_type::varint) outcome.left_out = static_cast<uint64_t>(std::max<int64_t>(partial.get_int64(), 0));
+      else if (partial.tag() == 2 && partial.wire_type() == protozero::pbf_wire_type::length_delimited) outcome.why = one_line(partial.get_string(), 200);
+      else partial.skip();
+    }
+  }
+} catch (const protozero::exception&) {
+}
+
 }  // namespace
 
 struct OtlpSender::Place {
@@ -70,8 +102,8 @@ struct OtlpSender::Place {
   };
   std::unique_ptr<addrinfo, Free> addresses;
 
-  Outcome post(const std::string& message) const;
-  Outcome exchange(int fd, const std::string& message, int64_t until_ms) const;
+  Outcome post(const std::string& message, std::stop_token stop) const;
+  Outcome exchange(int fd, const std::string& message, const Limit& limit) const;
 };
 
 Result<std::unique_ptr<OtlpSender>> OtlpSender::create(const std::string& where, Signal signal) {
@@ -157,7 +189,7 @@ void OtlpSender::run(std::stop_token stop) {
       message = waiting_.front();
       is_sending_ = true;
     }
-    const Outcome outcome = place_->post(message);
+    const Outcome outcome = place_->post(message, stop);
     {
       const std::lock_guard lock(mutex_);
       is_sending_ = false;
@@ -166,8 +198,12 @@ void OtlpSender::run(std::stop_token stop) {
         waiting_.pop_front();
         ++(outcome.kind == Outcome::Kind::kTaken ? sent_ : rejected_);
       }
+      if (outcome.left_out > 0) {
+        left_out_ += outcome.left_out;
+        why_left_out_ = outcome.why;
+      }
       if (outcome.kind != Outcome::Kind::kTaken) last_failure_ = outcome.why;
-      is_refused_ = outcome.is_refused;
+      useful_patience_ms_ = outcome.patience_ms;
       changed_.notify_all();
     }
     if (outcome.kind != Outcome::Kind::kAgain) {
@@ -180,10 +216,10 @@ void OtlpSender::run(std::stop_token stop) {
   }
 }
 
-Outcome OtlpSender::Place::post(const std::string& message) const {
+Outcome OtlpSender::Place::post(const std::string& message, std::stop_token stop) const {
   std::string why;
   bool is_refused = true;
-  const int64_t until = milliseconds() + kRequestMs;
+  const Limit limit{milliseconds() + kRequestMs, std::move(stop)};
   for (const addrinfo* address = addresses.get(); address; address = address->ai_next) {
     UniqueFd fd(::socket(address->ai_family, address->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address->ai_protocol));
     if (!fd) {
@@ -193,41 +229,60 @@ Outcome OtlpSender::Place::post(const std::string& message) const {
     if (::connect(fd.get(), address->ai_addr, address->ai_addrlen) != 0) {
       int failure = errno;
       socklen_t size = sizeof failure;
-      if (failure == EINPROGRESS && (!await(fd.get(), POLLOUT, until) || ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &size) != 0)) failure = ETIMEDOUT;
+      if (failure == EINPROGRESS && (!await(fd.get(), POLLOUT, limit) || ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &size) != 0)) failure = ETIMEDOUT;
       if (failure != 0) {
         why = std::strerror(failure);
         is_refused = is_refused && failure == ECONNREFUSED;
         continue;
       }
     }
-    return exchange(fd.get(), message, until);
+    return exchange(fd.get(), message, limit);
   }
-  return {Outcome::Kind::kAgain, why.empty() ? "no address" : why, 0, is_refused && !why.empty()};
+  return {Outcome::Kind::kAgain, why.empty() ? "no address" : why, 0, is_refused && !why.empty() ? kPatienceIfRefusedMs : INT64_MAX};
 }
 
-Outcome OtlpSender::Place::exchange(int fd, const std::string& message, int64_t until_ms) const {
+Outcome OtlpSender::Place::exchange(int fd, const std::string& message, const Limit& limit) const {
   std::string request = fmt::format("POST {} HTTP/1.1\r\nHost: {}:{}\r\nContent-Type: application/x-protobuf\r\nContent-Length: {}\r\nUser-Agent: spile\r\nConnection: close\r\n\r\n", path, host, port,
                                     message.size());
   request += message;
   for (size_t sent = 0; sent < request.size();) {
     const ssize_t count = ::send(fd, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
     if (count > 0) sent += static_cast<size_t>(count);
-    else if (count < 0 && errno == EAGAIN && await(fd, POLLOUT, until_ms)) continue;
+    else if (count < 0 && errno == EAGAIN && await(fd, POLLOUT, limit)) continue;
     else if (count < 0 && errno == EINTR) continue;
-    else return {Outcome::Kind::kAgain, count < 0 && errno != EAGAIN ? std::strerror(errno) : "it took nothing for 5 s"};
+    else if (count < 0 && errno != EAGAIN) return {Outcome::Kind::kAgain, std::strerror(errno)};
+    else return {Outcome::Kind::kAgain, "it does not take the message", 0, kPatienceIfSilentMs};
   }
   std::string reply;
   char bytes[4096];
-  while (reply.find("\r\n\r\n") == std::string::npos && reply.size() < kMostReply) {
+  constexpr std::string_view kEnd = "\r\n\r\n";
+  size_t whole = std::string::npos;  // bytes of the reply, once its head is there
+  while (reply.size() < std::min(whole, kMostReply) && starts_as_http(reply)) {
     const ssize_t count = ::recv(fd, bytes, sizeof bytes, 0);
-    if (count > 0) reply.append(bytes, static_cast<size_t>(count));
-    else if (count < 0 && errno == EAGAIN && await(fd, POLLIN, until_ms)) continue;
-    else if (count < 0 && errno == EINTR) continue;
-    else return {Outcome::Kind::kAgain, "it did not answer"};
+    if (count > 0) {
+      reply.append(bytes, static_cast<size_t>(count));
+      if (const size_t end = reply.find(kEnd); whole == std::string::npos && end != std::string::npos) {
+        const std::string length = header(reply, "Content-Length:");
+        size_t body = 0;
+        std::from_chars(length.data(), length.data() + length.size(), body);
+        whole = end + kEnd.size() + std::min(body, kMostReply);
+      }
+      continue;
+    }
+    const int failure = count < 0 ? errno : 0;
+    if (failure == EINTR || (failure == EAGAIN && await(fd, POLLIN, limit))) continue;
+    if (whole != std::string::npos) break;  // what is missing says only what was left out
+    if (!reply.empty() && !starts_as_http(reply)) break;
+    if (failure == EAGAIN) return {Outcome::Kind::kAgain, "it does not answer", 0, kPatienceIfSilentMs};
+    return {Outcome::Kind::kAgain, failure != 0 ? std::strerror(failure) : "it ended the connection without a whole answer"};
   }
   int status = 0;
-  if (reply.starts_with("HTTP/1.") && reply.size() > 12) std::from_chars(reply.data() + 9, reply.data() + 12, status);
-  if (status >= 200 && status < 300) return {Outcome::Kind::kTaken};
+  if (starts_as_http(reply) && reply.size() > 12) std::from_chars(reply.data() + 9, reply.data() + 12, status);
+  if (status >= 200 && status < 300) {
+    Outcome taken{Outcome::Kind::kTaken};
+    if (whole != std::string::npos && reply.size() >= whole) read_partial_success(reply.substr(reply.find(kEnd) + kEnd.size()), taken);
+    return taken;
+  }
   const std::string why = status != 0 ? fmt::format("it answered with status {}", status) : "its answer is not HTTP";
   // The specification says that these may be tried again.
   const bool may_retry = status == 429 || status == 502 || status == 503 || status == 504;
@@ -245,7 +300,7 @@ bool OtlpSender::await_fewer(size_t most, int64_t patience_ms) {
   int64_t since = milliseconds();
   while (waiting_.size() > most) {
     const size_t before = waiting_.size();
-    const int64_t patience = is_refused_ ? std::min(patience_ms, kPatienceIfRefusedMs) : patience_ms;
+    const int64_t patience = std::min(patience_ms, useful_patience_ms_);
     const int64_t left = since + patience - milliseconds();
     if (left <= 0) return false;
     const bool prints = !has_printed_failure_;
@@ -254,7 +309,7 @@ bool OtlpSender::await_fewer(size_t most, int64_t patience_ms) {
       since = milliseconds();
     } else if (prints && !last_failure_.empty()) {
       has_printed_failure_ = true;
-      print_to(stderr, "{}: {}: trying again, for {} s in all\n", place(), last_failure_, (is_refused_ ? std::min(patience_ms, kPatienceIfRefusedMs) : patience_ms) / 1000);
+      print_to(stderr, "{}: {}: trying again, for {} s in all\n", place(), last_failure_, std::min(patience_ms, useful_patience_ms_) / 1000);
     }
   }
   return true;
@@ -278,6 +333,10 @@ std::string OtlpSender::losses() const {
   std::string text;
   if (given_up_ > 0) text += fmt::format("WARNING: messages of {} not delivered to {}: {} ({})\n", place_->content, place(), given_up_, last_failure_.empty() ? "the run has ended" : last_failure_);
   if (rejected_ > 0) text += fmt::format("WARNING: messages of {} rejected by {}: {} ({})\n", place_->content, place(), rejected_, last_failure_);
+  if (left_out_ > 0) {
+    text += place_->content == std::string_view("spans") ? "WARNING: spans rejected by " : "WARNING: data points rejected by ";
+    text += fmt::format("{}, in messages that it took: {}{}\n", place(), left_out_, why_left_out_.empty() ? "" : fmt::format(" ({})", why_left_out_));
+  }
   return text;
 }
 

@@ -28,14 +28,15 @@ class OtlpSender {
   int64_t every_ns() const { return every_ns_; }
   // Has a message sent. Where more wait than kMostWaiting, or kMostBytes, the oldest is given up.
   void send(std::string message);
-  // Waits until no more than so many messages wait. Returns false if none was delivered for `patience_ms`, or for kPatienceIfRefusedMs where nobody listens; prints the first failure when it happens.
+  // Waits until no more than so many messages wait. Returns false if none was delivered for `patience_ms`, or for kPatienceIfRefusedMs where nobody listens, or for
+  // kPatienceIfSilentMs where connections are taken, and messages or answers don't come through; prints the first failure when it happens.
   bool await_fewer(size_t most, int64_t patience_ms);
-  // Waits up to `patience_ms` until all is sent, and ends the thread.
+  // Waits up to `patience_ms` until all is sent, and ends the thread, in the midst of a request if need be.
   void finish(int64_t patience_ms);
   // Returns "WARNING: ..." lines about messages that were not delivered, or "". REQUIRES: after finish().
   std::string losses() const;
 
-  static constexpr int64_t kPatienceIfRefusedMs = 5'000;
+  static constexpr int64_t kPatienceIfRefusedMs = 5'000, kPatienceIfSilentMs = 10'000;
   static constexpr size_t kMostWaiting = 600, kMostBytes = 64 << 20;
 
  private:
@@ -52,9 +53,10 @@ class OtlpSender {
   std::condition_variable_any changed_;
   std::deque<std::string> waiting_;
   size_t waiting_bytes_ = 0;
-  bool is_sending_ = false, is_refused_ = false, has_printed_failure_ = false;
-  uint64_t sent_ = 0, given_up_ = 0, rejected_ = 0;
-  std::string last_failure_;
+  int64_t useful_patience_ms_ = INT64_MAX;  // as the last failure was
+  bool is_sending_ = false, has_printed_failure_ = false;
+  uint64_t sent_ = 0, given_up_ = 0, rejected_ = 0, left_out_ = 0;
+  std::string last_failure_, why_left_out_;
   std::jthread thread_;  // last: it uses the others
 };
 

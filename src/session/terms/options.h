@@ -94,12 +94,21 @@ struct OutputOptions {
 
 // What spile itself says on standard error, in all passes.
 enum class Color : uint8_t { kAuto, kNever, kAlways };
+// The script is made by a verb, so messages are for somebody who has not written it.
+struct ScriptOfVerb {
+  std::string name = {};                           // "top"; empty: the user's own script
+  std::string when_full = {};                      // what to do where a table of the script is full, as in "size=N makes it larger"
+  std::string when_large = {};                     // where the script needs more memory than can be had
+
+  bool is_set() const { return !name.empty(); }
+};
 struct MessageOptions {
   Color color = Color::kAuto;                      // --color
   std::array<int, 5> pass_verbosity{};             // -v and --vp, by pass - 1
   bool suppress_warnings = false;                  // -w
   bool warnings_are_errors = false;                // -W
   bool suppress_handler_errors = false;            // --suppress-handler-errors: errors of handlers are counted, and end nothing
+  ScriptOfVerb verb = {};
 
   int verbosity() const { return pass_verbosity[4]; }  // of pass 5
 };

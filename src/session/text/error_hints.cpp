@@ -1,5 +1,7 @@
 #include "session/text/error_hints.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -30,6 +32,19 @@ constexpr Hint kHints[] = {
 std::string_view hint_of_error(std::string_view text) {
   auto known = std::ranges::find_if(kHints, [&](const Hint& each) { return text.starts_with(each.begin); });
   return known == std::end(kHints) ? std::string_view() : known->hint;
+}
+
+std::string error_of_verb(std::string_view text, std::string_view place, const ScriptOfVerb& verb) {
+  const std::string at = fmt::format(" at {}", place);
+  if (text.ends_with(at)) text.remove_suffix(at.size());
+  if (text.starts_with("Array overflow")) return fmt::format("a table of spile {} is full ({})", verb.name, verb.when_full);
+  std::string shown(text);
+  // Each hit may have an address of its own.
+  if (const size_t begin = shown.find("read fault at 0x"); begin < sizeof "kernel ") {
+    const size_t from = begin + std::string_view("read fault").size();
+    shown.erase(from, std::min(shown.find(' ', from + std::string_view(" at ").size()), shown.size()) - from);
+  }
+  return shown;
 }
 
 }  // namespace spile::session
