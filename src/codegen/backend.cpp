@@ -33,9 +33,10 @@ void use_own_scheduler() {
   static_cast<void>(used);
 }
 
-// Functions carry their own cpu and features, from the runtime's bitcode: general registers only.
+// Functions name no machine of their own (ScriptModule::unify_machine), so that this one is theirs.
 Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int level) {
-  std::string triple = machine == Machine::kNative ? kNativeTarget.triple : "bpfel";
+  const bool is_native = machine == Machine::kNative;
+  std::string triple = is_native ? kNativeTarget.triple : "bpfel";
   std::string complaint;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, complaint);
   if (!target) return Error{"compile: " + complaint, ""};
@@ -45,7 +46,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int l
                       : level == 1 ? llvm::CodeGenOptLevel::Less
                                    : llvm::CodeGenOptLevel::Default;
   std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(
-      triple, machine == Machine::kNative ? kNativeTarget.processor : machine == Machine::kBpf ? "v3" : "v4", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, optimization));
+      triple, is_native ? kNativeTarget.processor : machine == Machine::kBpf ? "v3" : "v4", is_native ? kNativeTarget.features : "", options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, optimization));
   if (!made) return Error{"compile: LLVM has no code generator for " + triple, ""};
   return made;
 }

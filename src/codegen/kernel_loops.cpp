@@ -112,9 +112,6 @@ class Outliner {
     // Functions of a section of their own are not inlined (prepare_for_kernel).
     function_->setSection(abi::kKernelCallbackPrefix + name);
     function_->addFnAttr(llvm::Attribute::NoInline);
-    for (const char* attribute : {"target-cpu", "target-features", "tune-cpu"}) {
-      if (parent_.hasFnAttribute(attribute)) function_->addFnAttr(parent_.getFnAttribute(attribute));
-    }
     llvm::BasicBlock* entry = llvm::BasicBlock::Create(context_, "entry", function_);
     for (llvm::BasicBlock* block : region_) {
       block->removeFromParent();

@@ -9,6 +9,7 @@ namespace spile::codegen {
 struct NativeTarget {
   const char* triple;
   const char* processor;  // LLVM's name of the oldest one that handlers must run on
+  const char* features;   // and what they do without: all but general registers
 };
 extern const NativeTarget kNativeTarget;
 

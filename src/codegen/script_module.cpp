@@ -165,16 +165,13 @@ void ScriptModule::drop_unused() {
   }
 }
 
-// Functions made here get the runtime's machine: the same general registers only.
-void ScriptModule::copy_machine_attributes() {
+// The machine is the code generator's (backend.cpp); C code of a script names the one that it was compiled for.
+void ScriptModule::unify_machine() {
   llvm::Function* model = module_->getFunction("spile_rt_enter");
-  if (!model) return;
+  const bool no_implicit_float = model && model->hasFnAttribute(llvm::Attribute::NoImplicitFloat);
   for (llvm::Function& function : *module_) {
-    for (const char* name : {"target-cpu", "target-features", "tune-cpu"}) {
-      llvm::Attribute attribute = model->getFnAttribute(name);
-      if (attribute.isValid()) function.addFnAttr(attribute);
-    }
-    if (model->hasFnAttribute(llvm::Attribute::NoImplicitFloat)) function.addFnAttr(llvm::Attribute::NoImplicitFloat);
+    for (const char* name : {"target-cpu", "target-features", "tune-cpu"}) function.removeFnAttr(name);
+    if (no_implicit_float) function.addFnAttr(llvm::Attribute::NoImplicitFloat);
   }
 }
 
@@ -207,7 +204,7 @@ void ScriptModule::unify_attributes() {
 }
 
 Result<void> ScriptModule::finish() {
-  copy_machine_attributes();
+  unify_machine();
   TRY_DO(read_used());
   drop_unused();
   unify_attributes();

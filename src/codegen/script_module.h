@@ -60,7 +60,7 @@ class ScriptModule {
  private:
   ScriptModule() = default;
   Result<void> read_used();
-  void copy_machine_attributes();
+  void unify_machine();
   void drop_unused();
   void unify_attributes();
 

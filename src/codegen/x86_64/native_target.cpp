@@ -4,7 +4,7 @@
 
 namespace spile::codegen {
 
-const NativeTarget kNativeTarget = {.triple = "x86_64-unknown-linux-gnu", .processor = "x86-64"};
+const NativeTarget kNativeTarget = {.triple = "x86_64-unknown-linux-gnu", .processor = "x86-64", .features = "-x87,-mmx,-sse"};
 
 void initialize_native_target() {
   LLVMInitializeX86TargetInfo();
