@@ -1,5 +1,9 @@
 #include "syntax/declared_names.h"
 
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
 namespace spile::syntax {
 
 namespace {
@@ -11,6 +15,13 @@ bool is_name_part(char c) {
   return is_name_start(c) || (c >= '0' && c <= '9') || c == '$';
 }
 
+// The bytes at which skip_body() has something to do.
+constexpr std::array<bool, 256> kMatterInBodies = [] {
+  std::array<bool, 256> matter{};
+  for (unsigned char c : {'{', '}', '"', '#', '/', '%'}) matter[c] = true;
+  return matter;
+}();
+
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -19,6 +30,7 @@ class Scanner {
     DeclaredNames found;
     bool is_private = false;
     while (skip_to_code()) {
+      if (peek() == '{' && skip_body()) continue;
       if (!is_name_start(peek())) {
         bool is_at = peek() == '@';
         // A name after these is not a declaration: .function, $global, ->probe.
@@ -117,6 +129,28 @@ class Scanner {
       }
     }
     at_ = text_.size();
+    return false;
+  }
+
+  // At a {: goes behind the } that closes it, as nothing is declared in between. False, and stays, where a condition of the preprocessor or
+  // the end of the text makes that uncertain.
+  bool skip_body() {
+    const size_t begin = at_;
+    for (int depth = 0;;) {
+      at_ = std::find_if(text_.begin() + at_, text_.end(), [](unsigned char c) { return kMatterInBodies[c]; }) - text_.begin();
+      if (at_ == text_.size()) break;
+      if (text_[at_] == '{') {
+        ++depth, ++at_;
+      } else if (text_[at_] == '}') {
+        ++at_;
+        if (--depth == 0) return true;
+      } else if (text_[at_] == '%' && (peek(1) == '(' || peek(1) == '?' || peek(1) == ':')) {
+        break;
+      } else if (const size_t here = at_; skip_to_code() && at_ == here) {
+        ++at_;
+      }
+    }
+    at_ = begin;
     return false;
   }
 
