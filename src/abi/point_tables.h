@@ -37,6 +37,9 @@ enum PlaceStep : uint8_t {
   kPick,          // operand: depth
 };
 
+// Set in the site id that spile_rt_entry_value is given by handlers that run just after the function has returned.
+inline constexpr uint64_t kEntryHasReturned = uint64_t{1} << 63;
+
 // First word of a step; the second is its operand.
 constexpr uint64_t place_step(uint8_t step, uint32_t size = 0, bool is_signed = false, uint32_t first = 0) {
   return step | uint64_t{size & 0xff} << 8 | uint64_t{is_signed} << 16 | uint64_t{first & 0xff} << 24;

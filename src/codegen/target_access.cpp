@@ -238,7 +238,9 @@ llvm::Value* TargetAccess::called_from(llvm::Value* bias) {
 // Asks the runtime for what a register held at the function's entry, which it stores into `value`. Returns whether that is known.
 llvm::Value* TargetAccess::kept_register(int64_t number, FileAddress function, llvm::Value* cfa, llvm::Value* value) {
   CHECK(body.probe);
-  const uint32_t site_id = unit.kept_site_id(body.probe->points.front().site.module, function);
+  const uint32_t site = unit.kept_site_id(body.probe->points.front().site.module, function);
+  // A result in memory lies where the function's first argument said.
+  const uint64_t site_id = site | (body.probe->kind == sema::ProbeKind::kFunctionReturn ? abi::kEntryHasReturned : 0);
   const std::vector<uint8_t>& registers = unit.program.sites.kept_registers();
   const auto index = static_cast<uint32_t>(std::find(registers.begin(), registers.end(), number) - registers.begin());
   return call("spile_rt_entry_value", b.getInt1Ty(), {context, cfa, b.getInt64(site_id), b.getInt32(index), value});

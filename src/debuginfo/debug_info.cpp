@@ -9,6 +9,7 @@
 #include "debuginfo/calling_convention.h"
 #include "debuginfo/dwarf_file.h"
 #include "debuginfo/go_convention.h"
+#include "debuginfo/rust_convention.h"
 #include "debuginfo/records.h"
 
 namespace spile::debuginfo {
@@ -246,29 +247,36 @@ void DebugInfo::place_waiting_parameters(const FunctionRecord& record, bool stan
     passed.push_back({variables[i].place.type, by_reference});
   }
   if (!any_waits) return;
-  const std::vector<Place> places = parameter_places(Type(shared_from_this(), record.return_type), passed, record.flexible_arrays);
+  const std::vector<Place> places = record.rust_version ? rust_places(record, variables)
+                                                        : parameter_places(Type(shared_from_this(), record.return_type), passed, record.flexible_arrays);
   size_t next_parameter = 0;
-  // rustc passes numbers, pointers and references as C does, other objects in ways of its own, so that it is not known which registers are left.
-  bool is_known = true;
-  auto is_as_in_c = [](const Type& type) {
-    const TypeKind kind = type.kind();
-    return (kind != TypeKind::kStruct && kind != TypeKind::kUnion && kind != TypeKind::kArray) || type.plain_name().starts_with('&');
-  };
   for (size_t i = 0; i < variables.size(); ++i) {
     const bool parameter = variables[i].kind == Variable::Kind::kParameter;
     const size_t number = parameter ? next_parameter++ : 0;
-    if (parameter && record.rust && !is_as_in_c(variables[i].place.type)) is_known = false;
     if (record.variables[i].slot == Slot::kReady) continue;
     Place replaced;
     replaced.type = variables[i].place.type;
     if (!parameter)
       replaced.reason = "has no value yet at the function's entry";
-    else if (!standard_convention || !is_known)
+    else if (!standard_convention || record.rust_closure)
       replaced.reason = "is passed in a compiler-specific way";
     else
       replaced = places[number];
     variables[i].place = std::move(replaced);
   }
+}
+
+// As parameter_places(), by Rust's convention.
+std::vector<Place> DebugInfo::rust_places(const FunctionRecord& record, const std::vector<Variable>& variables) {
+  using Slot = VariableRecord::Slot;
+  std::vector<RustParameter> passed;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].kind != Variable::Kind::kParameter) continue;
+    const Slot slot = record.variables[i].slot;
+    passed.push_back({variables[i].place.type, slot == Slot::kNotThereYet ? RustParameter::Slot::kObject
+                                              : slot == Slot::kNotThereYetByReference ? RustParameter::Slot::kAddress : RustParameter::Slot::kNotKnown});
+  }
+  return rust_parameter_places(Type(shared_from_this(), record.return_type), passed, record.rust_version);
 }
 
 Result<std::vector<Variable>> DebugInfo::variables(FileAddress function, FileAddress pc, uint64_t scope,
@@ -381,11 +389,13 @@ Result<Place> DebugInfo::return_value(FileAddress function, const SymbolFacts& s
   TRY(FunctionRecord record, function_record(function, function, 0));
   if (record.go) return go_result(record, index);
   if (record.return_type == kVoidType) return Error{"the function returns nothing, so it has no $return", {}};
-  Place place = return_place(Type(shared_from_this(), record.return_type), record.flexible_arrays);
-  if (!symbols.may_lose_result) return place;
+  const Type returned(shared_from_this(), record.return_type);
+  Place place = record.rust_version ? rust_return_place(returned, function, record.rust_version) : return_place(returned, record.flexible_arrays);
+  if (!symbols.may_lose_result && record.standard_convention) return place;
   Place lost;
   lost.type = place.type;
-  lost.reason = "may be optimized out of this clone of the function";
+  lost.reason = symbols.may_lose_result ? "may be optimized out of this clone of the function"
+                                        : "may be optimized out: the compiler has changed how the function is called (DW_CC_nocall)";
   return lost;
 }
 

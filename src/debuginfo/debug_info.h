@@ -80,6 +80,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Result<Place> go_result(const FunctionRecord& record, size_t index);
   Result<FunctionRecord> function_record(FileAddress function, FileAddress pc, uint64_t scope);
   Variable made_from(const VariableRecord& record, const SymbolFacts& symbols);
+  std::vector<Place> rust_places(const FunctionRecord& record, const std::vector<Variable>& variables);
   void place_waiting_parameters(const FunctionRecord& record, bool standard_convention,
                                 std::vector<Variable>& variables);
   Result<VariableRecord> unit_variable(FileAddress function, const std::string& name,

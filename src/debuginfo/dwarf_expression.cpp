@@ -434,4 +434,18 @@ LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& co
   return value;
 }
 
+bool is_passed_by_address(Dwarf_Attribute& attribute, const FrameContext& context) {
+  if (!context.at_entry) return false;
+  constexpr Dwarf_Addr kLongestPrologue = 64;  // bytes
+  Dwarf_Addr base = 0, begin = 0, end = 0;
+  Dwarf_Op* operations = nullptr;
+  size_t count = 0;
+  const ptrdiff_t next = dwarf_getlocations(&attribute, 0, &base, &begin, &end, &operations, &count);
+  if (next <= 0 || begin <= context.pc.value || begin - context.pc.value > kLongestPrologue || count == 0) return false;
+  const bool is_based = operations[0].atom >= DW_OP_breg0 && operations[0].atom <= DW_OP_breg31;
+  const bool is_in_register = count == 1 && is_based && operations[0].number == 0;
+  const bool is_in_frame = count == 2 && is_based && operations[0].atom == DW_OP_breg0 + abi::kConvention.stack_pointer && operations[1].atom == DW_OP_deref;
+  return is_in_register || is_in_frame;
+}
+
 }  // namespace spile::debuginfo

@@ -29,6 +29,14 @@ bool is_c(uint64_t language) {
   return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 || language == DW_LANG_C11 || language == kC17;
 }
 
+// "clang LLVM (rustc version 1.63.0)": 63. Not of that form: 1, older than all.
+uint32_t rustc_version(const std::string& producer) {
+  constexpr std::string_view kVersion = "rustc version 1.";
+  const size_t at = producer.find(kVersion);
+  const long minor = at == producer.npos ? 0 : strtol(producer.c_str() + at + kVersion.size(), nullptr, 10);
+  return static_cast<uint32_t>(std::clamp<long>(minor, 1, 100'000));
+}
+
 Place constant_place(Dwarf_Attribute& attribute) {
   Place place;
   place.kind = Place::Kind::kValue;
@@ -59,6 +67,7 @@ VariableRecord read_variable(Dwarf_Die& die, Variable::Kind kind, const FrameCon
     record.place = std::move(value.place);
     using Slot = VariableRecord::Slot;
     if (value.in_future_frame) record.slot = value.by_reference ? Slot::kNotThereYetByReference : Slot::kNotThereYet;
+    else if (kind == Variable::Kind::kParameter && !record.place.available() && is_passed_by_address(attribute, context)) record.slot = Slot::kNotThereYetByReference;
   } else if (dwarf_attr_integrate(&die, DW_AT_const_value, &attribute)) {
     record.place = constant_place(attribute);
   } else {
@@ -293,7 +302,12 @@ Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress p
   record.variables = collector.take();
   record.go = die_number(unit.die, DW_AT_language) == DW_LANG_Go;
   if (record.go) name_moved_variables(*file_, record.variables);
-  record.rust = die_number(unit.die, DW_AT_language) == DW_LANG_Rust;
+  if (die_number(unit.die, DW_AT_language) == DW_LANG_Rust) {
+    const std::string linkage_name = die_linkage_name(*die);
+    if (linkage_name.starts_with("_ZN") || linkage_name.starts_with("_R")) record.rust_version = rustc_version(die_text(unit.die, DW_AT_producer));
+    const std::string name = die_name(*die);
+    record.rust_closure = name.starts_with("{closure") || name.starts_with("{async") || name.starts_with("{coroutine") || name.starts_with("{generator");
+  }
   record.go_registers = record.go && die_text(unit.die, DW_AT_producer).find("regabi") != std::string::npos;
   return record;
 }

@@ -36,7 +36,9 @@ struct FunctionRecord {
   FlexibleArrays flexible_arrays = FlexibleArrays::kInMemory;
   // Of Go: its results are among the variables. go_registers: they are returned in registers (Go 1.17 and later).
   bool go = false, go_registers = false;
-  bool rust = false;  // its convention is its own, beyond numbers and pointers
+  // Of a function with a mangled name made by rustc 1.N: N; 0: of other functions. Its convention is Rust's own.
+  uint32_t rust_version = 0;
+  bool rust_closure = false;  // what it has captured is a parameter that is not described
   std::vector<VariableRecord> variables;  // parameters in order, then locals, innermost block first
 };
 

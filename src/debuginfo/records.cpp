@@ -147,7 +147,8 @@ std::string to_bytes(const FunctionRecord& record) {
   out.number(static_cast<uint64_t>(record.flexible_arrays));
   out.number(record.go);
   out.number(record.go_registers);
-  out.number(record.rust);
+  out.number(record.rust_version);
+  out.number(record.rust_closure);
   out.number(record.variables.size());
   for (const VariableRecord& variable : record.variables) write(out, variable);
   return out.take();
@@ -161,7 +162,8 @@ std::optional<FunctionRecord> function_from_bytes(std::string_view bytes, FileAd
   record.flexible_arrays = in.enumerator(FlexibleArrays::kIgnored);
   record.go = in.number();
   record.go_registers = in.number();
-  record.rust = in.number();
+  record.rust_version = static_cast<uint32_t>(in.number());
+  record.rust_closure = in.number();
   for (uint64_t n = in.number(); n > 0 && in.ok(); --n) record.variables.push_back(read_variable(in, function));
   return if_ok(in, std::move(record));
 }

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "abi/point_tables.h"
 #include "runtime/fault_catcher.h"
 #include "runtime/test_arena.h"
 
@@ -64,6 +65,13 @@ TEST_F(EntryValues, AreNotThoseOfAnotherCaller) {
   EXPECT_EQ(value(100), -1);
   stack_[100] = 0x401000;
   EXPECT_EQ(value(100), 11);
+}
+
+TEST_F(EntryValues, AreKnownWhenTheCallHasJustReturned) {
+  keep(100, 11);
+  stack_[100] = 0x402000;  // the stack is the caller's again
+  EXPECT_EQ(value(100, 0, kSite | abi::kEntryHasReturned), 11);
+  EXPECT_EQ(value(100, 0, kOtherSite | abi::kEntryHasReturned), -1);
 }
 
 TEST_F(EntryValues, AreFoundBehindReturnsThatArePending) {

@@ -135,7 +135,7 @@ uint64_t* spile_rt_goroutine_find(Context*, uint64_t cfa, uint64_t site_id);
 void spile_rt_goroutine_exit(Context*, uint64_t* saves);
 // -- registers of a function's entry (in targets), for handlers within it. keep: stores spile_rt_entry_registers values at the
 // entry, before the function has run; needs no thread's slot. value: reads number `index` (from 0) of those that the call with this
-// frame has kept at the site; false: it has kept none, or another call has taken its record since (*value is 0).
+// frame has kept at the site (with abi::kEntryHasReturned: the call that had it, which has just returned); false: it has kept none, or another call has taken its record since (*value is 0).
 void spile_rt_entry_keep(uint64_t cfa, uint64_t site_id, const uint64_t* values);
 bool spile_rt_entry_value(Context*, uint64_t cfa, uint64_t site_id, uint32_t index, uint64_t* value);
 // Restores every pending return address of the calling thread: run when an unwinder starts (codegen exports it as a

@@ -210,7 +210,9 @@ class Binder {
 
   bool is_return_value(const Expression& x) const {
     auto* variable = as<TargetVariable>(x);
-    return variable && point_.site.result_number(variable->name) >= 0;
+    if (!variable) return false;
+    const bool is_question = variable->name.starts_with(kEntryKnown);
+    return point_.site.result_number(is_question ? variable->name.substr(kEntryKnown.size()) : variable->name) >= 0;
   }
 
   // The variables of the function no longer exist then. The memory that @var, @cast and @uderef read does: it is read at the return.
@@ -528,7 +530,8 @@ class Binder {
       return;
     }
     if (info(point_.kind).reads_late) warn_late(x, *binding);
-    if (with_table_ && fits_table(*binding)) binding = table_.add_value(std::move(*binding));
+    const bool is_where_wanted = is_return_ && !in_save_ && std::ranges::any_of(binding->ops, location::is<location::EntryValue>);  // a result in memory: no row can say so
+    if (with_table_ && !is_where_wanted && fits_table(*binding)) binding = table_.add_value(std::move(*binding));
     const int index = add_binding(std::move(*binding));
     if (auto* variable = as<TargetVariable>(x)) variable->binding = index;
     if (auto* operation = as<AtOperation>(x)) operation->binding = index;

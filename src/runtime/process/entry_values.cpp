@@ -7,6 +7,7 @@
 // Any thread may take over any record, while its owner reads it or a signal handler interrupts the filling: a record is
 // filled while its tag is odd, and each filling makes another tag, by which a reader knows that what it has read was whole.
 
+#include "abi/point_tables.h"
 #include "runtime/core/core.h"
 
 namespace spile::rt {
@@ -123,10 +124,14 @@ SPILE_INLINE void spile_rt_entry_keep(uint64_t cfa, uint64_t site_id, const uint
   uint32_t way = find_way(set, key, &tag);
   if (way == abi::kEntryWays) return false;
   const EntryRecord* record = record_in(set, way);
+  // Just after the function has returned, its return address is no longer on the stack, and no other call has been made over its frame.
+  const bool has_returned = site_id & abi::kEntryHasReturned;
+  site_id &= ~abi::kEntryHasReturned;
   uint64_t kept_site = load_relaxed(&record->site_id), address = load_relaxed(&record->return_address);
   uint64_t kept = load_relaxed(&reinterpret_cast<const uint64_t*>(record + 1)[index]);
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  if (load_relaxed(&set.tags[way]) != tag || kept_site != site_id || !returns_to(context, cfa, address)) return false;
+  if (load_relaxed(&set.tags[way]) != tag || kept_site != site_id) return false;
+  if (!has_returned && !returns_to(context, cfa, address)) return false;
   *value = kept;
   return true;
 }
