@@ -112,6 +112,21 @@ void read_arguments(DwarfFile& file, Dwarf_Die& die, TypeNode& node) {
   }
 }
 
+// GCC leaves the arguments of some class templates out, such as those of std::_List_iterator. What such an iterator leads to is the result of its operator*.
+void read_element(DwarfFile& file, Dwarf_Die& die, TypeNode& node) {
+  for (ChildDies children(die); children.valid(); children.next()) {
+    if (children.tag() != DW_TAG_subprogram || die_name(children.die()) != "operator*") continue;
+    uint64_t id = type_id_of(file, children.die());
+    constexpr int kMostNames = 8;
+    for (int i = 0; i < kMostNames && id != kVoidType && id != kUnknownType; ++i) {
+      const TypeNode result = read_type(file, id);
+      if (result.kind == TypeKind::kPointer && result.is_reference) return node.arguments.push_back(result.target);
+      if (result.alias == TypeNode::Alias::kNone) return;
+      id = result.target;
+    }
+  }
+}
+
 // DWARF 5, section 5.7.10, as rustc writes it: a part with the discriminant, a member without a name, and a DW_TAG_variant for each form, whose
 // one member is a structure with the data.
 void read_variants(DwarfFile& file, Dwarf_Die& part, TypeNode& node) {
@@ -347,6 +362,7 @@ void read_tagged(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
   node.passed_by_reference = convention ? *convention == DW_CC_pass_by_reference : is_nontrivial(file, die, 0);
   read_members(file, die, node);
   read_arguments(file, die, node);
+  if (node.arguments.empty() && name.starts_with("_List_")) read_element(file, die, node);
   if (name.find('<') == name.npos) node.name += template_arguments(file, die);
 }
 

@@ -26,6 +26,8 @@ if LANGUAGE == "go":
     expect(parameters("main.maps"), ['ages=map["ann": 31] none=map[] small=map[7: "seven"]'])
     expect(parameters("main.faults"), ['none=nil made=*errors.errorString("no such thing") own=*main.failure'])
     expect(parameters("main.mixed"), ['p={.X=1, .Y=2, .Name="p"} nothing=NULL v={.X=3, .Y=4, .Name="v"} b=1 f=2.5 any=int(42)'])
+    shut = 'chan[{.X=1, .Y=2, .Name="p"}] (1 of 3) closed'
+    expect(parameters("main.channels"), [f'full=chan[1, -2] (2 of 2) around=chan["first", "second"] (2 of 2) bare=chan shut={shut} none=nil'])
     # Generic functions: all strings have one type, whose name is not "string".
     lists = parameters("main.generic*", "$list$$ . \" \" . $one$$")
     expect(lists, ['["g"] "h"', "[1, 2] 3"])

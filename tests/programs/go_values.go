@@ -52,6 +52,11 @@ type holder struct {
 //go:noinline
 func generic[T any](list []T, one T) int { return len(list) + cap(list) + len(fmt.Sprint(one)) }
 
+//go:noinline
+func channels(full chan int, around <-chan string, bare chan struct{}, shut chan point, none chan int) int {
+	return len(full) + len(around) + len(bare) + len(shut) + len(none)
+}
+
 func twice(n int) int { return 2 * n }
 
 //go:noinline
@@ -70,6 +75,16 @@ func main() {
 	for i := range many {
 		many[i] = i
 	}
+	full, around, shut := make(chan int, 2), make(chan string, 2), make(chan point, 3)
+	full <- 1
+	full <- -2
+	around <- "gone"
+	around <- "first"
+	<-around
+	around <- "second"
+	shut <- point{1, 2, "p"}
+	close(shut)
+	fmt.Println(channels(full, around, make(chan struct{}), shut, nil))
 	fmt.Println(text("hello, \"world\"\n", ""))
 	fmt.Println(slices([]int{1, -2, 3}, []string{"a", "bc"}, nil, []point{{1, 2, "p"}, {3, 4, "q"}}))
 	fmt.Println(slices(many, nil, many[5:7], nil))

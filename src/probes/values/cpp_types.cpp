@@ -536,7 +536,7 @@ bool plan_cpp_type(ValuePlanner& planner, Routine& out, const Type& type, const 
   if (type.kind() != TypeKind::kStruct) return false;
   const std::string_view base = std::string_view(name).substr(0, name.find('<'));
   const CppValue value{planner, out, type, offset, detail};
-  if (plan_small_cpp_type(value, base)) return true;
+  if (plan_small_cpp_type(value, base) || plan_cpp_handle_type(value, base)) return true;
   if (base.size() == name.size()) return false;  // all others are templates
   return plan_known(kTypes, value, base);
 }

@@ -64,5 +64,7 @@ std::optional<uint64_t> number_of(const debuginfo::Type& type);
 
 // Types of the library that hold no elements, or few: bitset, any, path, mutex (cpp_small_types.cpp). base: the name without arguments.
 bool plan_small_cpp_type(const CppValue& value, std::string_view base);
+// Types of the library that lead to a value elsewhere: iterators, futures, error codes (cpp_handle_types.cpp).
+bool plan_cpp_handle_type(const CppValue& value, std::string_view base);
 
 }  // namespace spile::probes

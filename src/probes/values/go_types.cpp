@@ -51,6 +51,38 @@ bool plan_map(ValuePlanner& planner, Routine& out, const Type& pointer, uint64_t
   return true;
 }
 
+// A channel is a pointer to runtime.hchan (runtime/chan.go): a ring of values, of which `recvx` is the next that is received.
+bool plan_channel(ValuePlanner& planner, Routine& out, const Type& pointer, uint64_t offset, Detail detail) {
+  const Type channel = pointer.target();
+  auto count = channel.member("qcount"), room = channel.member("dataqsiz"), buffer = channel.member("buf"), next = channel.member("recvx"), closed = channel.member("closed");
+  if (!count || !room || !buffer || !next || !closed || buffer->type.kind() != TypeKind::kPointer) return false;
+  // The buffer is a void*; the type of its elements is that of what a waiting goroutine receives (cmd/link, synthesizechantypes).
+  auto queue = channel.member("recvq");
+  auto first = queue ? queue->type.member("first") : std::nullopt;
+  auto received = first && first->type.kind() == TypeKind::kPointer ? first->type.target().member("elem") : std::nullopt;
+  const Type element = received && received->type.kind() == TypeKind::kPointer ? received->type.target() : Type();
+  auto part = [](const debuginfo::Member& member) { return Source().base(member.offset).load(); };
+  Routine there;
+  there.text("chan");
+  const bool has_size = element.valid() && element.kind() != TypeKind::kVoid && element.size() != 0;
+  if (has_size && detail == Detail::kNested) there.text("[...]");
+  else if (has_size) there.ring("[]", part(*buffer), part(*next), part(*room), part(*count), element.size(), planner.routine_of(element, ValuePlanner::inner(detail)));
+  Routine used;
+  used.text(" (");
+  used.computed(part(*count), abi::ValueForm::kUnsigned);
+  used.text(" of ");
+  used.computed(part(*room), abi::ValueForm::kUnsigned);
+  used.text(")");
+  there.choose(part(*room), {{0, planner.text_routine("")}}, planner.add(std::move(used)));
+  there.choose(Source().base(closed->offset).load(4), {{0, planner.text_routine("")}}, planner.text_routine(" closed"));
+  const size_t shown = planner.add(std::move(there));
+  Routine follow;
+  follow.follow(Source().base(offset).load(), shown);
+  const size_t made = planner.add(std::move(follow));
+  out.choose(Source().base(offset).load(), {{0, planner.text_routine("nil")}}, made);
+  return true;
+}
+
 // runtime.iface {tab *itab; data}, whose table has the type as its second word; runtime.eface {_type; data}.
 bool plan_interface(ValuePlanner& planner, Routine& out, const Type& type, uint64_t offset) {
   auto data = type.member("data"), table = type.member("tab"), direct = type.member("_type");
@@ -91,7 +123,7 @@ std::string_view without_shape(std::string_view name) {
 bool plan_go_type(ValuePlanner& planner, Routine& out, const Type& type, const std::string& whole_name, uint64_t offset, Detail detail) {
   const std::string_view name = without_shape(whole_name);
   if (type.kind() == TypeKind::kFunction) return type.size() == 8 && plan_function(planner, out, offset);  // those of C have no size
-  if (type.kind() == TypeKind::kPointer) return is_known_pointer(type) && plan_map(planner, out, type, offset, detail);
+  if (type.kind() == TypeKind::kPointer) return is_known_pointer(type) && (plan_map(planner, out, type, offset, detail) || plan_channel(planner, out, type, offset, detail));
   if (type.kind() != TypeKind::kStruct) return false;
   if (name == "string") return plan_string(out, type, offset);
   if (name.starts_with("[]")) return plan_slice(planner, out, type, offset, detail);

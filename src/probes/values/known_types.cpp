@@ -9,7 +9,9 @@ bool plan_known_type(ValuePlanner& planner, Routine& out, const debuginfo::Type&
 }
 
 bool is_known_pointer(const debuginfo::Type& type) {
-  return type.kind() == debuginfo::TypeKind::kPointer && type.target().plain_name().starts_with("hash<");
+  if (type.kind() != debuginfo::TypeKind::kPointer) return false;
+  const std::string name = type.target().plain_name();
+  return name.starts_with("hash<") || name.starts_with("hchan<");
 }
 
 }  // namespace spile::probes

@@ -13,7 +13,7 @@ namespace spile::probes {
 // Plans a value of a known type; false, with nothing planned: the type is not known, or its members are not as expected.
 bool plan_known_type(ValuePlanner& planner, Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
 
-// Whether a pointer is a value of a known type itself, rather than what leads to one: a map of Go.
+// Whether a pointer is a value of a known type itself, rather than what leads to one: a map or channel of Go.
 bool is_known_pointer(const debuginfo::Type& type);
 
 // The same by language. name: plain_name() of the type.

@@ -47,6 +47,8 @@ class ValuePlanner {
   size_t add(Routine routine);
   // A routine that prints a text, whatever the value.
   size_t text_routine(const std::string& text);
+  // The table of an enumeration's constants that the program's debug information does not have.
+  size_t table(abi::ValueTable kind, const std::vector<std::pair<std::string, int64_t>>& constants) { return writer_.add_table(kind, constants); }
   // Prints a pointer at the offset; with more detail than kNested, behind an arrow what it points to.
   void owner(Routine& out, const debuginfo::Type& pointee, uint64_t offset, Detail detail);
   const ModuleFacts& facts() const { return facts_; }
