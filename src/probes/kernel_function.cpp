@@ -492,7 +492,7 @@ Result<Points> resolve_later(TracedWorld& world, const Request& request) {
     return Error{fmt::format("the module '{}' is not loaded{}", request.module, one ? ", and this kernel's modules on disk lack it" : ": which functions a pattern stands for is not known"),
                  fmt::format("load it first: modprobe {}", request.module)};
   }
-  world.remark(fmt::format("the module '{}' is not loaded: its function '{}' is probed once it is", request.module, request.pattern));
+  world.remark(fmt::format("the module '{}' is not loaded: its function '{}' is probed once it is, if the handler reads no variables", request.module, request.pattern));
   return Points{point_at(request, {.symbol = request.pattern})};
 }
 

@@ -216,11 +216,19 @@ TEST_F(KernelFunctionTest, WaitsForAModuleThatTheKernelHasOnDisk) {
   auto made = elaborate("probe module(\"dummy_net\").function(\"dummy_xmit\").return { next }");
   ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
   EXPECT_THAT(made->texts(), ElementsAre("module(\"dummy_net\").function(\"dummy_xmit\").return"));
-  EXPECT_THAT(made->world->remarks(), ElementsAre("the module 'dummy_net' is not loaded: its function 'dummy_xmit' is probed once it is"));
+  EXPECT_THAT(made->world->remarks(), ElementsAre("the module 'dummy_net' is not loaded: its function 'dummy_xmit' is probed once it is, if the handler reads no variables"));
   EXPECT_EQ(made->program.probes[0].points[0].site.kernel->address, 0u);
   EXPECT_THAT(error("probe module(\"dummy_net\").function(\"dummy_*\") { next }"), HasSubstr("which functions a pattern stands for is not known"));
   EXPECT_THAT(error("probe module(\"dummy_net\").function(\"dummy_xmit\") { println($skb) }"), HasSubstr("not loaded, so that its types are not known"));
   EXPECT_THAT(error("probe module(\"other\").function(\"x\") { next }"), HasSubstr("this kernel's modules on disk lack it"));
+
+  // An optional point waits, too, unless its handler reads what only the loaded module says.
+  EXPECT_THAT(texts("module(\"dummy_net\").function(\"dummy_xmit\")?"), ElementsAre("module(\"dummy_net\").function(\"dummy_xmit\")"));
+  made = elaborate("probe module(\"dummy_net\").function(\"dummy_xmit\")?, kernel.function(\"printk\") { println($fmt) }");
+  ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
+  EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"printk\")"));
+  EXPECT_THAT(error("function f(x) { return @cast(x, \"sk_buff\", \"dummy_net\")->len } probe kernel.function(\"printk\") { println(f($fmt)) }"),
+              HasSubstr("the module dummy_net is not loaded, so that its types are not known"));
 }
 
 TEST_F(KernelFunctionTest, SaysWhenDuplicatesCanNotBeDistinguished) {

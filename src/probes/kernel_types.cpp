@@ -96,8 +96,10 @@ std::string find_kernel_module(TracedWorld& world, const ResolvedPoint* point, c
   // "kernel<struct sock>" names the type once more, as SystemTap's scripts may have a header there.
   if (name == "kernel" || name.starts_with("kernel<")) return "kernel";
   const bool in_kernel = point && is_kernel_module(point->site.module);
-  return in_kernel && world.kernel().has_module(name) ? kPrefix + name : std::string();
+  return in_kernel ? kernel_module_named(world, name) : std::string();
 }
+
+std::string kernel_module_named(TracedWorld& world, const std::string& name) { return world.kernel().has_module(name) ? kPrefix + name : std::string(); }
 
 Result<std::shared_ptr<Btf>> kernel_types(TracedWorld& world, const std::string& module) { return world.kernel().types(loaded_module(module)); }
 

@@ -19,6 +19,8 @@ std::string loaded_module(const std::string& module);
 bool is_of_kernel(const std::string& module);
 // Returns the module for the name that a script gives to it, "kernel" or, of a probe in the kernel, "loop"; "": not the kernel's.
 std::string find_kernel_module(TracedWorld& world, const sema::ResolvedPoint* point, const std::string& name);
+// Returns the module for the name of one that is loaded or part of the kernel; "": neither.
+std::string kernel_module_named(TracedWorld& world, const std::string& name);
 
 // Returns the type information of a module. REQUIRES, here and below: is_kernel_module(module). Errors: as KernelInfo::types().
 Result<std::shared_ptr<kernelinfo::Btf>> kernel_types(TracedWorld& world, const std::string& module);

@@ -200,6 +200,21 @@ TEST(Elaborate, LibraryIsTakenWhereUsed) {
   EXPECT_EQ(made.program.probes.size(), 2u);  // library 1's timer comes with it, library 2 is not used
 }
 
+TEST(Elaborate, LibraryAliasWithoutPointsIsAnErrorUnlessOptional) {
+  const std::string library = "probe some.thing = nowhere.now ?, nowhere.before ! { } probe some.all = some.thing { }";
+  FakeTarget target;
+  auto made = elaborate_scripts({"probe some.thing { } probe begin { println(1) }", library}, target);
+  EXPECT_THAT(made.messages(), testing::HasSubstr("'some.thing': unknown probe point 'nowhere'"));
+  made = elaborate_scripts({"probe some.all { } probe begin { println(1) }", library}, target);
+  EXPECT_THAT(made.messages(), testing::HasSubstr("'some.all': unknown probe point 'nowhere'"));
+  for (const char* optional : {"some.thing ?", "some.all ?", "some.thing !, begin(1)", "some.* ?"}) {
+    made = elaborate_scripts({std::string("probe ") + optional + " { println(2) } probe begin { println(1) }", library}, target);
+    EXPECT_TRUE(made.ok()) << optional << made.messages();
+  }
+  made = elaborate_scripts({"probe mine = nowhere ? { } probe mine { } probe begin { println(1) }", library}, target);
+  EXPECT_TRUE(made.ok()) << "the script's own alias says it itself: " << made.messages();
+}
+
 TEST(Elaborate, UsersFunctionsComeBeforeTheLibrarys) {
   FakeTarget target;
   auto made = elaborate_scripts({"function strlen(s) { return 7 } probe begin { println(strlen(\"x\")) }"}, target);

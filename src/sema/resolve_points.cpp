@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sema/elaboration.h"
+#include "syntax/visitor.h"
 
 namespace spile::sema {
 
@@ -26,6 +27,7 @@ class Resolver {
       const SourceRange& place = alias.empty() ? node.point.range : asked;
       size_t found = node.draft >= 0 ? resolve_leaf(node, may_fail, name, place)
                                      : resolve_list(node, may_fail || node.is_pattern, name, place);
+      if (node.draft < 0 && found == 0 && !may_fail && !node.is_pattern) require_any(node, name, place);
       if (found == 0 && node.is_pattern && !may_fail) {
         e_.diagnostics.error(node.point.range, "no match for probe point '" + written(node.point) + "'")
             .hint("it matches aliases, but their probe points don't exist here");
@@ -37,6 +39,23 @@ class Resolver {
   }
 
  private:
+  // An alias of the library may have a point for each of several kernels, all of them optional. If this one has none of them, the probe is missing,
+  // which the script did not say that it may be.
+  void require_any(const PointNode& alias, const std::string& name, const SourceRange& asked) {
+    if (e_.diagnostics.has_errors()) return;  // a point that is not optional has said why
+    const PointNode* point = &alias;
+    while (point->draft < 0 && !point->children.empty()) point = &point->children.back();
+    if (point->draft < 0 || asked.file == point->point.range.file) return;
+    error(*point, last_failure_.message, name, asked).hint(last_failure_.hint);
+  }
+
+  // Whether a handler reads what only a loaded module's type information describes.
+  static bool reads_target(const syntax::Block& body) {
+    bool reads = false;
+    syntax::for_each_expression(body, [&](const syntax::Expression& e) { reads |= e.kind == syntax::ExpressionKind::kTargetVariable || e.kind == syntax::ExpressionKind::kAtOperation; });
+    return reads;
+  }
+
   // Without `?`, `!` and condition.
   static std::string written(const syntax::ProbePoint& point) {
     syntax::ProbePoint plain;
@@ -93,8 +112,19 @@ class Resolver {
 
   size_t resolve_leaf(PointNode& node, bool optional, const std::string& name, const SourceRange& asked) {
     Result<std::vector<ResolvedPoint>> resolved = e_.target.resolve(node.point);
+    if (optional && resolved.ok() && reads_target(*e_.drafts[node.draft].body)) {
+      // Of a module that is not loaded yet, which the kernel has no address of: its variables can't be known.
+      const auto waits = [](const ResolvedPoint& point) { return point.site.kernel && !point.site.kernel->address && point.site.module.starts_with("kernel:"); };
+      if (std::ranges::any_of(*resolved, waits)) {
+        const std::string module = resolved->front().site.module.substr(sizeof "kernel:" - 1);
+        resolved = Error{fmt::format("the module '{}' is not loaded, so that its variables are not known", module), fmt::format("load it before spile starts: modprobe {}", module)};
+      }
+    }
     if (!resolved.ok()) {
-      if (optional) return 0;
+      if (optional) {
+        last_failure_ = std::move(resolved).error();
+        return 0;
+      }
       std::string hint = resolved.error().hint;
       std::string near = hint.empty() ? nearest_name(written(node.point), alias_names()) : std::string();
       // What the script has written rather than the library's point behind the alias: signal.handle.retrn.
@@ -118,6 +148,7 @@ class Resolver {
   }
 
   Elaboration& e_;
+  Error last_failure_;  // of an optional point
 };
 
 }  // namespace
