@@ -2,9 +2,11 @@
 
 #include "base/print.h"
 #include "cli/command_line.h"
+#include "session/terms/signals.h"
 
 int main(int argc, char** argv) {
   spile::open_standard_descriptors();
+  spile::session::Signals::keep_interrupt();
   spile::cli::CommandLine line = spile::cli::read_command_line(argc, argv);
   return spile::finish_standard_output(line.leave ? *line.leave : spile::session::run(line.options));
 }

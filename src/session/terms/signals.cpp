@@ -23,10 +23,18 @@ sigset_t only(int signal) {
 
 }  // namespace
 
+void Signals::keep_interrupt() {
+  const sigset_t set = only(SIGINT);
+  if (is_ignored(SIGINT)) sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+
 Result<Signals> Signals::block(bool takes_user_signal) {
   sigset_t stops;
   sigemptyset(&stops);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2}) sigaddset(&stops, signal);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2}) {
+    const bool is_nohup = signal == SIGHUP && is_ignored(signal);  // it is to outlive the terminal
+    if (!is_nohup) sigaddset(&stops, signal);
+  }
   if (takes_user_signal) sigaddset(&stops, SIGUSR1);
   if (sigprocmask(SIG_BLOCK, &stops, nullptr) != 0) return Error::from_errno("block signals", errno);
   Signals signals;

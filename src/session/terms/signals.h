@@ -13,7 +13,9 @@ namespace spile::session {
 
 class Signals {
  public:
-  // Blocks the signals and opens the descriptors. takes_user_signal: SIGUSR1, too, which ends spile otherwise. Errors: the kernel refuses.
+  // Keeps a SIGINT that comes before block() where it is ignored, as in the background jobs of a script. Without effect where it is not, and ends the program.
+  static void keep_interrupt();
+  // Blocks the signals and opens the descriptors. takes_user_signal: SIGUSR1, too, which ends spile otherwise. A SIGHUP that is ignored (nohup) stays so. Errors: the kernel refuses.
   static Result<Signals> block(bool takes_user_signal = false);
   // Returns a descriptor that is readable when take() has something to return.
   int fd() const { return fd_.get(); }
