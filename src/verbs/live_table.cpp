@@ -207,16 +207,11 @@ void LiveTable::draw() {
     table.columns.pop_back();
     for (auto& row : table.rows) row.pop_back();
   }
-  constexpr size_t kWithSparks = 60, kWithLongSparks = 120, kShortPast = 8;
-  if (width >= kWithSparks) {
-    table.columns.insert(table.columns.begin() + 1, Column{"", "", Unit::kText});
-    for (auto& row : table.rows) row.insert(row.begin() + 1, spark(std::get<std::string>(row[0]), width >= kWithLongSparks ? kPast : kShortPast));
-  }
   std::string frame(kHome);
   if (height > 1) frame += head_line(width) + std::string(kEndOfLine);
   constexpr size_t kMarkWidth = 2;
   const bool marks = has_callers() && !shows_callers_;
-  std::string text = shows_callers_ ? callers_text(width) : table_text(table, width > kMarkWidth && marks ? width - kMarkWidth : width);
+  std::string text = shows_callers_ ? callers_text(width) : text_with_sparks(table, width > kMarkWidth && marks ? width - kMarkWidth : width);
   size_t lines = 0;
   for (size_t begin = 0; begin < text.size() && lines < body; ++lines) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -231,6 +226,21 @@ void LiveTable::draw() {
   frame += "\x1b[K";
   frame += kClearBelow;
   write_all(STDOUT_FILENO, frame);
+}
+
+// Where all columns don't fit, the sparklines get shorter, and then give way.
+std::string LiveTable::text_with_sparks(const Table& table, size_t width) const {
+  constexpr size_t kWithLongSparks = 120;
+  for (const size_t length : {kPast, size_t{8}, size_t{4}}) {
+    if (length == kPast && width < kWithLongSparks) continue;
+    Table wider = table;
+    wider.columns.insert(wider.columns.begin() + 1, Column{"", "", Unit::kText});
+    for (auto& row : wider.rows) row.insert(row.begin() + 1, spark(std::get<std::string>(row[0]), length));
+    std::string text = table_text(wider, width, true);
+    const bool has_all = std::string_view(text).substr(0, text.find('\n')).ends_with(table.columns.back().head);
+    if (has_all) return text;
+  }
+  return table_text(table, width, true);
 }
 
 std::string LiveTable::callers_text(size_t width) const {

@@ -48,6 +48,7 @@ class LiveTable final : public TableRows {
   void take_sequence(std::string_view sequence);
   void choose(int step);
   void draw();
+  std::string text_with_sparks(const Table& table, size_t width) const;
   std::string callers_text(size_t width) const;
   bool has_callers() const { return settings().columns.back().unit == Unit::kCallers; }
   void leave();

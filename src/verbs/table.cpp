@@ -75,7 +75,7 @@ std::vector<std::pair<int64_t, std::string_view>> callers_in(std::string_view ce
   return callers;
 }
 
-std::string table_text(const Table& table, size_t width) {
+std::string table_text(const Table& table, size_t width, bool is_cut) {
   std::span<const Column> columns = table.columns;
   const bool has_stacks = !columns.empty() && is_below(columns.back());
   if (has_stacks) columns = columns.first(columns.size() - 1);
@@ -102,6 +102,13 @@ std::string table_text(const Table& table, size_t width) {
     widths[i] -= cut;
     all -= cut;
     for (auto& row : rows) row[i] = fitted(row[i], widths[i]);
+  }
+  // A number that lacks its end would be another one.
+  for (; is_cut && all > width + kGap.size() && columns.size() > 1; columns = columns.first(columns.size() - 1)) {
+    all -= widths.back() + kGap.size();
+    widths.pop_back();
+    heads.pop_back();
+    for (auto& row : rows) row.pop_back();
   }
   std::string out = line_of(heads, widths, columns);
   for (size_t i = 0; i < rows.size(); ++i) {

@@ -37,8 +37,8 @@ inline bool is_below(const Column& column) { return column.unit == Unit::kStack 
 // The lines of a kCallers cell: how often, and who.
 std::vector<std::pair<int64_t, std::string_view>> callers_in(std::string_view cell);
 
-// Returns a line of heads and one for each row, and those of stacks. width: of the terminal, in columns; rows are cut there.
-std::string table_text(const Table& table, size_t width);
+// Returns a line of heads and one for each row, and those of stacks. width: of the terminal, in columns; texts are shortened to fit. is_cut: then the last columns are left out where rows are longer.
+std::string table_text(const Table& table, size_t width, bool is_cut = false);
 // Returns an object for each row, with the member "time" first: a text in UTC, of a moment in ns since 1970; with_ms: to the millisecond.
 std::string table_json(const Table& table, int64_t time_ns, bool with_ms = false);
 // Returns a moment as "19:14:56" of the local time, with_ms as "19:14:56.250"; "?": no calendar has that time.

@@ -41,6 +41,9 @@ TEST(Table, AlignsColumnsAndShowsStacksBelow) {
 TEST(Table, CutsTextsRatherThanNumbers) {
   Table table{{{"file", "file", Unit::kText}, {"n", "n", Unit::kCount}}, {{std::string(100, 'x'), int64_t{1'000'000}}}};
   EXPECT_EQ(table_text(table, 40), "file" + std::string(35, ' ') + "n\n" + std::string(26, 'x') + "...  1,000,000\n");
+  EXPECT_EQ(table_text(table, 23, true), "file" + std::string(18, ' ') + "n\n" + std::string(9, 'x') + "...  1,000,000\n");
+  EXPECT_EQ(table_text(table, 22, true), "file\n" + std::string(9, 'x') + "...\n");  // a number is whole, or absent
+  EXPECT_EQ(table_text(table, 1, true), "file\n" + std::string(9, 'x') + "...\n");
 }
 
 TEST(Table, CountsColumnsOfTheTerminalRatherThanBytes) {
