@@ -100,7 +100,7 @@ Result<int> send(const std::vector<session::RunDocument>& runs, const std::strin
 Result<void> take_record(session::Options& options, std::vector<std::pair<std::string, std::string>>& of_verbs) {
   session::RecordOptions& record = options.output.record;
   for (auto option = of_verbs.begin(); option != of_verbs.end(); ++option) {
-    if (option->first != "every") continue;
+    if (option->first != "every" || record.stream) continue;  // a stream has numbers when its reader asks: --every is the verb's
     TRY(record.every_ns, parse_time("--every", option->second));
     if (record.every_ns < kShortestTick || record.every_ns > kLongestTick) return Error{fmt::format("--every {}: out of range", option->second), "from 10ms to 86400s"};
     of_verbs.erase(option);

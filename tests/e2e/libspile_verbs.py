@@ -29,6 +29,16 @@ with library.run(verb="syscalls", command="head -c 5 /dev/zero >/dev/null") as s
     names = {e.values[0]: e.values[1] for e in session if e.text.startswith("row ")}
 expect((names["read"] >= 1, names["write"]), (True, 1))
 
+# --every is the verb's: tables come while the program runs, and each has the calls of its interval.
+target = server()
+with library.run(verb="top", arguments=["work", "--every=100ms"], pid=target.pid) as session:
+    tables = 0
+    while tables < 3:
+        event = session.next(60)
+        expect_true(event is not None, "tables while it runs")
+        tables += event.text.startswith("done ")
+expect_untouched(target.pid)
+
 # Errors are the program's, with what to do.
 for verb, words, said in [("tops", [], "tops"), ("top", ["no_such_function"], "no_such_function"), ("top", ["foo", "--sort=size"], "size"), ("top", ["foo", "--nothing"], "nothing"), ("funcs", [calls], "record"),
                           ("record", ["top", "foo"], "record"), ("-x", ["1"], "a verb is one word"), ("", [], "a verb is one word"), ("top f", [], "a verb is one word")]:
