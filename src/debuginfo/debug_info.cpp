@@ -338,7 +338,7 @@ Error DebugInfo::no_such_variable(FileAddress function, const std::vector<Variab
   return {fmt::format("no variable '${}' is visible here", name),
           !near.empty()   ? fmt::format("did you mean '${}'?", near)
           : !seen.empty() ? fmt::format("there are: {}", seen)
-                          : "the function has no parameters or locals"};
+                          : "debug information describes no parameters or locals of the function"};
 }
 
 Result<Variable> DebugInfo::global_variable(const std::string& name, const std::string& file,

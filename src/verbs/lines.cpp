@@ -100,6 +100,7 @@ class Printer {
     const int end = text ? static_cast<int>(text->size()) : stretch.code.empty() ? 0 : stretch.code.rbegin()->first;
     const int first = std::max(stretch.first, 1);
     const int last = stretch.last > 0 ? std::min(stretch.last, end) : end;
+    if (first > last) return;  // behind the end of the file
     if (!options_.verb.json) print_to(stdout, "{}<{}{}:{}-{}>\n", first_ ? "" : "\n", stretch.title.empty() ? "" : stretch.title + "@", stretch.file, first, last);
     first_ = false;
     for (int line = first; line <= last; ++line) {
@@ -171,8 +172,9 @@ Result<int> answer_lines(const std::vector<std::string>& words, const session::O
     found = found || has_code(stretch);
   }
   if (found) return 0;
-  print_to(stderr, "spile: there is no code on these lines\n");
-  return 1;
+  const auto with_code = std::ranges::find_if(stretches, [](const Stretch& stretch) { return !stretch.code.empty(); });
+  if (with_code == stretches.end()) return Error{"there is no code on these lines", ""};
+  return Error{"there is no code on these lines", fmt::format("the code of {} is on lines {} to {}", with_code->file, with_code->code.begin()->first, with_code->code.rbegin()->first)};
 }
 
 }  // namespace spile::verbs

@@ -55,7 +55,8 @@ expect(probeable, {int(line) for line in re.findall(r":(\d+)\"", listed)}, "line
 for numbers, wanted in ((":4-12", "4-12"), (":7-40", "7-14"), (":1-3", "6-8"), ("+4-5", "9-10"), (":5", "5-5")):
     expect_match(rf"^<price_of@\S*shop.c:{wanted}>\n", spile("lines", shop, f"price_of{numbers}").expect(status=0).out)
 expect_match(r"\n +7 \*    if .*\n +\$item \$count \$total\n$", spile("lines", shop, "price_of:7").expect(status=0).out)
-spile("lines", shop, "shop.c:2-3").expect(status=1, err_match="no code on these lines")
+spile("lines", shop, "shop.c:2-3").expect(status=1, err_match=r"no code on these lines\n  hint: the code of \S+shop.c is on lines \d+ to \d+")
+expect(spile("lines", shop, "shop.c:900").expect(status=1, err_match="no code on these lines").out, "")
 spile("lines", shop, "nosuch.c:2-3").expect(status=1, err_match="no code of source file 'nosuch.c'")
 spile("lines", shop, "price_off").expect(status=1, err_match="no function 'price_off'(.|\n)*did you mean 'price_of'")
 for numbers, wanted in (("+0", "5-5"), (":0", "5-5"), (":0-1", "5-6")):

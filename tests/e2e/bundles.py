@@ -57,6 +57,18 @@ expect(again.out, plain)
 subprocess.run(["strip", shop], check=True)
 spile(bundle, "-c", f"{shop} 1000").expect(status=1, err_match="another build than the bundle was made for")
 
+# Another program under another name, while the bundle's own lies where it was. A bundle that names a file goes on waiting for it.
+own, other, own_bundle, named_bundle = (folder / name for name in ("own", "other", "own.spile", "named.spile"))
+subprocess.run(["gcc", "-g", "-O1", "-o", own, source], check=True)
+subprocess.run(["gcc", "-g", "-O0", "-o", other, source], check=True)
+count = 'global n probe process%s.function("price_of") { n++ } probe end { printf("%%d calls\\n", n) }'
+spile("-p4", "-o", str(own_bundle), "-e", count % "", "-c", f"{own} 1000").expect(status=0)
+spile("-p4", "-o", str(named_bundle), "-e", count % f'("{own}")', "-c", f"{own} 1000").expect(status=0)
+expect_match(r"^1000 calls$", spile(own_bundle, "-c", f"{own} 1000").expect(status=0, err="").out)
+elsewhere = spile(own_bundle, "-c", f"{other} 1000").expect(status=0, err_match=r"other is another program than the bundle was made for, \S+own: build-id [0-9a-f]+ here, build-id [0-9a-f]+ there; the bundle's script is compiled again")
+expect_match(r"^1000 calls$", elsewhere.out)
+expect_match(r"^1000 calls$", spile(named_bundle, "-c", f"sh -c '{own} 1000; true'").expect(status=0, err="").out)
+
 # Mistakes.
 spile(bundle).expect(status=1, err_match="probes the processes of -x or -c(.|\n)*hint: give either")
 for option in (["-D", "MAXACTION=5"], ["-g"], ["-G", "n=1"], ["-E", "probe never {}"], ["-s", "8"]):

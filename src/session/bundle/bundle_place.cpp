@@ -79,6 +79,19 @@ void rename_module(sema::Program& program, const std::map<std::string, std::stri
 
 std::string shown(const std::string& identity) { return identity.empty() ? "no build-id" : "build-id " + identity; }
 
+// Whether the script has points of the target itself, `process.function("f")`, rather than of a file that it names.
+bool probes_the_target(const Bundle& bundle) {
+  auto names_it = [](std::string_view text) {
+    constexpr std::string_view kProcess = "process";
+    for (size_t at = text.find(kProcess); at != text.npos; at = text.find(kProcess, at + 1)) {
+      const size_t next = text.find_first_not_of(" \t\n", at + kProcess.size());
+      if (next != text.npos && text[next] == '.') return true;
+    }
+    return false;
+  };
+  return bundle.source.text && names_it(*bundle.source.text);
+}
+
 bool is_on_address(const sema::ResolvedPoint& point) {
   return point.site.kernel || (point.kind == sema::ProbeKind::kDataAccess && point.domain == sema::Domain::kKernel);
 }
@@ -159,6 +172,15 @@ Result<probes::ModuleFiles> place_bundle(Bundle& bundle, const TargetOptions& ta
     }
     if (found.path != module.path) places.emplace(module.path, found.path);
     files[found.path] = {found.options, module.identity};
+  }
+  const bool is_other_program = std::ranges::none_of(bundle.modules, [&](const BundledModule& module) {
+    return std::ranges::any_of(theirs, [&](const Candidate& file) { return file.path == module.path || (!module.identity.empty() && file.identity == module.identity); });
+  });
+  if (is_other_program && !theirs.empty() && !bundle.modules.empty() && probes_the_target(bundle)) {
+    const Candidate& target_file = theirs.front();
+    const BundledModule& module = bundle.modules.front();
+    return Error{fmt::format("{} is another program than the bundle was made for, {}: {} here, {} there", target_file.path, module.path, shown(target_file.identity), shown(module.identity)),
+                 "make the bundle for this program: spile -p4 -o FILE ..."};
   }
   if (!places.empty()) rename_module(bundle.program, places);
   return files;
