@@ -120,6 +120,7 @@ std::vector<Intrinsic> make_table() {
       {"__pretty_value", kString, {kLong, kString}, kNeedsNothing, kEverywhere, true},
       {"__pretty_named", kString, {kLong, kString}, kNeedsSymbols, kEverywhere, true},
       {"__pretty_words", kString, {kString, kLong, kLong, kLong, kLong}, kNeedsNothing, kEverywhere, true},
+      {"__pretty_named_words", kString, {kString, kLong, kLong, kLong, kLong}, kNeedsSymbols, kEverywhere, true},
       {"__pretty_letter", kString, {kLong}, kNeedsNothing, kEverywhere, true},
       {"user_string_utf16", kString, {kLong}, kCanFail, kEverywhere, true},
       {"user_string_utf32", kString, {kLong}, kCanFail, kEverywhere, true},

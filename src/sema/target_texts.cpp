@@ -167,7 +167,7 @@ ExpressionPtr walk_of(const Expression& base, const PrettyPart& part, const Limi
     static_cast<Call&>(*call).arguments.push_back(std::move(plan));
     return call;
   }
-  ExpressionPtr call = call_of("__pretty_words", std::move(plan), std::nullopt);
+  ExpressionPtr call = call_of(part.names_code ? "__pretty_named_words" : "__pretty_words", std::move(plan), std::nullopt);
   for (uint32_t word = 0; word < abi::kMostValueWords; ++word) {
     ExpressionPtr value = std::make_unique<Number>(base.range, 0);
     if (word < part.words) {

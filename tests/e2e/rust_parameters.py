@@ -21,3 +21,14 @@ fn main() { let base = std::env::args().count() as i32; println!("{}", twice(|x,
 """)
 subprocess.run([rustc, "-g", "-o", folder / "closures", folder / "closures.rs"], check=True, capture_output=True)
 spile("-e", 'probe process.function("closures::main::*") { println($x) }', "-c", str(folder / "closures")).expect(status=1, err_match=r"'\$x' is passed in a compiler-specific way")
+# An object behind a trait is named by a function of its type.
+(folder / "traits.rs").write_text("""pub trait Speak { fn speak(&self) -> usize; }
+pub struct Dog { name: String }
+impl Speak for Dog { fn speak(&self) -> usize { self.name.len() } }
+#[inline(never)] fn hear(own: Box<dyn Speak>, other: &dyn Speak, behind: u32) -> usize { own.speak() + other.speak() + behind as usize }
+fn main() { println!("{}", hear(Box::new(Dog { name: "a".to_string() }), &Dog { name: "b".to_string() }, 7)); }
+""")
+subprocess.run([rustc, "-g", "-o", folder / "traits", folder / "traits.rs"], check=True, capture_output=True)
+out = spile("-e", 'probe process.function("traits::hear") { println($$parms$$) }', "-c", str(folder / "traits"), "-o", "/dev/stderr").expect(status=0).err
+names = r"\((<traits::Dog as traits::Speak>::speak|core::ptr::drop_in_place<traits::Dog>)\)"
+expect_match(rf"^own=0x[0-9a-f]{{16}} {names} other=0x[0-9a-f]{{16}} {names} behind=7$", out)

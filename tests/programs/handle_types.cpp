@@ -92,7 +92,15 @@ static void print(const char* name, Iterator iterator, const std::string& value)
 }
 static void print(const char* name, const std::string& value) { printf("%s=%s\n", name, value.c_str()); }
 
-[[gnu::noinline]] void probed(Everything* e) { asm volatile("" : : "r"(e) : "memory"); }
+struct Keeper {
+  int keep(int more) const;
+};
+int Keeper::keep(int more) const { return more; }
+
+// Two words each, in registers.
+[[gnu::noinline, gnu::noipa]] void probed(Everything* e, std::error_code by_value, int (Keeper::*method)(int) const) {
+  asm volatile("" : : "r"(e), "r"(by_value.value()), "r"(&by_value.category()), "r"(method != nullptr) : "memory");
+}
 
 int main() {
   Everything e;
@@ -141,5 +149,5 @@ int main() {
   print("late", "{\"generic\": ETIMEDOUT}");
   print("closed", "{\"shop\": 2}");
   fflush(stdout);
-  probed(&e);
+  probed(&e, e.closed, &Keeper::keep);
 }

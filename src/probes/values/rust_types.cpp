@@ -93,6 +93,36 @@ bool plan_slice(ValuePlanner& planner, Routine& out, const Type& type, const std
   return true;
 }
 
+// &dyn Trait, Box<dyn Trait>: the address of the object, and a function of its type, whose name has the type: the first method of the table, else what drops it. In front
+// of the methods are that one, the size and the alignment.
+bool plan_trait_object(ValuePlanner& planner, Routine& out, const Type& type, uint64_t offset) {
+  auto pointer = type.member("pointer"), table = type.member("vtable");
+  if (!pointer || !table || pointer->type.kind() != TypeKind::kPointer || table->type.kind() != TypeKind::kPointer) return false;
+  const Type slots = table->type.target();
+  if (slots.kind() != TypeKind::kArray) return false;
+  constexpr uint64_t kHead = 3;
+  const bool has_methods = slots.count().value_or(0) > kHead;
+  auto named = [&](uint64_t slot) {
+    Routine there;
+    there.number(offset + pointer->offset, 8, abi::ValueForm::kPointer);
+    there.text(" (");
+    there.code(abi::ValueCode::kFunction, Source().base(offset + table->offset).load().plus(static_cast<int64_t>(8 * slot)).load(), Source::constant(0));
+    there.text(")");
+    return planner.add(std::move(there));
+  };
+  Routine bare;
+  bare.number(offset + pointer->offset, 8, abi::ValueForm::kPointer);
+  const size_t unknown = planner.add(std::move(bare));
+  if (has_methods) {
+    out.choose(Source().base(offset + table->offset).load(), {{0, unknown}}, named(kHead));
+    return true;
+  }
+  Routine some;
+  some.choose(Source().base(offset + table->offset).load().load(), {{0, unknown}}, named(0));
+  out.choose(Source().base(offset + table->offset).load(), {{0, unknown}}, planner.add(std::move(some)));
+  return true;
+}
+
 // Rc, Arc and their Weak: a pointer to two counts and the value behind them; of text and slices with a length.
 bool plan_counted(ValuePlanner& planner, Routine& out, const Type& type, const std::string& name, uint64_t offset, Detail detail) {
   auto pointer = find_within(type, "pointer", TypeKind::kPointer), fat = find_within(type, "data_ptr", TypeKind::kPointer), length = find_within(type, "length");
@@ -325,7 +355,7 @@ bool plan_rust_type(ValuePlanner& planner, Routine& out, const Type& type, const
   if (!type.variants().empty()) return plan_enum(planner, out, type, offset, detail), true;
   if (name == "String") return plan_string(out, type, offset);
   if (name.starts_with("Vec<")) return plan_vec(planner, out, type, offset, detail);
-  if (name.starts_with('&') || name.starts_with("*") || name.starts_with("alloc::boxed::Box<") || name.starts_with("Box<")) return plan_slice(planner, out, type, name, offset, detail);
+  if (name.starts_with('&') || name.starts_with("*") || name.starts_with("alloc::boxed::Box<") || name.starts_with("Box<")) return plan_slice(planner, out, type, name, offset, detail) || plan_trait_object(planner, out, type, offset);
   const std::string_view base = std::string_view(name).substr(0, name.find('<'));
   if (base == "Rc" || base == "Arc" || base == "Weak") return plan_counted(planner, out, type, name, offset, detail);
   if (base == "RefCell" || base == "Mutex" || base == "RwLock") return plan_guarded(planner, out, type, base, offset, detail);

@@ -969,6 +969,9 @@ extern "C" {
   const uint64_t words[abi::kMostValueWords] = {static_cast<uint64_t>(a), static_cast<uint64_t>(b), static_cast<uint64_t>(c), static_cast<uint64_t>(d)};
   walk_value(context, abi::kValueWordsAt, plan, words, out);
 }
+[[gnu::noinline]] void spile_fn___pretty_named_words(Context* context, const char* plan, int64_t a, int64_t b, int64_t c, int64_t d, char* out) {
+  spile_fn___pretty_words(context, plan, a, b, c, d, out);
+}
 
 }  // extern "C"
 
