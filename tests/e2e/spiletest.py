@@ -87,7 +87,9 @@ def expect_true(condition, what):
 
 class Result:
     def __init__(self, arguments, status, out, err):
-        self.arguments, self.status, self.out, self.err = arguments, status, out, err
+        self.arguments, self.status, self.out = arguments, status, out
+        # How often a timer could run is a matter of the machine's load.
+        self.err = re.sub(r"^WARNING: timer\.\S+ ran \d+ times?, and missed \d+: .*\n", "", err, flags=re.M)
 
     def __str__(self):
         return (f"$ spile {' '.join(map(repr, self.arguments))}\n[status {self.status}]\n"
