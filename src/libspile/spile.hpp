@@ -98,8 +98,10 @@ struct Element {
   std::variant<std::int64_t, std::string, Statistics> value;
 
   std::int64_t number() const { return std::get<std::int64_t>(value); }
-  const std::string& string() const { return std::get<std::string>(value); }
-  const Statistics& statistics() const { return std::get<Statistics>(value); }
+  const std::string& string() const& { return std::get<std::string>(value); }
+  std::string string() && { return std::get<std::string>(std::move(value)); }
+  const Statistics& statistics() const& { return std::get<Statistics>(value); }
+  Statistics statistics() && { return std::get<Statistics>(std::move(value)); }
 };
 
 struct Global {
@@ -110,8 +112,10 @@ struct Global {
 
   // The value of a global that is not an array. Throws std::out_of_range where it was not read.
   std::int64_t number() const { return elements.at(0).number(); }
-  const std::string& string() const { return elements.at(0).string(); }
-  const Statistics& statistics() const { return elements.at(0).statistics(); }
+  const std::string& string() const& { return elements.at(0).string(); }
+  std::string string() && { return std::move(elements.at(0)).string(); }
+  const Statistics& statistics() const& { return elements.at(0).statistics(); }
+  Statistics statistics() && { return std::move(elements.at(0)).statistics(); }
 };
 
 struct Probe {
@@ -129,12 +133,14 @@ struct Snapshot {
   bool is_final = false;
 
   // Throws std::out_of_range where the script has no such global.
-  const Global& at(std::string_view name) const {
+  const Global& at(std::string_view name) const& {
     for (const Global& global : globals) {
       if (global.name == name) return global;
     }
     throw std::out_of_range("the script has no global " + std::string(name));
   }
+  // Of a snapshot that is not kept, a value: session.read().at("t").statistics() stays valid.
+  Global at(std::string_view name) && { return std::move(const_cast<Global&>(std::as_const(*this).at(name))); }
 };
 
 struct Options {

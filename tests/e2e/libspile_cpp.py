@@ -35,6 +35,13 @@ int main(int, char** argv) {
   const spile::Statistics& t = end.at("t").statistics();
   EXPECT(t.count == 100 && t.sum == 4950 && t.min == 0 && t.max == 99 && t.average == 49.5 && t.p50 == 49 && t.p99 == 98);
   EXPECT(end.probes.at(0).hits == 100u && end.probes.at(0).places == 1);
+  // What is taken of a snapshot that nobody keeps is a value, as docs/library-api.md and spile.hpp show it.
+  static_assert(std::is_same_v<decltype(session.read().at("t").statistics()), spile::Statistics> && std::is_same_v<decltype(session.read().at("t").string()), std::string>);
+  static_assert(std::is_same_v<decltype(session.read().at("t")), spile::Global> && std::is_same_v<decltype(end.at("t").statistics()), const spile::Statistics&>);
+  const spile::Statistics& kept = session.read().at("t").statistics();
+  std::size_t texts = 0;
+  for (const spile::Element& element : session.read().at("texts").elements) texts += element.string().starts_with("<");
+  EXPECT(kept.count == 100 && kept.p99 == 98 && texts == 100);
   try {
     end.at("nothing");
     EXPECT(false);
