@@ -39,7 +39,7 @@ set(CPACK_PACKAGE_CONTACT "The spile authors <spile@localhost>")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_RECOMMENDS "libdebuginfod1, libisal2")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS librdkafka1)  # for --kafka
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SUGGESTS librdkafka1)  # for --kafka
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_UNSPECIFIED_DESCRIPTION "Probes running programs and kernels with scripts
  spile taps running Linux programs and kernels: probe scripts in the SystemTap
@@ -50,6 +50,7 @@ set(CPACK_DEBIAN_UNSPECIFIED_DESCRIPTION "Probes running programs and kernels wi
 install(FILES examples/library/count.c examples/library/latency.cpp examples/library/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libspile-dev/examples COMPONENT libspile-dev)
 install(FILES docs/man/libspile.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT libspile-dev)
 install(FILES examples/library/watch.py DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/python3-spile/examples COMPONENT python3-spile)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 foreach(package libspile0 libspile-dev python3-spile)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} RENAME copyright COMPONENT ${package})
 endforeach()
