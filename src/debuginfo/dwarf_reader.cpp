@@ -15,6 +15,7 @@
 #include "debuginfo/dwarf_types.h"
 #include "debuginfo/name_search.h"
 #include "debuginfo/names.h"
+#include "debuginfo/template_names.h"
 #include "debuginfo/unit_passes.h"
 #include "debuginfo/value_ranges.h"
 
@@ -224,15 +225,25 @@ std::optional<size_t> scopes_around(Dwarf_Die& variable, std::span<const std::st
   if (dwarf_attr(&variable, DW_AT_specification, &attribute)) dwarf_formref_die(&attribute, &declaration);
   Dwarf_Die* around = nullptr;
   const int count = dwarf_getscopes_die(&declaration, &around);
-  std::vector<std::string> names;      // innermost first; of an anonymous namespace nothing
+  struct Scope {
+    std::string name;
+    bool is_inline;  // of an inline namespace, whose name may be left out
+  };
+  std::vector<Scope> scopes;             // innermost first; of an anonymous namespace nothing
   for (int i = 1; i < count - 1; ++i) {  // the last is the unit
-    if (std::string name = die_name(around[i]); !name.empty()) names.push_back(std::move(name));
+    std::string name = die_name(around[i]);
+    const bool is_inline = die_flag(around[i], DW_AT_export_symbols) || is_inline_namespace(name);
+    if (!name.empty()) scopes.push_back({std::move(name), is_inline});
   }
   free(around);
   const bool anchored = wanted.front().empty();
   if (anchored) wanted = wanted.subspan(1);
-  if (names.size() < wanted.size() || !std::equal(wanted.rbegin(), wanted.rend(), names.begin())) return std::nullopt;
-  const size_t more = names.size() - wanted.size();
+  size_t at = 0;
+  for (auto name = wanted.rbegin(); name != wanted.rend(); ++name, ++at) {
+    while (at < scopes.size() && scopes[at].name != *name && scopes[at].is_inline) ++at;
+    if (at == scopes.size() || scopes[at].name != *name) return std::nullopt;
+  }
+  const auto more = static_cast<size_t>(std::count_if(scopes.begin() + static_cast<ptrdiff_t>(at), scopes.end(), [](const Scope& scope) { return !scope.is_inline; }));
   return anchored && more > 0 ? std::nullopt : std::optional(more);
 }
 

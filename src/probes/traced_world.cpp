@@ -104,8 +104,11 @@ Result<void> TracedWorld::find_program() {
     if (std::find(programs_.begin(), programs_.end(), program) == programs_.end()) programs_.push_back(std::move(program));
   }
   if (options_.processes.empty() && !options_.program.empty()) {
-    TRY(std::string program, find_executable(options_.program));
-    programs_ = {std::move(program)};
+    Result<std::string> program = find_executable(options_.program);
+    // What is only looked at may be a library: spile lines libc.so.6 malloc.
+    std::string library = program.ok() || !options_.only_lists ? "" : system_library(options_.program);
+    if (library.empty() && !program.ok()) return program.error();
+    programs_ = {library.empty() ? std::move(*program) : std::move(library)};
   }
   return {};
 }

@@ -58,6 +58,10 @@ expect_match(r"\n +7 \*    if .*\n +\$item \$count \$total\n$", spile("lines", s
 spile("lines", shop, "shop.c:2-3").expect(status=1, err_match=r"no code on these lines\n  hint: the code of \S+shop.c is on lines \d+ to \d+")
 expect(spile("lines", shop, "shop.c:900").expect(status=1, err_match="no code on these lines").out, "")
 spile("lines", shop, "nosuch.c:2-3").expect(status=1, err_match="no code of source file 'nosuch.c'")
+# A library by its name; its functions have sources only with libc6-dbg.
+expect_match(r"^malloc$", spile("funcs", "libc.so.6", "malloc").expect(status=0).out)
+spile("vars", "libc.so.6", "no_such_function").expect(status=1, err_match="no function 'no_such_function'|has no debug information")
+spile("funcs", "libnone.so.7", "malloc").expect(status=1, err_match="nor where the dynamic linker looks for libraries")
 spile("lines", shop, "price_off").expect(status=1, err_match="no function 'price_off'(.|\n)*did you mean 'price_of'")
 for numbers, wanted in (("+0", "5-5"), (":0", "5-5"), (":0-1", "5-6")):
     expect_match(rf"^<price_of@\S*shop.c:{wanted}>\n", spile("lines", shop, f"price_of{numbers}").expect(status=0).out)
