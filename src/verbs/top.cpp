@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "base/terminal_control.h"
@@ -18,6 +19,8 @@ namespace spile::verbs {
 namespace {
 
 constexpr size_t kCallersOfEach = 32, kMostPairs = 65536;  // that the script keeps
+// Functions that are called in an interval, of however many that are probed: a sketch takes 58 KiB, and a thread's memory has at most 4 GiB. Calls of further ones are counted as lost.
+constexpr size_t kMostCounted = 32'768;
 constexpr int64_t kLiveInterval = 1'000'000'000;
 // Timers begin when all processes are armed, which can take seconds where they are many: rates are of the time, and of the calls, from the first turn of a timer on
 // (what came before is in `before`). Where that is less than 50 ms, or all calls came before, rates are of the whole time. The period is one that timers keep on busy machines.
@@ -48,7 +51,7 @@ Result<VerbScript> make_top(const VerbLine& line, const session::Options& option
   if (request.callers) settings.columns.push_back({"", "callers", Unit::kCallers});
   settings.empty = "no call has returned";
   TRY(std::vector<std::string> names, functions_in_processes(options.target, request.functions, request.excluded));
-  const size_t functions = names.size();
+  const size_t functions = names.size(), counted = std::min(functions + 64, kMostCounted);
   if (!request.excluded.empty()) request.functions = std::move(names);
   const bool live = is_live(options);
   if (live && request.every_ns == 0) request.every_ns = kLiveInterval;
@@ -56,7 +59,7 @@ Result<VerbScript> make_top(const VerbLine& line, const session::Options& option
   const bool attaches = options.target.command.empty();
   const std::string clear = std::string("  delete calls\n") + (request.callers ? "  delete callers\n" : "") + (attaches ? "  delete before\n  armed = 1\n" : "") + "  since = began = gettimeofday_ns()\n";
   std::string text = task_script(
-      request, fmt::format("global calls[{}], began, since{}{}", functions + 64, attaches ? fmt::format(", before[{}], armed", functions + 64) : "", request.callers ? fmt::format(", callers[{}]", std::min(functions * kCallersOfEach + 1024, kMostPairs)) : ""),
+      request, fmt::format("global calls[{}], began, since{}{}", counted, attaches ? fmt::format(", before[{}], armed", counted) : "", request.callers ? fmt::format(", callers[{}]", std::min(functions * kCallersOfEach + 1024, kMostPairs)) : ""),
       std::string(kRate) + "probe begin {\n  since = began = gettimeofday_ns()\n}\n" +
           std::string(attaches ? kFirstTurn : "") +
           fmt::format("probe {} {{\n  calls[ppfunc()] <<< {}\n{}}}\n", return_points(request.functions, !request.excluded.empty()), kElapsed,

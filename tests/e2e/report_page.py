@@ -22,6 +22,13 @@ expect_true(len(page) - len(text) < 100_000, "the page without its data")
 expect_true("http" not in page.replace(text, "").replace("http-equiv", ""), "asks nothing from elsewhere")
 expect(len(data["events"]["times"]), 30)
 
+# How long threads were stopped, as in the text.
+of_process = folder / "c.spile-run"
+spile("record", "-e", 'probe process.function("foo") { }', "-o", of_process, "-c", f"{program('calls')} 1").expect(status=0)
+spile("report", of_process, "--html", folder / "c.html").expect(status=0)
+[paused] = re.findall(r"places in processes: .*; paused (.*)", spile("report", of_process).expect(status=0).out)
+expect_true(f'"paused":"{paused}"' in (folder / "c.html").read_text(), paused)
+
 chromium = shutil.which("chromium")
 if not chromium:
     skip("chromium is not installed")

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "abi/aggregate.h"
+#include "base/number_text.h"
 #include "session/run/run_events.h"
 #include "session/run/run_page_text.h"
 #include "session/run/run_text.h"
@@ -43,7 +44,7 @@ Json facts_of(const RunDocument& run) {
   if (run.events_left_out > 0) lost.push_back(fmt::format("{} events are left out: there are too many", run.events_left_out));
   if (run.states_left_out > 0) lost.push_back(fmt::format("{} states of globals are left out of what is shown over time", run.states_left_out));
   return {{"file", run.file}, {"host", facts.host}, {"kernel", facts.kernel}, {"script_name", facts.script_name}, {"script", facts.script}, {"arguments", facts.arguments},
-          {"begin_ms", milliseconds(facts.begun_ns)}, {"end_ms", milliseconds(end_of(run))}, {"command", facts.command}, {"processes", facts.processes}, {"armed", run.armed}, {"paused_ms", static_cast<double>(run.paused_ns) / 1e6}, {"lost", std::move(lost)}};
+          {"begin_ms", milliseconds(facts.begun_ns)}, {"end_ms", milliseconds(end_of(run))}, {"command", facts.command}, {"processes", facts.processes}, {"armed", run.armed}, {"paused", time_text(run.paused_ns)}, {"lost", std::move(lost)}};
 }
 
 // ---- globals

@@ -36,11 +36,11 @@ for (const r of runs) {
   const row = at('summary').tBodies[0].insertRow();
   [r.host, r.kernel, r.script_name, utc(r.begin_ms), `${((r.end_ms - r.begin_ms) / 1000).toFixed(2)} s`, r.command || (r.processes.length ? 'processes ' + r.processes.join(' ') : ''), r.file].forEach(t => row.insertCell().textContent = t);
   const armed = Object.entries(r.armed).map(([how, places]) => `${show(places)} by ${how}`).join(', ');
-  if (armed) make('div', `${r.host}: places in processes: ${armed}; paused ${r.paused_ms.toFixed(1)} ms`, at('losses'));
+  if (armed) make('div', `${r.host}: places in processes: ${armed}; paused ${r.paused}`, at('losses'));
   for (const text of r.lost) { const d = make('div', `${r.host}: ${text}`, at('losses')); d.className = 'lost'; }
   make('h3', `${r.script_name} (${r.host}) ${r.arguments.join(' ')}`, at('scripts')); make('pre', r.script, at('scripts'));
 }
-table('probes', data.probes, 4);
+table('probes', data.probes, 4, show);
 table('modules', data.modules, 0);
 if (!data.modules.length) at('modules-part').hidden = true;
 if (!data.globals.length) at('globals-part').hidden = true;

@@ -72,12 +72,12 @@ function draw() {
     at('found').textContent = `found in ${sum} ${unit}, ${percent(sum)}`;
   } else at('found').textContent = '';
 }
-function table(id, rows, by) {
+function table(id, rows, by, text = v => v) {
   const body = at(id).tBodies[0]; let down = true;
   const fill = () => {
     rows.sort((a, b) => (a[by] < b[by] ? -1 : a[by] > b[by] ? 1 : 0) * (down ? -1 : 1));
     body.replaceChildren(...rows.slice(0, 500).map(row => { const r = document.createElement('tr');
-      row.forEach(v => { const c = r.insertCell(); c.textContent = v; if (typeof v == 'number') c.className = 'n'; }); return r; }));
+      row.forEach(v => { const c = r.insertCell(); c.textContent = text(v); if (typeof v == 'number') c.className = 'n'; }); return r; }));
   };
   at(id).tHead.onclick = e => { const to = +e.target.dataset.by; down = to == by ? !down : typeof (rows[0] || [])[to] == 'number'; by = to; fill(); };
   fill();
