@@ -410,6 +410,7 @@ void DebugInfo::learn_types(std::vector<uint64_t> types) {
     const TypeNode& node = type_node(id);
     add(node.target);
     for (const MemberNode& member : node.members) add(member.type);
+    for (const VirtualBaseNode& base : node.virtual_bases) add(base.type);
     if (node.is_declaration) add(type_definition(id));
   }
 }

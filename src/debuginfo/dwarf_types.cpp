@@ -154,6 +154,25 @@ void read_variants(DwarfFile& file, Dwarf_Die& part, TypeNode& node) {
   }
 }
 
+// The place of a virtual base, as gcc and clang describe it: dup, deref, constu N, minus, deref, plus. Returns the slot, -N.
+std::optional<int64_t> virtual_slot(Dwarf_Die& die) {
+  Dwarf_Attribute attribute;
+  Dwarf_Op* operations;
+  size_t count;
+  if (!dwarf_attr(&die, DW_AT_data_member_location, &attribute) || dwarf_getlocation(&attribute, &operations, &count) != 0 || count != 6) return std::nullopt;
+  const int atoms[] = {DW_OP_dup, DW_OP_deref, operations[2].atom, DW_OP_minus, DW_OP_deref, DW_OP_plus};
+  for (size_t i = 0; i < count; ++i) {
+    if (operations[i].atom != atoms[i]) return std::nullopt;
+  }
+  constexpr Dwarf_Word kFarthest = 1 << 20;
+  const int constant = operations[2].atom;
+  const bool is_literal = constant >= DW_OP_lit0 && constant <= DW_OP_lit31;
+  const bool is_number = constant == DW_OP_constu || constant == DW_OP_const1u || constant == DW_OP_const2u || constant == DW_OP_const4u;
+  const Dwarf_Word distance = is_literal ? static_cast<Dwarf_Word>(constant - DW_OP_lit0) : operations[2].number;
+  if ((!is_literal && !is_number) || distance > kFarthest) return std::nullopt;
+  return -static_cast<int64_t>(distance);
+}
+
 void read_members(DwarfFile& file, Dwarf_Die& die, TypeNode& node) {
   for (ChildDies children(die); children.valid() && node.members.size() < kMostMembers; children.next()) {
     Dwarf_Die& child = children.die();
@@ -162,6 +181,12 @@ void read_members(DwarfFile& file, Dwarf_Die& die, TypeNode& node) {
     if (tag != DW_TAG_member && tag != DW_TAG_inheritance) continue;
     // Static members of C++ classes are variables.
     if (die_flag(child, DW_AT_external) || die_flag(child, DW_AT_declaration)) continue;
+    if (tag == DW_TAG_inheritance) {
+      if (const auto slot = virtual_slot(child)) {
+        node.virtual_bases.push_back({type_id_of(file, child), *slot});
+        continue;
+      }
+    }
     const auto offset = member_offset(child);
     if (!offset) continue;
     MemberNode member;

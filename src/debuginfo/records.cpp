@@ -225,6 +225,11 @@ std::string to_bytes(const TypeNode& node) {
     out.text(enumerator.name);
     out.signed_number(enumerator.value);
   }
+  out.number(node.virtual_bases.size());
+  for (const VirtualBaseNode& base : node.virtual_bases) {
+    out.number(base.type);
+    out.signed_number(base.slot);
+  }
   return out.take();
 }
 
@@ -256,6 +261,12 @@ std::optional<TypeNode> type_from_bytes(std::string_view bytes) {
     enumerator.name = in.text();
     enumerator.value = in.signed_number();
     node.enumerators.push_back(std::move(enumerator));
+  }
+  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
+    VirtualBaseNode base;
+    base.type = in.number();
+    base.slot = in.signed_number();
+    node.virtual_bases.push_back(base);
   }
   return if_ok(in, std::move(node));
 }

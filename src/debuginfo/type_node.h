@@ -30,6 +30,12 @@ struct VariantNode {
   int64_t value = 0;
 };
 
+// A base class whose place in an object is in the object's table of virtual functions (virtual_bases.h).
+struct VirtualBaseNode {
+  uint64_t type = kUnknownType;
+  int64_t slot = 0;
+};
+
 struct TypeNode {
   // Nodes that stand for another type, `target`, under a name or with a qualifier.
   enum class Alias : uint8_t { kNone, kTypedef, kConst, kVolatile, kOther };
@@ -51,6 +57,7 @@ struct TypeNode {
   uint64_t count = 0;
   uint64_t alignment = 0;  // bytes, where stated (alignas), else 0
   std::vector<MemberNode> members{};
+  std::vector<VirtualBaseNode> virtual_bases{};
   std::vector<Enumerator> enumerators{};
   std::vector<uint64_t> arguments{};  // of a class made from a template: ids of its arguments, kUnknownType for those that are not types
   std::vector<VariantNode> variants{};

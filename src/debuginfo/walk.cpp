@@ -9,6 +9,7 @@
 #include "base/diagnostics.h"
 #include "debuginfo/debuginfo.h"
 #include "debuginfo/macro_members.h"
+#include "debuginfo/virtual_bases.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -112,6 +113,23 @@ Result<Place> without_reference(const Place& place) {
   return dereferenced(place);
 }
 
+Result<Place> walk_member(const Place& from, const std::string& name);
+
+// The member of a virtual base class of the object, or that class by its name. nullopt: none has it, or the object is not in memory.
+std::optional<Result<Place>> member_of_virtual_base(const Place& object, const std::string& name) {
+  if (object.kind != Place::Kind::kMemory) return std::nullopt;
+  for (const VirtualBase& base : virtual_bases(object.type)) {
+    const bool is_itself = base.type.plain_name() == name;
+    if (!is_itself && !base.type.member(name)) continue;
+    location::Operations address = object.operations;
+    if (base.offset) address.emplace_back(location::PlusConstant{static_cast<int64_t>(base.offset)});
+    address.insert(address.end(), {location::Stack::kDup, location::Deref{8}, location::PlusConstant{base.slot}, location::Deref{8}, location::Binary::kPlus});
+    Place there = memory_at(std::move(address), base.type);
+    return is_itself ? Result<Place>(std::move(there)) : walk_member(there, name);
+  }
+  return std::nullopt;
+}
+
 Result<Place> walk_member(const Place& from, const std::string& name) {
   TRY(Place object, without_reference(from));
   if (object.type.kind() == TypeKind::kPointer) {
@@ -123,7 +141,7 @@ Result<Place> walk_member(const Place& from, const std::string& name) {
   auto member = type.member(name);
   if (!member) {  // a base class by its name: its members may have namesakes in ours
     for (const Member& base : type.members()) {
-      if (base.is_base && base.type.name() == name) member = base;
+      if (base.is_base && base.type.plain_name() == name) member = base;
     }
   }
   if (std::string_view path = member ? std::string_view() : macro_member(type.name(), name); !path.empty()) {
@@ -137,6 +155,7 @@ Result<Place> walk_member(const Place& from, const std::string& name) {
     if (there.ok()) return there;
   }
   if (!member) {
+    if (auto inherited = member_of_virtual_base(object, name)) return std::move(*inherited);
     std::vector<std::string> names = type.member_names();
     if (names.empty())
       return Error{fmt::format("'{}' has no member '{}': it is only declared, not defined", type.name(), name), {}};

@@ -7,6 +7,8 @@
 #include <bit>
 #include <set>
 
+#include "debuginfo/virtual_bases.h"
+
 namespace spile::probes {
 
 namespace {
@@ -256,6 +258,16 @@ void ValuePlanner::members(Routine& out, const Type& type, uint64_t offset, Deta
   out.text("{");
   bool first = true;
   list_members(out, type, offset, detail, first);
+  for (const debuginfo::VirtualBase& base : debuginfo::virtual_bases(type)) {
+    Routine there;
+    bool none = true;
+    list_members(there, base.type, 0, detail, none);
+    if (none) continue;
+    if (!first) out.text(", ");
+    first = false;
+    const uint64_t at = offset + base.offset;
+    out.follow(Source().base(at).load().plus(base.slot).load().add(Source().base(at)), add(std::move(there)));
+  }
   out.text("}");
 }
 
