@@ -275,6 +275,9 @@ def wrong():
     result = spile("snap", "foo", "--when", f'foo if ({unread}) == "2"', "-c", f"{program('calls')} 100").expect(status=0)
     expect_match(r"(?m)^WARNING: 50 hits left out: read fault near .*$", result.err)
     expect_true("<input>" not in result.err and result.out.count("foo(") + result.out.count(" foo") >= 100, result.out + result.err)
+    run = temporary_directory() / "x.spile-run"
+    spile("record", "lat", "foo", "--by", unread, "-w", "-o", run, "-c", f"{program('calls')} 100").expect(status=0, err_match=r"^WARNING: Number of errors: 50, skipped probes: 0\n$")
+    expect_true("50 hits left out: read fault near 'user_string'" in spile("report", run).expect(status=0).out, "the document has it")
     result = spile("lat", "foo", "--by", unread, "-DMAXERRORS=0", "-c", f"{program('calls')} 100").expect(status=1, err_match="hits? left out")
     # Tables that are full name what their verb has to enlarge them.
     result = spile("hist", 'process.function("foo")', "keys=$arg", "size=10", "-c", f"{program('calls')} 100")

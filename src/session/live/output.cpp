@@ -493,11 +493,13 @@ std::string Output::refusals_text() const {
   return text;
 }
 
-void Output::print_repeated_errors() const {
+std::string Output::repeated_errors_text() const {
+  std::string lines;
   for (const auto& [text, times] : error_counts_) {
-    if (messages_.verb.is_set()) print_to(stderr, "WARNING: {} {}: {}\n", times, times == 1 ? "hit left out" : "hits left out", text);
-    else if (times > 1) print_to(stderr, "WARNING: {} times: ERROR: {}\n", times, text);
+    if (messages_.verb.is_set()) lines += fmt::format("WARNING: {} {}: {}\n", times, times == 1 ? "hit left out" : "hits left out", text);
+    else if (times > 1) lines += fmt::format("WARNING: {} times: ERROR: {}\n", times, text);
   }
+  return lines;
 }
 
 }  // namespace spile::session

@@ -83,8 +83,8 @@ class Output {
   bool exit_requested() const { return exit_requested_; }
   // Returns "WARNING: ..." lines about records that were not believed and actions that were not done, or "".
   std::string refusals_text() const;
-  // Prints, for each error that occurred more than once, how often. REQUIRES: called at the end.
-  void print_repeated_errors() const;
+  // Returns a "WARNING: ..." line for each error that occurred more than once, and of a verb for each that occurred, with how often; or "". REQUIRES: called at the end.
+  std::string repeated_errors_text() const;
   // Returns the message of the last script error, or "".
   std::string last_error() const { return last_error_; }
   // Returns whether text and streams can still be written; once false, it stays so.

@@ -159,9 +159,7 @@ TEST_F(OutputOfScript, PrintsAWarningAndAnErrorOnce) {
   EXPECT_EQ(GetCapturedStderr(), "WARNING: odd\nERROR: bad\n");
   EXPECT_EQ(output_->errors(), 3u);
   EXPECT_EQ(output_->last_error(), "bad");
-  CaptureStderr();
-  output_->print_repeated_errors();
-  EXPECT_EQ(GetCapturedStderr(), "WARNING: 3 times: ERROR: bad\n");
+  EXPECT_EQ(output_->repeated_errors_text(), "WARNING: 3 times: ERROR: bad\n");
 }
 
 TEST_F(OutputOfScript, OnlyCountsErrorsThatAreSuppressed) {

@@ -784,9 +784,10 @@ int ScriptRun::finish() {
   if (kafka_) kafka_->finish(kSendPatienceMs);
   const std::string losses = losses_text() + (otlp_ ? otlp_->losses() : "") + (kafka_ ? kafka_->losses() : "");
   if (!messages_.suppress_warnings) print_to(stderr, "{}", losses);
-  if (recorder_ && !finish_record(losses)) all_well = false;
+  const std::string repeated = output_->repeated_errors_text();
+  if (recorder_ && !finish_record(losses + repeated)) all_well = false;
   uint64_t skipped = count_skips(*arena_).skipped_probes(), errors = output_->errors() + output_->suppressed_errors();
-  output_->print_repeated_errors();
+  if (!messages_.verb.is_set() || !messages_.suppress_warnings) print_to(stderr, "{}", repeated);
   if (errors > 0 || skipped > 0) {
     print_to(stderr, "WARNING: Number of errors: {}, skipped probes: {}\n", errors, skipped);
   }
