@@ -93,6 +93,10 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     return Error{fmt::format("'{}' can't be probed: the events of the system ftrace only describe what ftrace's own tracers write", name), "spile -l 'kernel.trace(\"*\")' lists the kernel's tracepoints"};
   Found found = find_events(root.get(), system, colon == std::string::npos ? name : name.substr(colon + 1));
   if (found.events.empty()) {
+    // Tracepoints of a module come with it, and most modules call their system as themselves.
+    const bool lacks_system = !system.empty() && !is_glob(system) && found.others.empty();
+    if (lacks_system && !world.kernel().has_module(system) && world.kernel().knows_module(system))
+      return Error{fmt::format("no tracepoint '{}' in this kernel: the module '{}' is not loaded", name, system), fmt::format("load it first: modprobe {}", system)};
     std::vector<std::string> candidates = found.others;
     if (candidates.empty()) candidates = find_events(root.get(), "", "").others;
     if (colon == std::string::npos) {
@@ -100,7 +104,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     }
     std::string near = nearest_name(name, candidates);
     return Error{fmt::format("no tracepoint '{}' in this kernel", name),
-                 near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+                 !near.empty() ? fmt::format("did you mean '{}'?", near) : lacks_system ? fmt::format("it has none of '{}': a module that brings them is loaded first, as by modprobe", system) : ""};
   }
   Points points;
   for (const std::string& event : found.events) {

@@ -334,7 +334,7 @@ TEST_F(ProbesTest, RefusesUnknownAndLaterPoints) {
   expect_error("probe process.provider(\"x\") { next }", "'mark' is missing");
   expect_error("probe process.library(\"x\").plt { next }", "no library 'x'");
   expect_error("probe process.plt(\"from_librayr\") { next }", "did you mean 'from_library'?");
-  expect_error("probe nfs.proc.read { next }", "'nfs' are not available in this version");
+  expect_error("probe sctp.sendmsg { next }", "'sctp' are not available in this version");
   expect_error("probe java(\"a\").class(\"b\") { next }", "process(\"libjvm.so\").mark");
   expect_error("probe python3.module(\"a\") { next }", "process(\"python3\").mark");
   expect_error("probe debuginfod.process(\"/bin/ls\") { next }", "DEBUGINFOD_URLS names the servers");

@@ -158,11 +158,12 @@ Result<uint64_t> size_of_type(TracedWorld& world, const sema::ResolvedPoint* poi
 
 namespace {
 
-// A function does not know what its callers probe: a name that no program has may be that of a module of the kernel.
-Result<std::string> kernel_module_instead(TracedWorld& world, const std::string& name, Result<std::string> not_found) {
-  if (std::string module = kernel_module_named(world, name); !module.empty()) return module;
-  if (!world.kernel().knows_module(name)) return not_found;
-  return Error{fmt::format("the module {} is not loaded, so that its types are not known", name), fmt::format("load it before spile starts: modprobe {}", name)};
+// A function does not know what its callers probe: a name in it may be that of a module of the kernel, which is asked before a program of that name.
+Result<StartPlace> cast_in_kernel_module(TracedWorld& world, const std::string& type, const std::string& name) {
+  const std::string module = kernel_module_named(world, name);
+  if (module.empty()) return Error{};
+  TRY(debuginfo::Type found, type_in(world, module, type));
+  return StartPlace{fmt::format("@cast({})", type), module, pointee(found), true};
 }
 
 // The type in the first module of "a:b:<c.h>" that has it.
@@ -170,12 +171,16 @@ Result<StartPlace> cast_start(TracedWorld& world, const ResolvedPoint* point, co
   Error failure;
   for (const std::string& name : module_names(modules)) {
     std::string in_kernel = is_kernel_module(name) ? name : find_kernel_module(world, point, name);
+    Result<StartPlace> of_module = in_kernel.empty() ? cast_in_kernel_module(world, type, name) : Result<StartPlace>(Error{});
+    if (of_module.ok()) return of_module;
     bool is_header = in_kernel.empty() && (name.find('<') != std::string::npos || name.find('"') != std::string::npos);
     Result<std::string> path = !in_kernel.empty() ? Result<std::string>(in_kernel) : is_header ? header_types_of(name, type) : find_module(world, name);
-    if (!path.ok() && in_kernel.empty() && !is_header) path = kernel_module_instead(world, name, std::move(path));
     Result<debuginfo::Type> found = path.ok() ? type_in(world, *path, type) : Result<debuginfo::Type>(path.error());
     if (found.ok()) return StartPlace{fmt::format("@cast({})", type), *path, pointee(*found), true};
     if (is_header && path.ok()) found = Error{fmt::format("no type '{}' in {}", type, name), ""};
+    if (!path.ok() && !of_module.error().message.empty()) found = of_module.error();
+    else if (!path.ok() && in_kernel.empty() && world.kernel().knows_module(name))
+      found = Error{fmt::format("the module {} is not loaded, so that its types are not known", name), fmt::format("load it before spile starts: modprobe {}", name)};
     if (failure.message.empty()) failure = std::move(found).error();
   }
   return failure;

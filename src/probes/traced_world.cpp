@@ -76,7 +76,7 @@ bool needs_kernel(const syntax::ProbePoint& point) {
   static const std::set<std::string> kernel_families = {"kernel", "module", "kprobe", "perf", "perfcounter", "netfilter",
       // The library's aliases of these. Not syscall and its like: with -x and -c, handlers in the processes serve them.
       "vfs", "ioblock", "ioscheduler", "scheduler", "kprocess", "signal", "vm", "memory", "socket", "tcp", "tcpmib", "udp", "ip", "ipmib",
-      "linuxmib", "netdev", "irq_handler", "softirq", "workqueue", "scsi", "tty", "generic", "ioblock_trace", "ioscheduler_trace"};
+      "linuxmib", "netdev", "irq_handler", "softirq", "workqueue", "scsi", "nfs", "nfsd", "sunrpc", "tty", "generic", "ioblock_trace", "ioscheduler_trace"};
   if (parts.empty()) return false;
   for (const auto& part : parts) {
     if (parts[0].name == "perf" && part.name == "counter") return false;  // read in processes

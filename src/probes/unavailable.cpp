@@ -19,7 +19,7 @@ constexpr Later kLater[] = {
     // Of the kernel's code and data.
     {"kernel", "mark"}, {"kernel", "syscall"},
     // The library's aliases over them.
-    {"generic", nullptr}, {"sctp", nullptr}, {"ip", nullptr}, {"sunrpc", nullptr}, {"nfs", nullptr}, {"nfsd", nullptr},
+    {"generic", nullptr}, {"sctp", nullptr}, {"ip", nullptr},
     // Of interpreters and other programs.
     {"java", nullptr}, {"hotspot", nullptr}, {"python", nullptr}, {"python2", nullptr}, {"python3", nullptr},
     {"debuginfod", nullptr}, {"stap", nullptr},
@@ -27,7 +27,7 @@ constexpr Later kLater[] = {
 
 // What the names of the library's aliases begin with. Only those files of it are read that a script's names ask for, so that its aliases are not known here.
 constexpr const char* kLibrary[] = {"syscall", "nd_syscall", "vfs", "vm", "scheduler", "kprocess", "signal", "ioblock", "ioscheduler", "socket", "tcp", "udp", "netdev",
-                                    "irq_handler", "input", "softirq", "workqueue", "tty", "scsi"};
+                                    "irq_handler", "input", "softirq", "workqueue", "tty", "scsi", "nfs", "nfsd", "sunrpc"};
 
 // What may follow the first part of points: of all families with that name.
 std::vector<std::string> second_parts(const syntax::ProbePoint& point) {
@@ -55,8 +55,6 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
     std::string family = later.second ? fmt::format("{}.{}", later.first, later.second) : later.first;
     std::string hint;
     if (family == "kernel.syscall") hint = "there are kernel.syscall(\"read\") and (\"write\"); syscall.NAME is any system call";
-    else if (family == "nfs" || family == "nfsd" || family == "sunrpc")
-      hint = fmt::format("spile -L 'kernel.trace(\"{}*:*\")' lists the kernel's own tracepoints of it", family);
     else if (family == "java" || family == "hotspot")
       hint = "a Java machine with marks has them: spile -l 'process(\"libjvm.so\").mark(\"*\")'";
     else if (family.starts_with("python"))
