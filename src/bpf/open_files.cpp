@@ -3,17 +3,13 @@
 #include <errno.h>
 
 #include "base/unique_fd.h"
+#include "bpf/instructions.h"
 #include "bpf/library.h"
 #include "bpf/privilege.h"
 
 namespace spile::bpf {
 
 namespace {
-
-constexpr bpf_insn move(int to, int from) { return {BPF_ALU64 | BPF_MOV | BPF_X, static_cast<uint8_t>(to & 15), static_cast<uint8_t>(from & 15), 0, 0}; }
-constexpr bpf_insn move_number(int to, int32_t number) { return {BPF_ALU64 | BPF_MOV | BPF_K, static_cast<uint8_t>(to & 15), 0, 0, number}; }
-constexpr bpf_insn add(int to, int32_t number) { return {BPF_ALU64 | BPF_ADD | BPF_K, static_cast<uint8_t>(to & 15), 0, 0, number}; }
-constexpr bpf_insn call(int32_t helper) { return {BPF_JMP | BPF_CALL, 0, 0, 0, helper}; }
 
 // int program(void*) { stores the word behind the pointers into the map's element }
 std::vector<bpf_insn> follow(std::span<const uint32_t> offsets, int map) {
@@ -31,10 +27,10 @@ std::vector<bpf_insn> follow(std::span<const uint32_t> offsets, int map) {
     }
     code.push_back(move_number(2, 8));
     code.push_back(call(BPF_FUNC_probe_read_kernel));
-    if (!last) code.push_back({BPF_LDX | BPF_MEM | BPF_DW, 3, 10, kWord, 0});
+    if (!last) code.push_back(load(3, 10, kWord, BPF_DW));
   }
   code.push_back(move_number(0, 0));
-  code.push_back({BPF_JMP | BPF_EXIT, 0, 0, 0, 0});
+  code.push_back(exit_program());
   return code;
 }
 
