@@ -125,6 +125,8 @@ struct ControllerState {
   uint64_t image_size;  // bytes of the image from ImageCells on, rounded up to whole pages, as text is read by words
   // Offset of the ModuleMap (abi/stack_tables.h) by which handlers without a Subject name addresses; 0: absent.
   uint64_t module_map;
+  // Descriptor of the program that reads the kernel's memory (kernel_read.h), plus 1; 0: handlers can't read it.
+  uint64_t kernel_reader;
   Subject subject;
 };
 static_assert(sizeof(ControllerState) <= kPageSize);

@@ -164,6 +164,8 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
   return -1;
 }
 // The address of a thread's task_struct, by its number as spile sees it; 0: no such thread.
+[[gnu::always_inline]] int64_t spile_fn___in_kernel(Context*) { return 1; }
+[[gnu::always_inline]] int64_t spile_fn___running_task(Context*) { return static_cast<int64_t>(running_task()); }
 [[gnu::always_inline]] int64_t spile_fn___task_of(Context*, int64_t tid) {
   return spile_kernel_members.known ? static_cast<int64_t>(task_of_number(static_cast<uint64_t>(tid))) : 0;
 }

@@ -173,6 +173,14 @@ bool writes_register(const Probe& probe) {
   return writes;
 }
 
+// Whether a handler of the controller reads the kernel's memory, by a cast or a library function.
+bool reads_kernel_memory(const Program& program, const Probe& probe, GlobalUses& uses) {
+  auto some_read = [](const std::vector<Binding>& bindings) { return std::ranges::any_of(bindings, &Binding::reads_kernel_memory); };
+  return some_read(probe.bindings) ||
+         std::ranges::any_of(uses.functions_of(probe), [&](const Function* function) { return some_read(program.function_bindings[static_cast<size_t>(function->index)]); }) ||
+         std::ranges::any_of(uses.intrinsics_of(probe), [](int intrinsic) { return (intrinsics()[static_cast<size_t>(intrinsic)].needs & kNeedsKernelMemory) != 0; });
+}
+
 // Whether a condition is only arithmetic on globals: then it can't fail, and has the same value wherever it is evaluated.
 bool is_plain_condition(const Expression& condition) {
   bool plain = true;
@@ -250,9 +258,10 @@ void analyze_uses(Elaboration& e) {
       if ((needs & kNeedsSite) && probe.points.size() > 1) probe.needs_site_id = true;
       // returnval() does not need saved registers: return probes have the value at hand.
       if ((needs & kNeedsRegisters) && intrinsics()[intrinsic].name != "returnval") probe.needs_registers = true;
-      e.program.needs |= needs;
+      e.program.needs |= needs & ~uint32_t{kNeedsKernelMemory};
       if ((needs & kNeedsStack) && probe.domain == Domain::kTarget) probe.needs_stack = probe.needs_registers = true;
     }
+    if (probe.domain == Domain::kController && reads_kernel_memory(e.program, probe, uses)) e.program.needs |= kNeedsKernelMemory;
     if (probe.domain == Domain::kTarget && writes_register(probe)) probe.needs_registers = true;
     const uint32_t needs = needs_of(probe.bindings);
     e.program.needs |= needs;

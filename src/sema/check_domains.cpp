@@ -32,16 +32,18 @@ class DomainChecker {
   }
 
  private:
-  // The calls through which code is reached: the probe's own, and the innermost one that the script's author wrote. Null: the code is the probe's.
+  // The calls through which code is reached: the probe's own, and the innermost one that the script's author wrote; and the function that it stands
+  // in. Null: the code is the probe's.
   struct Way {
     const Call* outermost = nullptr;
     const Call* written = nullptr;
+    const Function* inside = nullptr;
   };
 
   template <typename Node>
   void look(const Node& node, Way way) {
     for_each_expression(node, [&](const Expression& x) {
-      if (auto* operation = as<AtOperation>(x); operation && operation->name == "@var") check_variable(*operation, way.outermost);
+      if (auto* operation = as<AtOperation>(x); operation && operation->name == "@var") check_variable(*operation, way);
       auto* call = as<Call>(x);
       if (!call) return;
       // What a function of the library can't do, the script's call of it can't.
@@ -50,7 +52,7 @@ class DomainChecker {
       if (call->intrinsic >= 0) check_call(*call, in_library ? *way.written : *call, outermost);
       for_each_callee(*call, [&](const Function& callee) {
         if (!callee.body || !seen_->insert({&callee, at_return_}).second) return;
-        look(static_cast<const Statement&>(*callee.body), {way.outermost ? way.outermost : call, in_library || !e_.is_user_text(call->range) ? way.written : call});
+        look(static_cast<const Statement&>(*callee.body), {way.outermost ? way.outermost : call, in_library || !e_.is_user_text(call->range) ? way.written : call, &callee});
       });
     });
   }
@@ -64,9 +66,11 @@ class DomainChecker {
     return domain;
   }
 
-  void check_variable(const AtOperation& variable, const Call* from) {
+  void check_variable(const AtOperation& variable, Way way) {
     if (domains() != kInController) return;
-    error(variable, from, fmt::format("'@var' needs a traced program, and {} probe does not run in one", article()), {});
+    const std::vector<Binding>& bindings = way.inside ? e_.program.function_bindings[static_cast<size_t>(way.inside->index)] : probe_->bindings;
+    if (variable.binding >= 0 && bindings[static_cast<size_t>(variable.binding)].reads_kernel_memory) return;
+    error(variable, way.outermost, fmt::format("'@var' needs a traced program, and {} probe does not run in one", article()), "@var(\"NAME\", \"kernel\") is a variable of the kernel");
   }
 
   // shown: the call that errors name, `call` itself or the one of the library's function that makes it

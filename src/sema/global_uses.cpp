@@ -187,5 +187,8 @@ std::vector<Global*> GlobalUses::read_by(const Expression& x) {
 std::set<int> GlobalUses::intrinsics_of(const Probe& probe) {
   return close(scan(probe)).intrinsics;
 }
+std::set<const Function*> GlobalUses::functions_of(const Probe& probe) {
+  return close(scan(probe)).callees;
+}
 
 }  // namespace spile::sema

@@ -24,6 +24,8 @@ class GlobalUses {
   Touches of(const Probe& probe);
   // Returns the library functions (indexes into intrinsics()) that the probe may call, directly or through others.
   std::set<int> intrinsics_of(const Probe& probe);
+  // Returns the script functions that the probe may call, directly or through others.
+  std::set<const syntax::Function*> functions_of(const Probe& probe);
   // Returns the globals that the value of an expression depends on, each once, in no order.
   std::vector<syntax::Global*> read_by(const syntax::Expression& x);
 

@@ -37,6 +37,8 @@ std::vector<Intrinsic> make_table() {
       {"tid", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"execution_flow", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"__task_current", kLong, {}, kNeedsNothing, kEverywhere, true},  // 0: not known here
+      {"__running_task", kLong, {}, kNeedsKernelMemory, kEverywhere, true},  // as __task_current(), and in spile itself where it reads the kernel's memory
+      {"__in_kernel", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"ppid", kLong, {}, kNeedsMembers, kEverywhere, true},
       {"uid", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"euid", kLong, {}, kNeedsMembers, kEverywhere, true},
@@ -128,17 +130,17 @@ std::vector<Intrinsic> make_table() {
       {"user_buffer_quoted_error", kString, {kLong, kLong, kLong}, kCanFail, kEverywhere, true},
 
       // Memory of the kernel: outside the kernel, reading it is a fault.
-      {"kernel_string", kString, {kLong}, kCanFail, kEverywhere, true},
-      {"kernel_string2", kString, {kLong, kString}, kNeedsNothing, kEverywhere, true},
-      {"kernel_string_n", kString, {kLong, kLong}, kCanFail, kEverywhere, true},
-      {"kernel_string_utf16", kString, {kLong}, kCanFail, kEverywhere, true},
-      {"kernel_string_utf32", kString, {kLong}, kCanFail, kEverywhere, true},
-      {"kernel_buffer_quoted_error", kString, {kLong, kLong, kLong}, kCanFail, kEverywhere, true},
-      {"kernel_char", kLong, {kLong}, kCanFail, kEverywhere, true},
-      {"kernel_short", kLong, {kLong}, kCanFail, kEverywhere, true},
-      {"kernel_int", kLong, {kLong}, kCanFail, kEverywhere, true},
-      {"kernel_long", kLong, {kLong}, kCanFail, kEverywhere, true},
-      {"kernel_pointer", kLong, {kLong}, kCanFail, kEverywhere, true},
+      {"kernel_string", kString, {kLong}, kCanFail | kNeedsKernelMemory, kEverywhere, true},
+      {"kernel_string2", kString, {kLong, kString}, kNeedsKernelMemory, kEverywhere, true},
+      {"kernel_string_n", kString, {kLong, kLong}, kCanFail | kNeedsKernelMemory, kEverywhere, true},
+      {"kernel_string_utf16", kString, {kLong}, kCanFail | kNeedsKernelMemory, kEverywhere, true},
+      {"kernel_string_utf32", kString, {kLong}, kCanFail | kNeedsKernelMemory, kEverywhere, true},
+      {"kernel_buffer_quoted_error", kString, {kLong, kLong, kLong}, kCanFail | kNeedsKernelMemory, kEverywhere, true},
+      {"kernel_char", kLong, {kLong}, kCanFail | kNeedsKernelMemory, kEverywhere, true},
+      {"kernel_short", kLong, {kLong}, kCanFail | kNeedsKernelMemory, kEverywhere, true},
+      {"kernel_int", kLong, {kLong}, kCanFail | kNeedsKernelMemory, kEverywhere, true},
+      {"kernel_long", kLong, {kLong}, kCanFail | kNeedsKernelMemory, kEverywhere, true},
+      {"kernel_pointer", kLong, {kLong}, kCanFail | kNeedsKernelMemory, kEverywhere, true},
 
       // Writing to the traced program.
       {"raise", kNone, {kLong}, kNeedsGuru | kCanFail, kEverywhere, false},

@@ -24,6 +24,7 @@ enum IntrinsicNeeds : uint32_t {
   kNeedsKernelNames = 512,  // symname(): names of the kernel's functions in the arena
   kNeedsCallHistory = 2048,  // call_history_add(): memory of the thread's calls
   kNeedsMembers = 1024,     // ppid(): where the kernel's structures have their members, in handlers there
+  kNeedsKernelMemory = 4096,  // kernel_long(): of Program::needs, what handlers in spile itself read of the kernel's memory
   kCanFail = 8,             // the runtime function's last parameter is bool* fault; if it sets that, the call is a script error
 };
 // Bits of Intrinsic::needs, as IntrinsicNeeds.

@@ -260,6 +260,9 @@ for expression, value in rows(CASES):
     body += f'  printf("%s\\n", sprint({expression}))\n'
     wanted += value + "\n"
 for statement, message in rows(ERRORS):
+    # Handlers of spile itself know the kernel's tasks where spile may read its memory (controller_reads_kernel.py).
+    if VARIANT == "controller" and re.match(r"println\((task_current|pid2task)", statement):
+        continue
     body += f'  try {{ {statement} }} catch (message) {{ println(substr(message, 0, {len(message)})) }}\n'
     wanted += message + "\n"
 

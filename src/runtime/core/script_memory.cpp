@@ -120,11 +120,11 @@ SPILE_USER_NUMBER(int64, 8, true)
 SPILE_USER_NUMBER(uint64, 8, false)
 #undef SPILE_USER_NUMBER
 
-// Kernel memory: only handlers in the kernel can read it.
+// Kernel memory: handlers in the kernel can read it, and those in spile itself.
 #define SPILE_KERNEL_NUMBER(NAME, SIZE, SIGNED)                                                 \
   SPILE_INLINE int64_t spile_fn_kernel_##NAME(Context* context, int64_t address, bool* fault) { \
-    *fault = !kReadsKernelMemory;                                                               \
-    return kReadsKernelMemory ? load_or_fault(context, address, SIZE, SIGNED, fault) : 0;       \
+    *fault = !may_read_kernel(address);                                                         \
+    return *fault ? 0 : load_or_fault(context, address, SIZE, SIGNED, fault);                   \
   }
 SPILE_KERNEL_NUMBER(char, 1, true)
 SPILE_KERNEL_NUMBER(short, 2, true)
@@ -135,7 +135,7 @@ SPILE_KERNEL_NUMBER(pointer, 8, false)
 // limit: bytes at most; spile_rt_string_size: as many as a string has. False: it can't be read.
 SPILE_INLINE inline bool load_kernel_string(Context* context, int64_t address, char* out, uint32_t limit) {
   *out = 0;
-  return kReadsKernelMemory && spile_rt_load_string(context, static_cast<uint64_t>(address), out, limit) >= 0;
+  return may_read_kernel(address) && spile_rt_load_string(context, static_cast<uint64_t>(address), out, limit) >= 0;
 }
 SPILE_INLINE void spile_fn_kernel_string(Context* context, int64_t address, char* out, bool* fault) {
   *fault = !load_kernel_string(context, address, out, spile_rt_string_size);
@@ -150,8 +150,8 @@ SPILE_INLINE void spile_fn_kernel_string_n(Context* context, int64_t address, in
 // As spile_fn_user_buffer_quoted_error().
 [[gnu::noinline]] void spile_fn_kernel_buffer_quoted_error(Context* context, int64_t address, int64_t count, int64_t room, char* out, bool* fault) {
   *out = 0;
-  *fault = !kReadsKernelMemory;
-  if (kReadsKernelMemory) put_buffer(context, address, count, room, false, out, fault);
+  *fault = !may_read_kernel(address);
+  if (!*fault) put_buffer(context, address, count, room, false, out, fault);
 }
 
 SPILE_INLINE void spile_fn_user_string(Context* context, int64_t address, char* out, bool* fault) {
@@ -245,13 +245,13 @@ SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int
 // A load of an address in the kernel reads the kernel's memory, where handlers can.
 [[gnu::noinline]] void spile_fn_kernel_string_utf16(Context* context, int64_t address, char* out, bool* fault) {
   *out = 0;
-  *fault = !kReadsKernelMemory;
-  if (kReadsKernelMemory) load_wide_string(context, address, 2, out, fault);
+  *fault = !may_read_kernel(address);
+  if (!*fault) load_wide_string(context, address, 2, out, fault);
 }
 [[gnu::noinline]] void spile_fn_kernel_string_utf32(Context* context, int64_t address, char* out, bool* fault) {
   *out = 0;
-  *fault = !kReadsKernelMemory;
-  if (kReadsKernelMemory) load_wide_string(context, address, 4, out, fault);
+  *fault = !may_read_kernel(address);
+  if (!*fault) load_wide_string(context, address, 4, out, fault);
 }
 
 #define SPILE_SET_NUMBER(NAME, SIZE)                                                                              \

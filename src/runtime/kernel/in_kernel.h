@@ -6,6 +6,7 @@ namespace spile::rt {
 
 inline constexpr bool kIsKernel = true;
 inline constexpr bool kReadsKernelMemory = true;
+SPILE_INLINE inline bool may_read_kernel(int64_t) { return true; }
 inline constexpr uint64_t kFrameSets = abi::kKernelFrameSets;  // core/call_table.h
 
 SPILE_INLINE inline int64_t current_task() {

@@ -6,6 +6,10 @@ namespace spile::rt {
 
 inline constexpr bool kIsKernel = false;
 inline constexpr bool kReadsKernelMemory = false;
+// The kernel's own addresses are in the upper half.
+SPILE_INLINE inline bool is_kernel_address(uint64_t address) { return static_cast<int64_t>(address) < 0; }
+// Whether kernel_long() and its kin may load from there: of handlers outside of the kernel, those in spile itself (process/load.cpp).
+SPILE_INLINE inline bool may_read_kernel(int64_t address) { return spile_rt_in_controller && address < 0; }
 inline constexpr uint64_t kFrameSets = abi::kGoroutineSets;  // call_table.h
 
 // The address of the kernel's structure for the thread, and ns since boot; 0: only handlers in the kernel can ask for them.

@@ -227,6 +227,7 @@ int64_t processor_of(const abi::Subject* subject) {
 
 extern "C" {
 
+SPILE_INLINE int64_t spile_fn___in_kernel(Context*) { return 0; }
 // What only handlers in the kernel know.
 SPILE_INLINE int64_t spile_fn___task_of(Context*, int64_t) {
   return 0;

@@ -18,7 +18,10 @@
 #include "base/number_text.h"
 #include "base/print.h"
 #include "base/terminal_text.h"
+#include "base/unique_fd.h"
+#include "bpf/kernel_memory.h"
 #include "engine/process/process_status.h"
+#include "sema/intrinsics.h"
 #include "sema/recorded.h"
 #include "session/arena/arena_memory.h"
 #include "session/arena/arena_view.h"
@@ -96,6 +99,7 @@ class ScriptRun {
   bool exit_requested() const;
   bool failed() const;
 
+  void let_controller_read_kernel();
   void walk_in_kernel();
   void warn_of_children() const;
   Result<void> run_probes(sema::ProbeKind kind);
@@ -146,6 +150,7 @@ class ScriptRun {
   std::unique_ptr<TargetSide> target_;
   std::unique_ptr<CallHistory> calls_;
   KernelStacks kernel_stacks_;
+  UniqueFd kernel_reader_;  // for handlers of the controller that read the kernel's memory
   std::unique_ptr<UserStacks> user_stacks_;  // without a target_, which has its own
   std::unique_ptr<ProcessStacks> process_stacks_;
   std::unique_ptr<LiveRun> live_;  // null: nobody reads globals meanwhile
@@ -239,6 +244,7 @@ Result<void> ScriptRun::prepare() {
   TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->collect_controller(*arena_); }));
   if (traced_.time_limit_ns > 0) controller_->set_limit(monotonic_ns() + traced_.time_limit_ns);  // of begin probes; from start() on, of all others
   controller_->initialize();
+  if (program_.needs & sema::kNeedsKernelMemory) let_controller_read_kernel();
   walk_in_kernel();
 
   pid_t process = 0;
@@ -252,6 +258,18 @@ Result<void> ScriptRun::prepare() {
     warn_of_children();
   }
   return {};
+}
+
+// Begin, end and timer handlers run in spile itself: a program reads for them what the kernel alone can read.
+void ScriptRun::let_controller_read_kernel() {
+  auto reader = bpf::load_kernel_reader();
+  if (!reader.ok()) {
+    print_to(stderr, "WARNING: begin, end and timer probes can't read the kernel's memory: {}\n{}", reader.error().message,
+             reader.error().hint.empty() ? "" : fmt::format("  hint: {}\n", reader.error().hint));
+    return;
+  }
+  kernel_reader_ = std::move(reader).value();
+  arena_->controller_state().kernel_reader = static_cast<uint64_t>(kernel_reader_.get()) + 1;
 }
 
 // Prepares for handlers in the kernel that ask for stacks of processes.
