@@ -32,10 +32,10 @@ finally:
         child.wait()
 expect(output('probe begin { printf("%d %d %d %d", pid2task(0), pid2task(-1), pid2task(4194304), pid2task(0x7fffffffffffffff)) }'), "0 0 0 0", "numbers that no task has")
 
-# What a probe in the kernel kept, a timer and the end read; a copy of what /proc says.
+# What a probe in the kernel kept, a timer reads while the task lives.
 script = ('global kept probe kernel.trace("sched:sched_process_exec") { if (pid() == target()) kept = task_current() }\n'
-          'probe end { printf("%s %d", kernel_string_n(&@cast(kept, "task_struct", "kernel")->comm, 16), @cast(kept, "task_struct", "kernel")->tgid == target()) }')
-expect(output(script, command="sleep 0.3"), "sleep 1", "what a probe in the kernel kept")
+          'probe timer.ms(50) { if (kept) { printf("%s %d", kernel_string_n(&@cast(kept, "task_struct", "kernel")->comm, 16), @cast(kept, "task_struct", "kernel")->tgid == target()); exit() } }')
+expect(output(script, command="sleep 20"), "sleep 1", "what a probe in the kernel kept")
 
 # Variables of the kernel, where it lists them.
 names = {line.split()[2] for line in open("/proc/kallsyms")}
