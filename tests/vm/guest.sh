@@ -41,7 +41,8 @@ nfs_server() {
   mount -t nfsd nfsd /proc/fs/nfsd || fail "no file system of nfsd"
   mkdir -p /run /var/run
   nfs rpcbind /run >/dev/null 2>&1 </dev/null &
-  until [ -S /run/rpcbind.sock ]; do sleep 0.1; done
+  for attempt in $(seq 100); do [ -S /run/rpcbind.sock ] && break; sleep 0.3; done
+  [ -S /run/rpcbind.sock ] || fail "the program nfs did not stand in for rpcbind"
   ln -sf /run/rpcbind.sock /var/run/rpcbind.sock
   echo 10 >/proc/fs/nfsd/nfsv4leasetime
   echo 10 >/proc/fs/nfsd/nfsv4gracetime
