@@ -63,8 +63,9 @@ for wrong, kind in [(dict(script=COUNT, pid=2**31 - 1), library.Error), (dict(sc
     except kind:
         pass
 
-# Stopped while it compiles: neither the start nor the end waits for that.
+# Stopped while it compiles: neither the start nor the end waits for that. With a process, so that no uprobe is put into others' redis.
 session = library.Session()
+library._library.spile_add_process(session._session, target.pid)
 library._library.spile_set_script(session._session, b'global n probe process("' + installed("redis-server").encode() + b'").function("*") { n[ppfunc()]++ }')
 results = []
 starting = threading.Thread(target=lambda: results.append(library._library.spile_start(session._session)))
