@@ -42,7 +42,7 @@ result = spile("snap", "--when", "work > 200ms", "--last", "500ms", "-D", "MAXNO
     status=0, err_match=r"WARNING: 1 thread of snapshots with less than --last, the least \d+(\.\d)? ms: earlier calls were overwritten")
 track = next(iter(PerfettoTrace(out).threads().values()))
 parents = nested_in(track, functions)
-# One call less is there while the oldest one is being overwritten.
+# In some turns one call less is there, an inner one at the begin or at the end.
 expect_true(1023 <= sum(parents.values()) <= 1024 and parents["inner", "work"] >= 760 and parents["work", "serve"] >= 254 and parents["inner", "serve"] <= 2, parents)
 expect(track.slices[0].arguments["cut"], "begin, end")
 expect_match(" before$", track.slices[0].arguments["began"])
