@@ -1,6 +1,8 @@
-// run_fuzz SECONDS [SEED]: changes documents of `spile record` at random, with checksums that are right, reads them and makes every form of them. Status 0: nothing has crashed.
+// run_fuzz SECONDS [SEED]: changes documents of `spile record` at random, with checksums that are right, reads them and makes
+// every form of them. Status 0: nothing has crashed.
 //
-// A document is taken apart into its frames; payloads are changed, cut, doubled, exchanged and made longer, and numbers in them become ones that programs get wrong.
+// A document is taken apart into its frames; payloads are changed, cut, doubled, exchanged and made longer, and numbers in them
+// become ones that programs get wrong.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -18,16 +20,16 @@
 #include <vector>
 
 #include "abi/aggregate.h"
-#include "session/timeline/perfetto_file.h"
 #include "session/run/otlp_message.h"
-#include "session/run/run_reader.h"
-#include "session/run/run_writer.h"
 #include "session/run/run_events.h"
 #include "session/run/run_metrics.h"
 #include "session/run/run_page.h"
+#include "session/run/run_reader.h"
 #include "session/run/run_text.h"
 #include "session/run/run_timeline.h"
+#include "session/run/run_writer.h"
 #include "session/stacks/sample_files.h"
+#include "session/timeline/perfetto_file.h"
 
 namespace spile::session {
 namespace {
@@ -54,19 +56,27 @@ void write_document(const std::string& path) {
     return made;
   };
   std::vector<codegen::OutputFormat> formats{
-      codegen::printf_format({part(Kind::kLiteral, "x "), part(Kind::kSigned), part(Kind::kString), part(Kind::kPointer), part(Kind::kChar), part(Kind::kMemoryHex)},
+      codegen::printf_format({part(Kind::kLiteral, "x "), part(Kind::kSigned), part(Kind::kString), part(Kind::kPointer),
+                              part(Kind::kChar), part(Kind::kMemoryHex)},
                              {ValueType::kLong, ValueType::kString, ValueType::kLong, ValueType::kLong, ValueType::kString}),
-      codegen::printf_format({part(Kind::kLiteral, "sample "), part(Kind::kSigned), part(Kind::kSigned), part(Kind::kSigned), part(Kind::kString), part(Kind::kString)},
+      codegen::printf_format({part(Kind::kLiteral, "sample "), part(Kind::kSigned), part(Kind::kSigned), part(Kind::kSigned),
+                              part(Kind::kString), part(Kind::kString)},
                              {ValueType::kLong, ValueType::kLong, ValueType::kLong, ValueType::kString, ValueType::kString})};
-  const std::vector<RunGlobal> globals{{"n", ValueType::kLong, {}, 0, 0, 0, 0}, {"s", ValueType::kString, {ValueType::kString}, 0, 0, 0, 0},
-                                       {"t", ValueType::kStats, {}, abi::kAggregateSketch, 0, 0, 0}, {"l", ValueType::kStats, {ValueType::kLong}, abi::kAggregateLinear, 0, 100, 10}};
+  const std::vector<RunGlobal> globals{{"n", ValueType::kLong, {}, 0, 0, 0, 0},
+                                       {"s", ValueType::kString, {ValueType::kString}, 0, 0, 0, 0},
+                                       {"t", ValueType::kStats, {}, abi::kAggregateSketch, 0, 0, 0},
+                                       {"l", ValueType::kStats, {ValueType::kLong}, abi::kAggregateLinear, 0, 100, 10}};
   auto writer = RunWriter::create(path, facts, {{"begin", "a:1:1", "spile", 1}, {"f", "a:2:1", "process", 1}}, globals, formats);
   if (!writer.ok()) std::exit(1);
   for (int64_t i = 0; i < 3; ++i) {
     const std::string text = "text" + std::to_string(i);
-    (*writer)->add_event({facts.begun_ns + i, 0, 0, 0, 0}, std::vector<RunWriter::Value>{i, std::string_view(text), i, int64_t{65}, std::string_view("\1\2")});
-    (*writer)->add_event({facts.begun_ns + i, 0, 1, 1, 1}, std::vector<RunWriter::Value>{facts.begun_ns, int64_t{1}, int64_t{2}, std::string_view("name"), std::string_view("f+0x1 [x]\ng+0x2 [y]\n")});
-    (*writer)->add_event({facts.begun_ns + i, 0, RunEvent::kText, RunEvent::kNoProbe, 0}, std::vector<RunWriter::Value>{std::string_view(text)});
+    (*writer)->add_event({facts.begun_ns + i, 0, 0, 0, 0},
+                         std::vector<RunWriter::Value>{i, std::string_view(text), i, int64_t{65}, std::string_view("\1\2")});
+    (*writer)->add_event({facts.begun_ns + i, 0, 1, 1, 1},
+                         std::vector<RunWriter::Value>{facts.begun_ns, int64_t{1}, int64_t{2}, std::string_view("name"),
+                                                       std::string_view("f+0x1 [x]\ng+0x2 [y]\n")});
+    (*writer)->add_event({facts.begun_ns + i, 0, RunEvent::kText, RunEvent::kNoProbe, 0},
+                         std::vector<RunWriter::Value>{std::string_view(text)});
     RunStatistics statistics;
     statistics.count = 3;
     statistics.sum = 10;
@@ -124,7 +134,23 @@ std::string put_together(const std::string& head, const std::vector<Frame>& fram
 
 // Numbers that programs get wrong, in the form of ByteWriter.
 std::string odd_number() {
-  static const uint64_t kOdd[] = {0, 1, 2, 63, 64, 127, 128, 129, 255, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, uint64_t{1} << 62, uint64_t{1} << 63, ~uint64_t{0}, ~uint64_t{0} - 1};
+  static const uint64_t kOdd[] = {0,
+                                  1,
+                                  2,
+                                  63,
+                                  64,
+                                  127,
+                                  128,
+                                  129,
+                                  255,
+                                  0xffff,
+                                  0x7fffffff,
+                                  0x80000000,
+                                  0xffffffff,
+                                  uint64_t{1} << 62,
+                                  uint64_t{1} << 63,
+                                  ~uint64_t{0},
+                                  ~uint64_t{0} - 1};
   debuginfo::ByteWriter out;
   out.number(kOdd[below(std::size(kOdd))]);
   return out.take();
@@ -132,7 +158,19 @@ std::string odd_number() {
 
 // Numbers in the JSON of the first frame.
 std::string odd_json() {
-  static const char* const kOdd[] = {"0", "-1", "1", "null", "\"\"", "[]", "{}", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "1e308", "\"\\u0000\"", "true"};
+  static const char* const kOdd[] = {"0",
+                                     "-1",
+                                     "1",
+                                     "null",
+                                     "\"\"",
+                                     "[]",
+                                     "{}",
+                                     "9223372036854775807",
+                                     "-9223372036854775808",
+                                     "18446744073709551615",
+                                     "1e308",
+                                     "\"\\u0000\"",
+                                     "true"};
   return kOdd[below(std::size(kOdd))];
 }
 
@@ -150,10 +188,13 @@ void change(Frame& frame) {
   switch (below(6)) {
     case 0: payload.replace(at, std::min<size_t>(1, payload.size() - at), odd_number()); break;
     case 1: payload.insert(at, odd_number()); break;
-    case 2: if (at < payload.size()) payload[at] = static_cast<char>(g_random()); break;
+    case 2:
+      if (at < payload.size()) payload[at] = static_cast<char>(g_random());
+      break;
     case 3: payload.resize(at); break;
     case 4: payload.insert(at, payload.substr(below(payload.size() + 1), below(20))); break;
-    default: if (at < payload.size()) payload[at] = static_cast<char>(payload[at] ^ 1 << below(8));
+    default:
+      if (at < payload.size()) payload[at] = static_cast<char>(payload[at] ^ 1 << below(8));
   }
 }
 
@@ -165,7 +206,8 @@ size_t show(const RunDocument& run) {
   write_run_text(runs, count);
   write_run_json(runs, count);
   write_run_csv(runs, count);
-  bytes += run_page(runs).size() + run_page({run}).size() + folded_stacks(samples_of(runs)).size() + perfetto_trace(timeline_of(runs), {"title", "script", "host"}, {}).size();
+  bytes += run_page(runs).size() + run_page({run}).size() + folded_stacks(samples_of(runs)).size() +
+           perfetto_trace(timeline_of(runs), {"title", "script", "host"}, {}).size();
   bytes += perfetto_samples(samples_of(runs), {}).size();
   for (const RunTick& tick : run.ticks) {
     bytes += otlp_metrics(run.facts, run.probes, run.globals, tick).size();
@@ -191,7 +233,8 @@ int fuzz(double seconds, uint64_t seed) {
     std::vector<Frame> changed = frames;
     for (size_t n = 1 + below(4); n > 0; --n) {
       if (below(8) == 0) std::swap(changed[below(changed.size())], changed[below(changed.size())]);
-      else if (below(8) == 0) changed.insert(changed.begin() + static_cast<ptrdiff_t>(below(changed.size())), changed[below(changed.size())]);
+      else if (below(8) == 0)
+        changed.insert(changed.begin() + static_cast<ptrdiff_t>(below(changed.size())), changed[below(changed.size())]);
       else change(changed[below(changed.size())]);
     }
     std::ofstream(path, std::ios::binary) << put_together(head, changed);
@@ -206,5 +249,6 @@ int fuzz(double seconds, uint64_t seed) {
 }  // namespace spile::session
 
 int main(int argc, char** argv) {
-  return spile::session::fuzz(argc > 1 ? std::atof(argv[1]) : 10, argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device()());
+  return spile::session::fuzz(argc > 1 ? std::atof(argv[1]) : 10,
+                              argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device()());
 }

@@ -41,7 +41,8 @@ unsigned current_seed;
 
 void on_crash(int signal) {
   char text[128];
-  int length = snprintf(text, sizeof text, "script_fuzz: signal %d, seed %u; the script is in fuzz-crash.stp\n", signal, current_seed);
+  int length =
+      snprintf(text, sizeof text, "script_fuzz: signal %d, seed %u; the script is in fuzz-crash.stp\n", signal, current_seed);
   if (write(STDERR_FILENO, text, static_cast<size_t>(length)) < 0) _exit(2);
   int fd = open("fuzz-crash.stp", O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (fd < 0 || write(fd, current.data(), current.size()) < 0) _exit(2);
@@ -92,16 +93,12 @@ class Mutator {
     auto at = words.begin() + static_cast<long>(below(words.size() + 1));
     auto end = at + static_cast<long>(below(std::min<size_t>(8, static_cast<size_t>(words.end() - at)) + 1));
     switch (below(8)) {
-      case 0:
-        words.erase(at, end);
-        return;
+      case 0: words.erase(at, end); return;
       case 1:
         if (at != words.end()) *at = pool_[below(pool_.size())];
         return;
       case 2:
-      case 3:
-        words.insert(at, pool_[below(pool_.size())]);
-        return;
+      case 3: words.insert(at, pool_[below(pool_.size())]); return;
       case 4: {  // once more
         std::vector<std::string> copy(at, end);
         words.insert(end, copy.begin(), copy.end());
@@ -114,13 +111,13 @@ class Mutator {
         return;
       }
       case 6: {  // deep nesting
-        static const char* const kOpeners[] = {"(", "{", "[", "%( 1 == 1 %?", "if (1)", "-", "!", "f(", "a[", "x ?", "@m(", "1 . ", "{a,"};
+        static const char* const kOpeners[] = {"(",  "{",  "[",   "%( 1 == 1 %?", "if (1)", "-",  "!",
+                                               "f(", "a[", "x ?", "@m(",          "1 . ",   "{a,"};
         const char* opener = kOpeners[below(std::size(kOpeners))];
         words.insert(at, below(below(10) ? 20 : 2000), opener);
         return;
       }
-      default:
-        words.erase(at, words.end());  // cut off
+      default: words.erase(at, words.end());  // cut off
     }
   }
 
@@ -248,7 +245,9 @@ int main(int argc, char** argv) {
       if (path.extension() == ".stp" || path.extension() == ".stpm" || path.extension() == ".cases") read_corpus(path, corpus);
     }
   }
-  std::vector<std::string> pool = {"0", "-1", "0xffffffffffffffff", "\"\"", "*", "@hist_log", "@defined", "@entry", "$x", "$$vars", "next", "%{ C %}", "$1", "@#"};
+  std::vector<std::string> pool = {
+      "0",  "-1", "0xffffffffffffffff", "\"\"", "*", "@hist_log", "@defined", "@entry", "$x", "$$vars", "next", "%{ C %}",
+      "$1", "@#"};
   for (const std::string& script : corpus) {
     for (std::string& word : words_of(script)) pool.push_back(std::move(word));
   }

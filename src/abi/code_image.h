@@ -15,12 +15,12 @@ struct FaultFixup {
 };
 
 struct CodeImage {
-  std::vector<uint8_t> bytes;       // begins with ImageCells, all 0; empty: no handlers
-  uint32_t code_begin = 0;          // offsets of [code_begin, code_end): instructions; the rest is read-only data
+  std::vector<uint8_t> bytes;  // begins with ImageCells, all 0; empty: no handlers
+  uint32_t code_begin = 0;     // offsets of [code_begin, code_end): instructions; the rest is read-only data
   uint32_t code_end = 0;
-  std::vector<FaultFixup> fixups;   // sorted by fault_offset
-  bool guru = false;                // may store into traced memory, by instructions that `fixups` lists
-  bool unchecked = false;           // has C code of a guru, which may do anything: it is not checked
+  std::vector<FaultFixup> fixups;  // sorted by fault_offset
+  bool guru = false;               // may store into traced memory, by instructions that `fixups` lists
+  bool unchecked = false;          // has C code of a guru, which may do anything: it is not checked
 };
 
 }  // namespace spile::abi

@@ -36,20 +36,20 @@ struct Convention {
   uint8_t general_registers;  // they have the numbers from 0 up to this one
   uint8_t stack_pointer, frame_pointer;
   uint8_t program_counter;
-  uint8_t flags;              // a number that DWARF does not use for something that handlers are given
+  uint8_t flags;  // a number that DWARF does not use for something that handlers are given
   uint8_t first_vector, vectors;
 
   // -- functions
   RegisterList argument_registers;  // of integers and pointers, in order
   RegisterList result_registers;
-  uint8_t vector_arguments;         // the number of vector registers, from first_vector on, that take arguments
+  uint8_t vector_arguments;  // the number of vector registers, from first_vector on, that take arguments
   // The canonical frame address (CFA) is the stack pointer before the call; arguments that no register takes begin there.
   int8_t entry_cfa;    // bytes: CFA minus the stack pointer at a function's first instruction
   int8_t return_slot;  // where the return address lies, relative to the CFA
   int8_t saved_frame;  // where a function that keeps a frame pointer saves its caller's, relative to the CFA
 
   // -- functions of Go
-  RegisterList go_results;    // of integers and pointers, in order
+  RegisterList go_results;  // of integers and pointers, in order
   uint8_t go_vector_results;
 
   // -- system calls
@@ -73,17 +73,18 @@ struct RegisterName {
 
 // Where Linux puts registers that it hands out.
 struct KernelLayout {
-  uint8_t pt_regs[33];  // offset in bytes in struct pt_regs, by number, of general registers and the program counter
+  uint8_t pt_regs[33];    // offset in bytes in struct pt_regs, by number, of general registers and the program counter
   uint64_t sampled_bits;  // perf_event_attr::sample_regs_user for the registers that handlers are given
   RegisterList sampled;   // their numbers, in the order in which a sample has them
-  // Where the registers lie that the kernel saves when it calls a signal handler: bytes from the stack pointer after the handler's return.
+  // Where the registers lie that the kernel saves when it calls a signal handler: bytes from the stack pointer after the
+  // handler's return.
   uint16_t signal_frame_pointer, signal_stack_pointer, signal_program_counter;
   // The code to which signal handlers return: its size in bytes, and its first and last 8 bytes.
   uint8_t sigreturn_size;
   uint64_t sigreturn_first, sigreturn_last;
   uint8_t watchpoints;  // the number that may be set for each thread
-  // In struct pt_regs, bytes from its start: the number of the system call that the thread makes, and a word that is `native_code` where the
-  // thread runs 64-bit code.
+  // In struct pt_regs, bytes from its start: the number of the system call that the thread makes, and a word that is
+  // `native_code` where the thread runs 64-bit code.
   uint8_t pt_regs_call, pt_regs_code;
   uint8_t pt_regs_flags;
   // The range that has both, and the registers of a call's arguments and result.

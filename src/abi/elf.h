@@ -17,9 +17,9 @@ struct ElfKinds {
   char name[16];           // for messages
   char libraries[32];      // the folder of the machine's libraries in /lib and /usr/lib
   // Types that only relocatable objects have, to words of 32 bits:
-  uint32_t absolute_32, signed_32;    // the address of a symbol, which fits without and with a sign
-  uint32_t relative_32, call_32;      // its distance from the word; the second of code that calls or jumps
-  uint32_t indirect;       // another type of relocation: what the function at load bias + addend returns (STT_GNU_IFUNC)
+  uint32_t absolute_32, signed_32;  // the address of a symbol, which fits without and with a sign
+  uint32_t relative_32, call_32;    // its distance from the word; the second of code that calls or jumps
+  uint32_t indirect;                // another type of relocation: what the function at load bias + addend returns (STT_GNU_IFUNC)
 };
 
 }  // namespace spile::abi

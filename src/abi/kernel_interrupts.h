@@ -1,5 +1,6 @@
 #pragma once
-// Where the kernel counts which interrupts a processor is in (include/linux/preempt.h), for execution_flow() of handlers in the kernel. Freestanding.
+// Where the kernel counts which interrupts a processor is in (include/linux/preempt.h), for execution_flow() of handlers in the
+// kernel. Freestanding.
 
 #include <stdint.h>
 

@@ -1,5 +1,6 @@
 #pragma once
-// How handlers in spile itself read the kernel's memory: bpf(2), BPF_PROG_RUN, of a program (bpf/kernel_memory.h) with this as its context.
+// How handlers in spile itself read the kernel's memory: bpf(2), BPF_PROG_RUN, of a program (bpf/kernel_memory.h) with this as
+// its context.
 
 #include <cstdint>
 

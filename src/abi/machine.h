@@ -21,7 +21,8 @@ constexpr bool may_be_written(int64_t number) {
   return number >= 0 && number < kConvention.general_registers && number != kConvention.stack_pointer;
 }
 
-// Returns the register or part of one that `text` names, with or without '%' in front; null: no register has this name. Lives for ever.
+// Returns the register or part of one that `text` names, with or without '%' in front; null: no register has this name. Lives for
+// ever.
 constexpr const RegisterName* find_register(const char* text) {
   if (*text == '%') ++text;
   for (const RegisterName& known : machine::kRegisterNames) {

@@ -32,19 +32,14 @@ constexpr uint64_t map_bytes(uint32_t key_size, uint32_t value_size, uint32_t ca
 inline constexpr uint64_t kHashFactor = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio: Fibonacci hashing, high bits best
 
 // The hash of a packed key, a word at a time.
-constexpr uint64_t hash_next(uint64_t hash, uint64_t word) {
-  return ((hash << 23 | hash >> 41) ^ word) * kHashFactor;
-}
-constexpr uint32_t hash_end(uint64_t hash) {
-  return static_cast<uint32_t>(hash >> 32);
-}
+constexpr uint64_t hash_next(uint64_t hash, uint64_t word) { return ((hash << 23 | hash >> 41) ^ word) * kHashFactor; }
+constexpr uint32_t hash_end(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 
 // Bytes that a text takes in a packed key: with its NUL, filled up with NULs to whole words.
-constexpr uint32_t packed_text_bytes(uint32_t length) {
-  return (length + 8) & ~7u;
-}
+constexpr uint32_t packed_text_bytes(uint32_t length) { return (length + 8) & ~7u; }
 
-// What stands before a text of codegen's tables (site_texts.h), which is packed as a key is: a handler that uses it as the only key of an array neither copies nor hashes it.
+// What stands before a text of codegen's tables (site_texts.h), which is packed as a key is: a handler that uses it as the only
+// key of an array neither copies nor hashes it.
 struct KeyTextHead {
   uint32_t hash;
   uint32_t length;  // of the packed key, in bytes

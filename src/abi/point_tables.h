@@ -1,15 +1,16 @@
 #pragma once
-// How a handler that serves many probe points finds the variables of the one that was hit: places as data, rather than as code of a
-// handler for each point. codegen makes the tables, as constants of the flat image; runtime/process/point_tables.cpp reads them.
+// How a handler that serves many probe points finds the variables of the one that was hit: places as data, rather than as code of
+// a handler for each point. codegen makes the tables, as constants of the flat image; runtime/process/point_tables.cpp reads
+// them.
 //
 //   slots    u32   what each slot of a point stands for, one point after another: an offset (in words) into places or lists
 //   places   u64   header, then two words for each step
 //   lists    u32   count, then kListEntryWords for each variable of $$parms and the like
 //   texts    char  what is printed before each variable: "a=", " b="
 //
-// A place is a program for a stack machine, as base/location.h has them: registers and other values of the probed point are numbers of
-// an array that the handler fills in. The tables lie in the traced process, which may change them: a step that makes no sense pushes
-// something, and reads of memory are those of spile_rt_load, with a fix-up each.
+// A place is a program for a stack machine, as base/location.h has them: registers and other values of the probed point are
+// numbers of an array that the handler fills in. The tables lie in the traced process, which may change them: a step that makes
+// no sense pushes something, and reads of memory are those of spile_rt_load, with a fix-up each.
 
 #include <stdint.h>
 
@@ -26,15 +27,21 @@ enum PlaceStep : uint8_t {
   kAddConstant,   // operand
   kLoad,          // size: bytes; fails where they can't be read
   kExtend,        // keeps `size` bits from bit `first` on
-  kEntryValue,    // pops the CFA; operand: site id of the function's entry, and << 32 the register's index; fails where it isn't known
-  kAbsolute, kNegate, kInvert,
-  kWiden,         // the low 4 bytes are a float: the bits of the double of the same value
+  // pops the CFA; operand: site id of the function's entry, and << 32 the register's index; fails where it isn't known
+  kEntryValue,
+  kAbsolute,
+  kNegate,
+  kInvert,
+  kWiden,  // the low 4 bytes are a float: the bits of the double of the same value
   // Pop two entries, the right-hand side first. ORDER location::Binary
   kBinary,
   kBinaryEnd = kBinary + 16,
   // ORDER location::Stack
-  kDuplicate, kDrop, kSwap, kRotate,
-  kPick,          // operand: depth
+  kDuplicate,
+  kDrop,
+  kSwap,
+  kRotate,
+  kPick,  // operand: depth
 };
 
 // Set in the site id that spile_rt_entry_value is given by handlers that run just after the function has returned.
@@ -45,7 +52,8 @@ constexpr uint64_t place_step(uint8_t step, uint32_t size = 0, bool is_signed = 
   return step | uint64_t{size & 0xff} << 8 | uint64_t{is_signed} << 16 | uint64_t{first & 0xff} << 24;
 }
 
-// The header of a place: steps; and whether the value is the address of a string, of which at most `limit` bytes are read (0: a number).
+// The header of a place: steps; and whether the value is the address of a string, of which at most `limit` bytes are read (0: a
+// number).
 constexpr uint64_t place_header(uint32_t steps, uint32_t limit) { return steps | uint64_t{limit} << 32; }
 constexpr uint32_t steps_of(uint64_t header) { return static_cast<uint32_t>(header); }
 constexpr uint32_t string_limit_of(uint64_t header) { return static_cast<uint32_t>(header >> 32); }

@@ -1,7 +1,7 @@
 #pragma once
-// Records in an output ring, written by handlers in any domain, read by the controller, which must check every field of a ring that
-// processes can write to. A record is aligned to 8 bytes, and never wraps: where it would, a kPad record fills the end, of which only size
-// and kind are written, as less than a header may be left (and its size may be less than a header's).
+// Records in an output ring, written by handlers in any domain, read by the controller, which must check every field of a ring
+// that processes can write to. A record is aligned to 8 bytes, and never wraps: where it would, a kPad record fills the end, of
+// which only size and kind are written, as less than a header may be left (and its size may be less than a header's).
 
 #include <stdint.h>
 
@@ -32,8 +32,8 @@ enum RecordKind : uint16_t {
 
 inline constexpr uint32_t kCommandText = ~uint32_t{0};
 
-// The bit of a kind in a set of kinds, such as CompiledScript::target_records: the kinds that handlers of the script can write. The reader
-// of a ring that processes can write to ignores others (session/live/output.h). 0: not a kind.
+// The bit of a kind in a set of kinds, such as CompiledScript::target_records: the kinds that handlers of the script can write.
+// The reader of a ring that processes can write to ignores others (session/live/output.h). 0: not a kind.
 constexpr uint32_t record_kind_bit(uint32_t kind) { return kind < 32 ? uint32_t{1} << kind : 0; }
 
 // How an address is printed, on a line of its own.
@@ -54,8 +54,8 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 24);
 
-// The end of all records of a session that says whose they are (codegen::ArenaLayout::record_owner_size), behind the payload, and of none of
-// another: whose handler it was, on which thread; 0: not known, as of most handlers in spile.
+// The end of all records of a session that says whose they are (codegen::ArenaLayout::record_owner_size), behind the payload, and
+// of none of another: whose handler it was, on which thread; 0: not known, as of most handlers in spile.
 struct RecordOwner {
   uint32_t process, thread;
 };

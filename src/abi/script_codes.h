@@ -1,6 +1,6 @@
 #pragma once
-// Numbers that compiled handlers pass to the runtime. Freestanding. codegen asserts (script_codes.cpp) that the enumerations of the tree
-// that are named here have the same values.
+// Numbers that compiled handlers pass to the runtime. Freestanding. codegen asserts (script_codes.cpp) that the enumerations of
+// the tree that are named here have the same values.
 
 #include <stdint.h>
 

@@ -3,8 +3,9 @@
 // ArenaLayout::tables_offset. Freestanding. Every offset called "table" or "map" counts from the arena's start, those inside a
 // ModuleTable from the table's start.
 //
-//   ModuleMap      the modules that one process image has mapped: StackModule[count], ascending by `begin`. ProcessTable::module_map says
-//                  which one a process uses; maps and tables are never changed once they are published, nor removed.
+//   ModuleMap      the modules that one process image has mapped: StackModule[count], ascending by `begin`.
+//                  ProcessTable::module_map says which one a process uses; maps and tables are never changed once they are
+//                  published, nor removed.
 //   ModuleTable    one ELF file, shared by all processes that map it:
 //
 //     ModuleTable | pages: uint32_t[page_count + 1] | pcs: uint32_t[row_count] | rules: UnwindRule[row_count]
@@ -19,8 +20,8 @@
 namespace spile::abi {
 
 enum UnwindKind : uint8_t {
-  kUnwindUnknown,   // no rule: the walk ends here, unless frame pointers lead on
-  kUnwindEnd,       // the outermost frame
+  kUnwindUnknown,    // no rule: the walk ends here, unless frame pointers lead on
+  kUnwindEnd,        // the outermost frame
   kUnwindStack,      // CFA = stack pointer + offset
   kUnwindFrame,      // CFA = frame pointer + offset
   kUnwindStackLoad,  // CFA = [stack pointer + offset] + addend
@@ -47,7 +48,7 @@ static_assert(sizeof(UnwindRule) == 8);
 struct TableSymbol {
   uint32_t begin;  // offset from text_begin
   uint32_t size;
-  uint32_t name;   // offset into the text
+  uint32_t name;  // offset into the text
 };
 struct TableLine {
   uint32_t begin;  // offset from text_begin
@@ -62,7 +63,7 @@ struct ModuleTable {
   uint64_t text_size;   // bytes
   uint32_t row_count, page_count, symbol_count, line_count;
   uint64_t pages, pcs, rules, symbols, lines, text;  // offsets from the table's start
-  uint32_t path, name;  // offsets into the text: the file, and its name without directories
+  uint32_t path, name;                               // offsets into the text: the file, and its name without directories
 };
 
 struct StackModule {
@@ -77,8 +78,9 @@ struct ModuleMap {
   // StackModule[count]
 };
 
-// The processes whose stacks handlers in the kernel walk, at ArenaLayout::processes_offset: a hash by the process's number, with linear probing of
-// kProcessSteps steps at most. The controller alone writes `maps`, of which no entry becomes free again; handlers write the rest.
+// The processes whose stacks handlers in the kernel walk, at ArenaLayout::processes_offset: a hash by the process's number, with
+// linear probing of kProcessSteps steps at most. The controller alone writes `maps`, of which no entry becomes free again;
+// handlers write the rest.
 inline constexpr uint32_t kProcessMaps = 4096;  // a power of two
 inline constexpr uint32_t kProcessSteps = 32;
 inline constexpr uint32_t kWantedProcesses = 64;  // a power of two
@@ -104,11 +106,12 @@ struct ProcessMaps {
 // Where the search for a process begins.
 constexpr uint32_t process_place(uint64_t process) { return static_cast<uint32_t>(process * 0x9e3779b1u >> 8) % kProcessMaps; }
 
-// What is known of the kernel's code, at ArenaLayout::kernel_code_offset. CodeRange[range_count] follows, ascending: the functions by which
-// the kernel calls handlers, with which the stack of a tracepoint begins.
+// What is known of the kernel's code, at ArenaLayout::kernel_code_offset. CodeRange[range_count] follows, ascending: the
+// functions by which the kernel calls handlers, with which the stack of a tracepoint begins.
 struct KernelCodeTable {
   uint64_t
-      module_map;  // offset in the arena of the ModuleMap by which addresses in the kernel have names; 0: the script asks for none
+      // offset in the arena of the ModuleMap by which addresses in the kernel have names; 0: the script asks for none
+      module_map;
   uint64_t range_count;
 };
 struct CodeRange {

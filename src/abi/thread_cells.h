@@ -1,9 +1,11 @@
 #pragma once
-// An array of numbers keyed by tid() alone, of which each handler uses its own thread's element (sema::Sharing::kThreadCells). Freestanding.
+// An array of numbers keyed by tid() alone, of which each handler uses its own thread's element (sema::Sharing::kThreadCells).
+// Freestanding.
 //
-// Each thread has the cells of one set, which the low bits of its number choose. A thread takes a cell by a compare-and-swap of the owner, from 0 to
-// itself, and gives it back by a store of 0; nobody else writes to the cell meanwhile. So no lock is needed, and no element moves. Numbers that
-// follow one another lie in different sets: a set is full only where many more threads than the array has room for have elements.
+// Each thread has the cells of one set, which the low bits of its number choose. A thread takes a cell by a compare-and-swap of
+// the owner, from 0 to itself, and gives it back by a store of 0; nobody else writes to the cell meanwhile. So no lock is needed,
+// and no element moves. Numbers that follow one another lie in different sets: a set is full only where many more threads than
+// the array has room for have elements.
 //
 //   set:  cell | cell | ... kCellWays        cell:  uint64_t owner | int64_t value
 

@@ -3,8 +3,8 @@
 // trampolines), as far as it is the same on every machine. The machine's own file (x86_64/trampoline.h) shows the instructions.
 //
 // Handlers take arguments as the machine's C functions do, and keep every register but that of their own result: a trampoline
-// saves only the registers that the pictures show. `CFA` is the value of the stack pointer just before the call that entered the probed
-// function. With kWantsSiteId the site id lies on the stack at kSiteIdOffset.
+// saves only the registers that the pictures show. `CFA` is the value of the stack pointer just before the call that entered the
+// probed function. With kWantsSiteId the site id lies on the stack at kSiteIdOffset.
 //
 // SiteKind::kEntry                       handler: void enter(argument registers)
 //
@@ -37,13 +37,13 @@
 // the goroutine's, which may have no more than a few hundred bytes left (goroutine_stack.h in the engine's arch/).
 //
 // kWantsRegisters (any kind): before calling enter or exit the trampoline saves a Registers block on the stack and passes its
-// address as the only argument; the registers are restored from it afterwards. enter of a kReturn site returns its verdict as above.
-// At an entry the CFA is Convention::entry_cfa above the block's stack pointer; in exit it is the stack pointer itself. The
-// program counter is that of the probed instruction.
+// address as the only argument; the registers are restored from it afterwards. enter of a kReturn site returns its verdict as
+// above. At an entry the CFA is Convention::entry_cfa above the block's stack pointer; in exit it is the stack pointer itself.
+// The program counter is that of the probed instruction.
 //
 // kSwitchable (any kind): before all else the fragment has a gate within one aligned 8-byte word, a nop while the fragment is
-// on and a jump over it while it is off; the controller writes the word in one store, at any time, while threads run. Handlers `exit`
-// still run for returns that were pending when the gate was closed.
+// on and a jump over it while it is off; the controller writes the word in one store, at any time, while threads run. Handlers
+// `exit` still run for returns that were pending when the gate was closed.
 //
 // kTouchesStack (any kind): before all else the trampoline reads the stack where its handlers are going to be, and faults there
 // if it has no room for them, with all registers but the stack pointer as they are at the site. For programs whose handler
@@ -60,8 +60,8 @@
 
 namespace spile::abi {
 
-// kRoom: has no handler: instructions that lead straight to a kExit site behind them, and may be displaced to make room for its jump.
-// Requests are for the first three kinds only, and for kSystemCall within the engine.
+// kRoom: has no handler: instructions that lead straight to a kExit site behind them, and may be displaced to make room for its
+// jump. Requests are for the first three kinds only, and for kSystemCall within the engine.
 enum class SiteKind : uint32_t { kEntry, kReturn, kInstruction, kSystemCall, kExit, kRoom };
 
 enum SiteFlags : uint32_t {
@@ -78,8 +78,8 @@ using machine::kReturnEnterCfaOffset;
 using machine::kReturnExitCfaOffset;
 using machine::kSiteIdOffset;
 
-// The registers as the probed instruction would see them: an 8-byte word for each number of the machine's registers, up to the flags, then
-// the site id. In a stop at a system call, site_id is the call's number.
+// The registers as the probed instruction would see them: an 8-byte word for each number of the machine's registers, up to the
+// flags, then the site id. In a stop at a system call, site_id is the call's number.
 using machine::Registers;
 
 // Returns the offset in bytes in Registers. REQUIRES: number <= Convention::flags.
@@ -96,10 +96,14 @@ inline uint64_t stack_pointer(const Registers& registers) { return register_by_n
 inline uint64_t program_counter(const Registers& registers) { return register_by_number(registers, kConvention.program_counter); }
 
 // At a system call instruction: its number, and argument `place` from 0 to 5; behind the instruction: its result.
-inline uint64_t system_call_number(const Registers& registers) { return register_by_number(registers, kConvention.system_call_number); }
+inline uint64_t system_call_number(const Registers& registers) {
+  return register_by_number(registers, kConvention.system_call_number);
+}
 inline uint64_t system_call_argument(const Registers& registers, size_t place) {
   return register_by_number(registers, kConvention.system_call_arguments.numbers[place]);
 }
-inline uint64_t system_call_result(const Registers& registers) { return register_by_number(registers, kConvention.system_call_result); }
+inline uint64_t system_call_result(const Registers& registers) {
+  return register_by_number(registers, kConvention.system_call_result);
+}
 
 }  // namespace spile::abi

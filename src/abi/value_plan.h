@@ -4,7 +4,8 @@
 // serves all types, so that what a type costs is a constant of some bytes rather than code.
 //
 //   plan      header, then routines and tables; offsets are in bytes from the end of the header
-//   header    4 bytes each, little end first: levels, elements of a container, bytes of a string (0: as many as fit), in all 12 bytes
+//   header    4 bytes each, little end first: levels, elements of a container, bytes of a string (0: as many as fit), in all 12
+//             bytes
 //   routine   steps; kEnd is the last. The first routine is at offset 0 and prints the value whose address the walk is given
 //   table     of an enumeration: 1 byte ValueTable, the count of constants, then for each its value (signed), the length of its
 //             name, its name
@@ -36,45 +37,55 @@ enum class ValueForm : uint8_t {
 };
 
 enum class ValueStep : uint8_t {
-  kEnd,       // of the routine
-  kText,      // length, bytes: printed as they are
-  kNumber,    // offset, size (1, 2, 4, 8, and 16 of kUnsigned and kSigned), form
-  kBits,      // offset, size of the load, first bit, count of bits, form
+  kEnd,         // of the routine
+  kText,        // length, bytes: printed as they are
+  kNumber,      // offset, size (1, 2, 4, 8, and 16 of kUnsigned and kSigned), form
+  kBits,        // offset, size of the load, first bit, count of bits, form
   kEnumerator,  // offset, size of the load, first bit, count of bits, 1 if signed, table: the name of the constant, or the number
-  kFloat,     // offset, kind: 4 float, 8 double, 10 long double of the x87
+  kFloat,       // offset, kind: 4 float, 8 double, 10 long double of the x87
   kCharacters,  // offset, count, unit: text in an array of units of 1, 2 or 4 bytes, up to a 0
-  kCString,   // source, unit: text at that address up to a 0
-  kSpan,      // source, source, unit: address and length of a text, whatever is in it
-  kCall,      // offset, routine: prints the value at the offset. One level deeper
-  kInline,    // offset, routine: the same on this level
-  kFollow,    // source, routine: prints the value at that address, or NULL
-  kSwitch,    // source, count, so many times value (signed) and routine, routine otherwise: of the same value, chosen by a number
+  kCString,     // source, unit: text at that address up to a 0
+  kSpan,        // source, source, unit: address and length of a text, whatever is in it
+  kCall,        // offset, routine: prints the value at the offset. One level deeper
+  kInline,      // offset, routine: the same on this level
+  kFollow,      // source, routine: prints the value at that address, or NULL
+  kSwitch,  // source, count, so many times value (signed) and routine, routine otherwise: of the same value, chosen by a number
   // Containers: opening and closing character (1 byte each), operands, and the routine that prints an element.
   kElements,  // source of the first one's address, source of the count, bytes from one to the next, routine
-  kList,      // source of the first node, source of what ends it beside 0, source of the count, offset of the next node in a node (signed),
-              // offset of the element in a node, routine
-  kTree,      // source of the leftmost node, source of the count, offsets of left, right and parent in a node, offset of the element, routine
-  kBlocks,    // a deque: source of the array of blocks, source of the first element's number, source of the count, elements of a block, bytes of an element, routine
+  // source of the first node, source of what ends it beside 0, source of the count, offset of the next node in a node (signed),
+  // offset of the element in a node, routine
+  kList,
+  // source of the leftmost node, source of the count, offsets of left, right and parent in a node, offset of the element, routine
+  kTree,
+  // a deque: source of the array of blocks, source of the first element's number, source of the count, elements of a block, bytes
+  // of an element, routine
+  kBlocks,
   kBitVector,  // source of the first word, source of the first bit's number, source of the count. No routine
-  kRing,      // Rust's VecDeque: source of the array, source of the first element's number, source of the array's length, source of the count, bytes
-              // of an element, routine
-  kHashTable,  // Rust's hashbrown: source of the control bytes, source of the mask, source of the count, bytes of an element, routine
-  kBTree,     // Rust's BTreeMap: source of the root, source of its height, source of the count, offsets in a node of keys, values, count, number
-              // within the parent, parent and children, bytes of a key, bytes of a value, routine of a key, routine of a value (0: a set)
-  kGoMap,     // source of B, of buckets, of oldbuckets, offsets in a bucket of keys, values and overflow, bytes of a key, bytes of a value,
-              // routine of a key, routine of a value
+  // Rust's VecDeque: source of the array, source of the first element's number, source of the array's length, source of the
+  // count, bytes of an element, routine
+  kRing,
+  // Rust's hashbrown: source of the control bytes, source of the mask, source of the count, bytes of an element, routine
+  kHashTable,
+  // Rust's BTreeMap: source of the root, source of its height, source of the count, offsets in a node of keys, values, count,
+  // number within the parent, parent and children, bytes of a key, bytes of a value, routine of a key, routine of a value (0: a
+  // set)
+  kBTree,
+  // source of B, of buckets, of oldbuckets, offsets in a bucket of keys, values and overflow, bytes of a key, bytes of a value,
+  // routine of a key, routine of a value
+  kGoMap,
   kComputed,  // source, form: prints the number
-  kGoInterface,  // address of the module's type data, source of the runtime's type, source of the data: *errors.errorString("text")
-  kInstant,   // offset, ticks a second: a time of day since 1970, in UTC
-  kCode,      // kind, source, source: ValueCode
+  // address of the module's type data, source of the runtime's type, source of the data: *errors.errorString("text")
+  kGoInterface,
+  kInstant,  // offset, ticks a second: a time of day since 1970, in UTC
+  kCode,     // kind, source, source: ValueCode
 };
 
 // What kCode names, by the module's symbols.
 enum class ValueCode : uint8_t {
-  kFunction,    // the function at the first address
-  kStdFunction,  // of libstdc++: the invoker's address, and the address of what it calls if that is a function pointer
+  kFunction,        // the function at the first address
+  kStdFunction,     // of libstdc++: the invoker's address, and the address of what it calls if that is a function pointer
   kLibcxxFunction,  // of libc++: the same, the first by the virtual function that calls it
-  kArgument,  // the first template argument of the function's name, the type of what is in a std::any
+  kArgument,        // the first template argument of the function's name, the type of what is in a std::any
 };
 
 enum class ValueTable : uint8_t {

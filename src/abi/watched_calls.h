@@ -1,7 +1,7 @@
 #pragma once
 // System calls that change where handlers of system calls may run: those that may bring executable memory into
-// a process, which has not been searched for system call instructions yet, and those after which it matters where a call comes from.
-// Their handlers stop for the controller (kCallBell in abi/arena.h).
+// a process, which has not been searched for system call instructions yet, and those after which it matters where a call comes
+// from. Their handlers stop for the controller (kCallBell in abi/arena.h).
 
 #include <asm/unistd.h>
 
@@ -22,7 +22,8 @@ inline bool adds_executable_memory(uint64_t number, const Registers& registers) 
 // Returns whether the call turns on syscall user dispatch (prctl(2), PR_SET_SYSCALL_USER_DISPATCH).
 inline bool sets_user_dispatch(uint64_t number, const Registers& registers) {
   constexpr uint64_t kSetSyscallUserDispatch = 59;
-  return number == __NR_prctl && system_call_argument(registers, 0) == kSetSyscallUserDispatch && system_call_argument(registers, 1) != 0;
+  return number == __NR_prctl && system_call_argument(registers, 0) == kSetSyscallUserDispatch &&
+         system_call_argument(registers, 1) != 0;
 }
 
 // Returns the run-time address of the struct sock_fprog of a seccomp filter that the call installs; 0: it installs none.

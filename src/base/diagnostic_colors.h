@@ -1,6 +1,6 @@
 #pragma once
-// The escapes of a terminal that diagnostics use, as compilers do: errors in red, warnings in magenta, notes in cyan, carets in green,
-// all bold; kNoColor ends each. TerminalGuard lets exactly these through.
+// The escapes of a terminal that diagnostics use, as compilers do: errors in red, warnings in magenta, notes in cyan, carets in
+// green, all bold; kNoColor ends each. TerminalGuard lets exactly these through.
 
 #include <string_view>
 

@@ -19,7 +19,7 @@ enum class Severity { kError, kWarning };
 
 struct Diagnostic {
   Severity severity;
-  SourceRange range;     // empty for mistakes outside of scripts, such as in the command line
+  SourceRange range;  // empty for mistakes outside of scripts, such as in the command line
   std::string message;
   std::string hint_text;  // what to do, as a phrase; "": none
   struct Note {
@@ -28,9 +28,15 @@ struct Diagnostic {
   };
   std::vector<Note> notes;
 
-  Diagnostic& hint(std::string text) { hint_text = std::move(text); return *this; }
+  Diagnostic& hint(std::string text) {
+    hint_text = std::move(text);
+    return *this;
+  }
   // Adds another place that matters: "declared here".
-  Diagnostic& note(SourceRange where, std::string text) { notes.push_back({where, std::move(text)}); return *this; }
+  Diagnostic& note(SourceRange where, std::string text) {
+    notes.push_back({where, std::move(text)});
+    return *this;
+  }
 };
 
 class Diagnostics {
@@ -44,8 +50,8 @@ class Diagnostics {
   size_t errors() const { return errors_; }
   const std::vector<Diagnostic>& all() const { return all_; }
 
-  // Returns all diagnostics in the order in which they were made, one line or more each; of equal ones the first. with_warnings: false
-  // for -w. color: with a terminal's escapes.
+  // Returns all diagnostics in the order in which they were made, one line or more each; of equal ones the first. with_warnings:
+  // false for -w. color: with a terminal's escapes.
   std::string render(bool with_warnings = true, bool color = false) const;
 
  private:
@@ -53,8 +59,8 @@ class Diagnostics {
   size_t errors_ = 0;
 };
 
-// Returns the candidate nearest to `name` by edit distance, of those that differ from it by 1 to max(1, a third of its length) edits;
-// "": no name is near enough.
+// Returns the candidate nearest to `name` by edit distance, of those that differ from it by 1 to max(1, a third of its length)
+// edits; "": no name is near enough.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace spile

@@ -1,6 +1,6 @@
 #pragma once
-// Which ELF files are ours to read: those of 64 bits, and of this machine. The functions look at the first bytes alone; the rest of a
-// header that they accept may still be wrong.
+// Which ELF files are ours to read: those of 64 bits, and of this machine. The functions look at the first bytes alone; the rest
+// of a header that they accept may still be wrong.
 
 #include <elf.h>
 

@@ -28,7 +28,8 @@ struct Headers {
 std::optional<Headers> read_headers(const ByteReader& read, uint64_t start) {
   Headers headers;
   Elf64_Ehdr& file = headers.file;
-  if (!read(start, &file, sizeof file) || !is_elf64(file) || file.e_phentsize != sizeof(Elf64_Phdr) || file.e_phnum > kMostHeaders) {
+  if (!read(start, &file, sizeof file) || !is_elf64(file) || file.e_phentsize != sizeof(Elf64_Phdr) ||
+      file.e_phnum > kMostHeaders) {
     return {};
   }
   headers.programs.resize(file.e_phnum);
@@ -63,7 +64,8 @@ std::string identity(const ByteReader& read, uint64_t start, const Place& place)
   for (const Elf64_Phdr& note : programs) {
     // A note outside the loaded segments can't be found in memory.
     auto holds = [&](const Elf64_Phdr& load) {
-      return load.p_type == PT_LOAD && note.p_offset >= load.p_offset && note.p_offset + note.p_filesz <= load.p_offset + load.p_filesz;
+      return load.p_type == PT_LOAD && note.p_offset >= load.p_offset &&
+             note.p_offset + note.p_filesz <= load.p_offset + load.p_filesz;
     };
     if (note.p_type != PT_NOTE || note.p_filesz > kMostNotes || std::none_of(programs.begin(), programs.end(), holds)) continue;
     std::vector<uint8_t> notes(note.p_filesz);

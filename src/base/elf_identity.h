@@ -12,8 +12,8 @@ namespace spile {
 // Reads `size` bytes at `at` (a file offset or a run-time address) into memory of the caller's; false where not all can be read.
 using ByteReader = std::function<bool(uint64_t at, void* into, uint64_t size)>;
 
-// Returns the identity: the build-id in lower-case hexadecimal, or "headers " and a hash. "" where it is not a 64-bit ELF file, or
-// can't be read.
+// Returns the identity: the build-id in lower-case hexadecimal, or "headers " and a hash. "" where it is not a 64-bit ELF file,
+// or can't be read.
 std::string elf_identity_of_file(const std::string& path);
 // Returns the same for a loaded file. start: the run-time address where the first byte of the file is mapped.
 std::string elf_identity_in_memory(const ByteReader& read, uint64_t start);

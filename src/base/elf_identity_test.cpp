@@ -31,10 +31,22 @@ std::vector<uint8_t> file_with_notes(const std::vector<uint8_t>& notes) {
   file.e_phentsize = sizeof(Elf64_Phdr);
   Elf64_Phdr programs[2] = {};
   uint64_t at = sizeof file + sizeof programs;
-  programs[0] = {.p_type = PT_LOAD, .p_flags = PF_R, .p_offset = 0, .p_vaddr = 0, .p_paddr = 0, .p_filesz = at + notes.size(),
-                 .p_memsz = at + notes.size(), .p_align = 4096};
-  programs[1] = {.p_type = PT_NOTE, .p_flags = PF_R, .p_offset = at, .p_vaddr = at, .p_paddr = 0, .p_filesz = notes.size(),
-                 .p_memsz = notes.size(), .p_align = 4};
+  programs[0] = {.p_type = PT_LOAD,
+                 .p_flags = PF_R,
+                 .p_offset = 0,
+                 .p_vaddr = 0,
+                 .p_paddr = 0,
+                 .p_filesz = at + notes.size(),
+                 .p_memsz = at + notes.size(),
+                 .p_align = 4096};
+  programs[1] = {.p_type = PT_NOTE,
+                 .p_flags = PF_R,
+                 .p_offset = at,
+                 .p_vaddr = at,
+                 .p_paddr = 0,
+                 .p_filesz = notes.size(),
+                 .p_memsz = notes.size(),
+                 .p_align = 4};
   std::vector<uint8_t> bytes(at);
   memcpy(bytes.data(), &file, sizeof file);
   memcpy(bytes.data() + sizeof file, programs, sizeof programs);

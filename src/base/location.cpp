@@ -17,10 +17,10 @@ struct Effect {
 };
 
 template <typename T>
-constexpr bool kOnlyPushes = std::is_same_v<T, Register> || std::is_same_v<T, Constant> || std::is_same_v<T, Address> ||
-                             std::is_same_v<T, CallFrameCfa> || std::is_same_v<T, Index> || std::is_same_v<T, ScriptPointer> ||
-                             std::is_same_v<T, ThreadPointer> || std::is_same_v<T, CallNumber> || std::is_same_v<T, CalledFrom> ||
-                             std::is_same_v<T, RecordField>;
+constexpr bool kOnlyPushes =
+    std::is_same_v<T, Register> || std::is_same_v<T, Constant> || std::is_same_v<T, Address> || std::is_same_v<T, CallFrameCfa> ||
+    std::is_same_v<T, Index> || std::is_same_v<T, ScriptPointer> || std::is_same_v<T, ThreadPointer> ||
+    std::is_same_v<T, CallNumber> || std::is_same_v<T, CalledFrom> || std::is_same_v<T, RecordField>;
 
 Effect effect_of(const Operation& operation) {
   return visit(
@@ -38,34 +38,32 @@ Effect effect_of(const Operation& operation) {
       [](const auto& other) { return kOnlyPushes<std::decay_t<decltype(other)>> ? Effect{0, 1} : Effect{1, 1}; });
 }
 
-bool is_word_size(uint8_t bytes) {
-  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
-}
+bool is_word_size(uint8_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8; }
 
 bool is_within_bounds(const Operation& operation) {
   return visit(
-      operation, [](const RecordField& field) { return is_word_size(field.bytes); }, [](Deref deref) { return is_word_size(deref.bytes); },
-      [](Convert convert) { return is_word_size(convert.bytes); },
+      operation, [](const RecordField& field) { return is_word_size(field.bytes); },
+      [](Deref deref) { return is_word_size(deref.bytes); }, [](Convert convert) { return is_word_size(convert.bytes); },
       [](BitField field) { return field.bits > 0 && field.first_bit + field.bits <= 64; }, [](const auto&) { return true; });
 }
 
 // ORDER of the enumerations.
 constexpr const char* kUnaryWords[] = {"abs", "neg", "not", "double"};
-constexpr const char* kBinaryWords[] = {"plus", "minus", "mul", "div", "mod", "and", "or", "xor", "shl", "shr", "shra", "eq", "ne", "lt", "le", "gt", "ge"};
+constexpr const char* kBinaryWords[] = {"plus", "minus", "mul", "div", "mod", "and", "or", "xor", "shl",
+                                        "shr",  "shra",  "eq",  "ne",  "lt",  "le",  "gt", "ge"};
 constexpr const char* kStackWords[] = {"dup", "drop", "swap", "rot"};
 static_assert(std::size(kUnaryWords) == static_cast<size_t>(Unary::kFloatToDouble) + 1);
 static_assert(std::size(kBinaryWords) == static_cast<size_t>(Binary::kGe) + 1);
 static_assert(std::size(kStackWords) == static_cast<size_t>(Stack::kRot) + 1);
 
 std::string name_of_register(int64_t number) {
-  if (abi::is_vector_register(number)) return fmt::format("{}{}", abi::machine::kVectorName, number - abi::kConvention.first_vector);
+  if (abi::is_vector_register(number))
+    return fmt::format("{}{}", abi::machine::kVectorName, number - abi::kConvention.first_vector);
   const char* name = abi::register_name(number);
   return name ? name : fmt::format("r?{}", number);
 }
 
-const char* sign_of(bool is_signed) {
-  return is_signed ? "s" : "";
-}
+const char* sign_of(bool is_signed) { return is_signed ? "s" : ""; }
 
 std::string word_of(const Operation& operation) {
   using fmt::format;

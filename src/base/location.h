@@ -112,8 +112,8 @@ struct BitField {
 };
 
 // DW_OP_entry_value of a register: pops the CFA of the frame that the function at `function` has made, and pushes what general
-// register `number`, not the stack pointer, held when the function was entered for it. A script error where that was not recorded,
-// because the function was entered before it was probed.
+// register `number`, not the stack pointer, held when the function was entered for it. A script error where that was not
+// recorded, because the function was entered before it was probed.
 struct EntryValue {
   int64_t number = 0;
   FileAddress function;
@@ -182,9 +182,9 @@ struct Pick {
   bool operator==(const Pick&) const = default;
 };
 
-using Operation =
-    std::variant<Register, Constant, Address, CallFrameCfa, Index, ScriptPointer, ThreadPointer, CallNumber, CalledFrom, RecordField,
-                 PlusConstant, Deref, Convert, BitField, EntryValue, EntryKnown, FormTlsAddress, ThreadBlock, Unary, Binary, Stack, Pick>;
+using Operation = std::variant<Register, Constant, Address, CallFrameCfa, Index, ScriptPointer, ThreadPointer, CallNumber,
+                               CalledFrom, RecordField, PlusConstant, Deref, Convert, BitField, EntryValue, EntryKnown,
+                               FormTlsAddress, ThreadBlock, Unary, Binary, Stack, Pick>;
 using Operations = std::vector<Operation>;
 
 // Calls the one of `cases` that takes the operation's type, and returns its result. REQUIRES: the cases take all types.
@@ -211,8 +211,8 @@ bool is_well_formed(const Operations& operations);
 // Whether the operation can be a script error.
 bool can_fail(const Operation& operation);
 
-// Returns one word an operation, different for different operations: "rdi", "rsp +16 deref4s", "&0x4010 deref8 +24 deref8". "&" is
-// an Address ("&&": of the other module), the number behind deref and convert is of bytes, and a trailing "s" means signed.
+// Returns one word an operation, different for different operations: "rdi", "rsp +16 deref4s", "&0x4010 deref8 +24 deref8". "&"
+// is an Address ("&&": of the other module), the number behind deref and convert is of bytes, and a trailing "s" means signed.
 std::string to_string(const Operations& operations);
 
 }  // namespace spile::location

@@ -7,8 +7,10 @@ namespace {
 
 TEST(Location, IsOneWordAnOperation) {
   EXPECT_EQ(to_string({Register{7}, PlusConstant{16}, Deref{4, true}, Convert{1}}), "rsp +16 deref4s convert1");
-  EXPECT_EQ(to_string({Address{FileAddress(0x4010)}, Address{FileAddress(0x4010), true}, Binary::kMinus}), "&0x4010 &&0x4010 minus");
-  EXPECT_EQ(to_string({CallFrameCfa{}, EntryValue{5, FileAddress(0x1020)}, BitField{3, 5, true}}), "cfa entry(rdi, 0x1020) bits5@3s");
+  EXPECT_EQ(to_string({Address{FileAddress(0x4010)}, Address{FileAddress(0x4010), true}, Binary::kMinus}),
+            "&0x4010 &&0x4010 minus");
+  EXPECT_EQ(to_string({CallFrameCfa{}, EntryValue{5, FileAddress(0x1020)}, BitField{3, 5, true}}),
+            "cfa entry(rdi, 0x1020) bits5@3s");
   EXPECT_EQ(to_string({Binary::kGe, Stack::kRot, Unary::kFloatToDouble, Pick{2}}), "ge rot double pick2");
 }
 

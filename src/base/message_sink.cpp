@@ -14,7 +14,8 @@ struct Head {
   std::string_view text;
   MessageKind kind;
 };
-constexpr Head kHeads[] = {{"WARNING: ", MessageKind::kWarning}, {"ERROR: ", MessageKind::kSystemError}, {"spile: ", MessageKind::kSystemError}};
+constexpr Head kHeads[] = {
+    {"WARNING: ", MessageKind::kWarning}, {"ERROR: ", MessageKind::kSystemError}, {"spile: ", MessageKind::kSystemError}};
 constexpr std::string_view kHint = "  hint: ";
 }  // namespace
 
@@ -22,7 +23,8 @@ void set_message_sink(MessageSink* sink) { current_sink = sink; }
 MessageSink* message_sink() { return current_sink; }
 
 Message message_of(const Diagnostic& diagnostic) {
-  Message message(diagnostic.severity == Severity::kError ? MessageKind::kScriptError : MessageKind::kWarning, diagnostic.message);
+  Message message(diagnostic.severity == Severity::kError ? MessageKind::kScriptError : MessageKind::kWarning,
+                  diagnostic.message);
   message.hint = diagnostic.hint_text;
   const SourceRange& range = diagnostic.range;
   if (!range) return message;
@@ -40,7 +42,8 @@ Message message_of(const Diagnostic& diagnostic) {
   return message;
 }
 
-// A hint that is printed by itself comes without the message that it belongs to: it is a message of its own kind, which has only a hint.
+// A hint that is printed by itself comes without the message that it belongs to: it is a message of its own kind, which has only
+// a hint.
 void hand_over(std::string_view printed) {
   Message message;
   bool has_message = false;

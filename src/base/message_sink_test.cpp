@@ -41,7 +41,8 @@ TEST(MessageSink, GivesRangeOfDiagnostic) {
   const Message message = message_of(diagnostics.all().front());
   EXPECT_EQ(message.kind, MessageKind::kScriptError);
   EXPECT_EQ(message.file, "a.stp");
-  EXPECT_EQ((std::vector{message.line, message.column, message.end_line, message.end_column}), (std::vector<uint32_t>{2, 3, 2, 7}));
+  EXPECT_EQ((std::vector{message.line, message.column, message.end_line, message.end_column}),
+            (std::vector<uint32_t>{2, 3, 2, 7}));
   EXPECT_THAT(message.excerpt, testing::HasSubstr("^~~~"));
   EXPECT_EQ(message.hint, "print?");
 }

@@ -10,7 +10,8 @@
 
 namespace spile {
 
-// Writes `text` to `stream` as far as that is possible; that of `stderr` goes to the message_sink(), if there is one. Only the first failure of standard output is remembered.
+// Writes `text` to `stream` as far as that is possible; that of `stderr` goes to the message_sink(), if there is one. Only the
+// first failure of standard output is remembered.
 void print_text(std::FILE* stream, std::string_view text) noexcept;
 
 template <typename... Arguments>
@@ -26,9 +27,9 @@ void open_standard_descriptors();
 // The message for an output that could not be written. `error`: the value of errno after the write.
 const char* write_error(int error);
 
-// Flushes standard output at the end of the program and returns its exit status: `status`, or 1 instead of 0, with a message, where
-// standard output could not be written. If the reader has ended (`spile -l ... | head`), it has read what it wanted: prints no message,
-// and returns `status`.
+// Flushes standard output at the end of the program and returns its exit status: `status`, or 1 instead of 0, with a message,
+// where standard output could not be written. If the reader has ended (`spile -l ... | head`), it has read what it wanted: prints
+// no message, and returns `status`.
 int finish_standard_output(int status);
 
 }  // namespace spile

@@ -31,9 +31,18 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return ok(); }
 
   // REQUIRES: ok().
-  T& value() & { CHECK(ok()); return std::get<0>(state_); }
-  const T& value() const& { CHECK(ok()); return std::get<0>(state_); }
-  T&& value() && { CHECK(ok()); return std::get<0>(std::move(state_)); }
+  T& value() & {
+    CHECK(ok());
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    CHECK(ok());
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    CHECK(ok());
+    return std::get<0>(std::move(state_));
+  }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
   T& operator*() & { return value(); }
@@ -41,8 +50,14 @@ class [[nodiscard]] Result {
   T&& operator*() && { return std::move(*this).value(); }
 
   // REQUIRES: !ok().
-  const Error& error() const& { CHECK(!ok()); return std::get<1>(state_); }
-  Error&& error() && { CHECK(!ok()); return std::get<1>(std::move(state_)); }
+  const Error& error() const& {
+    CHECK(!ok());
+    return std::get<1>(state_);
+  }
+  Error&& error() && {
+    CHECK(!ok());
+    return std::get<1>(std::move(state_));
+  }
 
  private:
   std::variant<T, Error> state_;
@@ -56,8 +71,14 @@ class [[nodiscard]] Result<void> {
   bool ok() const { return ok_; }
   explicit operator bool() const { return ok_; }
   // REQUIRES: !ok().
-  const Error& error() const& { CHECK(!ok_); return error_; }
-  Error&& error() && { CHECK(!ok_); return std::move(error_); }
+  const Error& error() const& {
+    CHECK(!ok_);
+    return error_;
+  }
+  Error&& error() && {
+    CHECK(!ok_);
+    return std::move(error_);
+  }
 
  private:
   Error error_;
@@ -66,14 +87,14 @@ class [[nodiscard]] Result<void> {
 
 }  // namespace spile
 
-// TRY(auto x, expression): x is the value, or the enclosing function returns the error. It is several statements, so not the body of
-// an `if` without braces.
+// TRY(auto x, expression): x is the value, or the enclosing function returns the error. It is several statements, so not the body
+// of an `if` without braces.
 #define SPILE_CONCAT_(a, b) a##b
 #define SPILE_CONCAT(a, b) SPILE_CONCAT_(a, b)
 #define TRY(declaration, expression) TRY_IMPL_(SPILE_CONCAT(result_, __COUNTER__), declaration, expression)
-#define TRY_IMPL_(temporary, declaration, expression)        \
-  auto temporary = (expression);                             \
-  if (!temporary.ok()) return std::move(temporary).error();  \
+#define TRY_IMPL_(temporary, declaration, expression)       \
+  auto temporary = (expression);                            \
+  if (!temporary.ok()) return std::move(temporary).error(); \
   declaration = std::move(temporary).value()
 // TRY_DO(expression): for Result<void>.
 #define TRY_DO(expression) \

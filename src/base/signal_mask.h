@@ -5,8 +5,8 @@
 
 namespace spile {
 
-// Blocks all signals of the calling thread while it lives, so that threads which are started meanwhile never receive any: signals are for the main
-// thread, which later takes some by a descriptor, and one that another thread took would end the program.
+// Blocks all signals of the calling thread while it lives, so that threads which are started meanwhile never receive any: signals
+// are for the main thread, which later takes some by a descriptor, and one that another thread took would end the program.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

@@ -10,10 +10,13 @@ SourceFile::SourceFile(std::string name, std::string text) : name_(std::move(nam
   CHECK(text_.size() < UINT32_MAX);
   line_starts_.reserve(text_.size() / 32 + 1);
   line_starts_.push_back(0);
-  for (size_t at = text_.find('\n'); at != std::string::npos; at = text_.find('\n', at + 1)) line_starts_.push_back(static_cast<uint32_t>(at + 1));
+  for (size_t at = text_.find('\n'); at != std::string::npos; at = text_.find('\n', at + 1))
+    line_starts_.push_back(static_cast<uint32_t>(at + 1));
 }
 
-std::string_view SourceFile::verb() const { return name_ == "<input>" && text_.starts_with("# spile ") ? line(1).substr(2) : std::string_view(); }
+std::string_view SourceFile::verb() const {
+  return name_ == "<input>" && text_.starts_with("# spile ") ? line(1).substr(2) : std::string_view();
+}
 
 SourceFile::Position SourceFile::position(uint32_t offset) const {
   offset = std::min<uint32_t>(offset, static_cast<uint32_t>(text_.size()));
@@ -36,9 +39,7 @@ SourceRange SourceRange::through(const SourceRange& last) const {
   return {file, std::min(begin, last.begin), std::max(end, last.end)};
 }
 
-std::string_view SourceRange::text() const {
-  return file ? file->text().substr(begin, end - begin) : std::string_view();
-}
+std::string_view SourceRange::text() const { return file ? file->text().substr(begin, end - begin) : std::string_view(); }
 
 std::string SourceRange::to_string() const {
   if (!file) return {};

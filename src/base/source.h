@@ -42,7 +42,8 @@ struct SourceRange {
   uint32_t end = 0;
 
   explicit operator bool() const { return file != nullptr; }
-  // Returns the smallest range that covers both; the other one where one is nowhere, and this one where they lie in different files.
+  // Returns the smallest range that covers both; the other one where one is nowhere, and this one where they lie in different
+  // files.
   SourceRange through(const SourceRange& last) const;
   // Returns the script's text in the range; "" for nowhere.
   std::string_view text() const;

@@ -20,7 +20,8 @@ std::string source_excerpt(const SourceRange& range, std::string_view color, std
   std::string out = margin.substr(number.size()) + number + " | " + shown + "\n";
   out += margin + " | ";
   for (size_t i = first; i < column; ++i) out += i - first < shown.size() && shown[i - first] == '\t' ? '\t' : ' ';
-  size_t length = std::max<size_t>(1, std::min<size_t>(range.end - range.begin, shown.size() > column - first ? shown.size() - (column - first) : 1));
+  size_t length = std::max<size_t>(
+      1, std::min<size_t>(range.end - range.begin, shown.size() > column - first ? shown.size() - (column - first) : 1));
   out.append(color).append("^").append(length - 1, '~').append(off).append("\n");
   return out;
 }

@@ -19,8 +19,10 @@ TEST(Spawn, ChildHasItsOwnGroupAndNoSignalsOfOurs) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   pid_t pid = 0;
-  const std::string script = "read _ _ _ _ group _ < /proc/$$/stat; [ $group = $$ ] || exit 1; "
-                             "while read name bits; do case $name in SigBlk:|SigIgn:) [ $((0x$bits & 0xa00)) = 0 ] || exit 2;; esac; done < /proc/$$/status; exit 7";
+  const std::string script =
+      "read _ _ _ _ group _ < /proc/$$/stat; [ $group = $$ ] || exit 1; "
+      "while read name bits; do case $name in SigBlk:|SigIgn:) [ $((0x$bits & 0xa00)) = 0 ] || exit 2;; esac; done < "
+      "/proc/$$/status; exit 7";
   EXPECT_EQ(spawn_apart({"sh", "-c", script}, actions, &pid), 0);
   int status = 0;
   EXPECT_EQ(waitpid(pid, &status, 0), pid);

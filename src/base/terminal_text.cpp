@@ -29,14 +29,16 @@ size_t length_of(unsigned char first) {
   return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
 }
 
-// Whether a character of UTF-8 is a C1 control, ends a line (U+2028, U+2029), or has a terminal show the text that follows in another direction, so that a line reads as what it is not
-// (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069; https://unicode.org/reports/tr9).
+// Whether a character of UTF-8 is a C1 control, ends a line (U+2028, U+2029), or has a terminal show the text that follows in
+// another direction, so that a line reads as what it is not (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069;
+// https://unicode.org/reports/tr9).
 bool controls(const char* bytes) {
   const auto at = [bytes](int i) { return static_cast<unsigned char>(bytes[i]); };
   if (at(0) == 0xc2) return at(1) < 0xa0;
   if (at(0) == 0xd8) return at(1) == 0x9c;
   if (at(0) != 0xe2) return false;
-  return at(1) == 0x80 ? at(2) == 0x8e || at(2) == 0x8f || (at(2) >= 0xa8 && at(2) <= 0xae) : at(1) == 0x81 && at(2) >= 0xa6 && at(2) <= 0xa9;
+  return at(1) == 0x80 ? at(2) == 0x8e || at(2) == 0x8f || (at(2) >= 0xa8 && at(2) <= 0xae)
+                       : at(1) == 0x81 && at(2) >= 0xa6 && at(2) <= 0xa9;
 }
 
 }  // namespace
@@ -101,7 +103,7 @@ bool is_wide(uint32_t code) {
   struct Range {
     uint32_t first, last;
   };
-  constexpr Range kWide[] = {{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff}, {0xfe30, 0xfe6f},
+  constexpr Range kWide[] = {{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3},   {0xf900, 0xfaff},  {0xfe30, 0xfe6f},
                              {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}};
   for (const Range& range : kWide)
     if (code >= range.first && code <= range.last) return true;

@@ -1,8 +1,8 @@
 #pragma once
 // Text from elsewhere on its way to a terminal: a traced program's strings, names of files, symbols and processes. A terminal
 // obeys control characters (it can be made to change its title, its settings, what was printed before, even its input), so
-// they are shown as \ooo, as C writes them in octal. Newline, tab and UTF-8 stay; bytes that are not UTF-8 are shown in octal, too,
-// since 0x80 to 0x9f are control characters to terminals that do not use it.
+// they are shown as \ooo, as C writes them in octal. Newline, tab and UTF-8 stay; bytes that are not UTF-8 are shown in octal,
+// too, since 0x80 to 0x9f are control characters to terminals that do not use it.
 
 #include <cstdio>
 #include <string>
@@ -25,14 +25,16 @@ class TerminalText {
   size_t held_count_ = 0, wanted_ = 0;
 };
 
-// Returns `text` as one line of at most `width` bytes (at least 4) for a terminal: newlines and tabs become blanks; what is too long ends with "...".
+// Returns `text` as one line of at most `width` bytes (at least 4) for a terminal: newlines and tabs become blanks; what is too
+// long ends with "...".
 std::string one_line(std::string_view text, size_t width);
 
-// Returns the beginning of `text`, one line, that takes at most so many columns of a terminal. Characters of East Asian scripts and emoji take two, control
-// characters the four of their octal form.
+// Returns the beginning of `text`, one line, that takes at most so many columns of a terminal. Characters of East Asian scripts
+// and emoji take two, control characters the four of their octal form.
 std::string first_columns(std::string_view text, size_t columns);
 
-// Returns how many columns of a terminal `text` takes, whose characters first_columns() counts in the same way. REQUIRES: one_line() made it, or it is ours.
+// Returns how many columns of a terminal `text` takes, whose characters first_columns() counts in the same way. REQUIRES:
+// one_line() made it, or it is ours.
 size_t columns_of(std::string_view text);
 
 // While it lives, what the program writes to `stdout` and `stderr` passes through a TerminalText if they are terminals; but

@@ -25,19 +25,24 @@ TEST(TerminalText, KeepsNewlinesTabsAndUtf8) {
 }
 
 TEST(TerminalText, ShowsControlCharactersOfTheUpperHalf) {
-  EXPECT_EQ(shown({"\xc2\x9b" "31m"}), "\\302\\23331m");  // U+009B: ESC [ in one character
-  EXPECT_EQ(shown({"\x9b" "31m"}), "\\23331m");
+  EXPECT_EQ(shown({"\xc2\x9b"
+                   "31m"}),
+            "\\302\\23331m");  // U+009B: ESC [ in one character
+  EXPECT_EQ(shown({"\x9b"
+                   "31m"}),
+            "\\23331m");
   EXPECT_EQ(shown({"\xc2\xa0"}), "\xc2\xa0");
 }
 
 TEST(TerminalText, ShowsWhatTurnsTheDirectionOfTextOrEndsALine) {
-  EXPECT_EQ(shown({"a\u202eb\u2066c\u2028d\u061ce\u200ff"}), "a\\342\\200\\256b\\342\\201\\246c\\342\\200\\250d\\330\\234e\\342\\200\\217f");
+  EXPECT_EQ(shown({"a\u202eb\u2066c\u2028d\u061ce\u200ff"}),
+            "a\\342\\200\\256b\\342\\201\\246c\\342\\200\\250d\\330\\234e\\342\\200\\217f");
   EXPECT_EQ(shown({"\u200d\u2027\u202f\u2065\u206a\u061b"}), "\u200d\u2027\u202f\u2065\u206a\u061b");  // their neighbors
 }
 
 TEST(TerminalText, ShowsWhatIsNotUtf8) {
   EXPECT_EQ(shown({"\xff"}), "\\377");
-  EXPECT_EQ(shown({"\xc0\x9b"}), "\\300\\233");          // overlong
+  EXPECT_EQ(shown({"\xc0\x9b"}), "\\300\\233");  // overlong
   EXPECT_EQ(shown({"\xe0\x80\x9b"}), "\\340\\200\\233");
   EXPECT_EQ(shown({"\xed\xa0\x80"}), "\\355\\240\\200");  // a surrogate
   EXPECT_EQ(shown({"\xe4\x1b"}), "\\344\\033");

@@ -10,8 +10,8 @@
 namespace spile {
 
 // Returns a descriptor of the root directory of tracefs, to be used with openat. Tries /sys/kernel/tracing,
-// /sys/kernel/debug/tracing, then, unless one of them is there but not readable, a mount of its own (needs CAP_SYS_ADMIN). The error's
-// hint says what to mount, or to run as root.
+// /sys/kernel/debug/tracing, then, unless one of them is there but not readable, a mount of its own (needs CAP_SYS_ADMIN). The
+// error's hint says what to mount, or to run as root.
 Result<UniqueFd> open_tracefs();
 
 // Returns the content of a file in it. path: from that directory on ("events/sched/sched_switch/format").

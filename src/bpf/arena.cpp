@@ -18,8 +18,8 @@ namespace spile::bpf {
 namespace {
 
 constexpr uint64_t kAlignment = uint64_t{1} << 32;
-constexpr uint32_t kArenaMap = 33;            // BPF_MAP_TYPE_ARENA
-constexpr uint32_t kMmapable = 1u << 10;      // BPF_F_MMAPABLE
+constexpr uint32_t kArenaMap = 33;        // BPF_MAP_TYPE_ARENA
+constexpr uint32_t kMmapable = 1u << 10;  // BPF_F_MMAPABLE
 constexpr uint64_t kPage = 4096;
 
 // The fields of union bpf_attr for BPF_MAP_CREATE that arenas use.
@@ -41,7 +41,8 @@ UniqueFd make_map(uint64_t size, uint64_t address) {
   return UniqueFd(static_cast<int>(syscall(SYS_bpf, BPF_MAP_CREATE, &attributes, sizeof attributes)));
 }
 
-// A program that adds to a word of the arena atomically, which came last of what handlers need (6.10; Debian's first kernel with it is 6.12).
+// A program that adds to a word of the arena atomically, which came last of what handlers need (6.10; Debian's first kernel with
+// it is 6.12).
 bool loads_program(int arena) {
   bpf_insn code[] = {
       {BPF_LD | BPF_IMM | BPF_DW, 1, BPF_PSEUDO_MAP_FD, 0, arena},
@@ -53,7 +54,8 @@ bool loads_program(int arena) {
       {BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0},
       {BPF_JMP | BPF_EXIT, 0, 0, 0, 0},
   };
-  UniqueFd program(bpf_prog_load(BPF_PROG_TYPE_TRACEPOINT, "spile_check", "Dual MIT/GPL", code, sizeof code / sizeof code[0], nullptr));
+  UniqueFd program(
+      bpf_prog_load(BPF_PROG_TYPE_TRACEPOINT, "spile_check", "Dual MIT/GPL", code, sizeof code / sizeof code[0], nullptr));
   return static_cast<bool>(program);
 }
 
@@ -80,7 +82,8 @@ Result<Arena> Arena::create(uint64_t size, uint8_t* place) {
   arena.fd_ = make_map(size, address);
   int error = errno;
   if (arena.fd_) {
-    void* mapped = mmap(reinterpret_cast<void*>(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, arena.fd_.get(), 0);
+    void* mapped =
+        mmap(reinterpret_cast<void*>(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, arena.fd_.get(), 0);
     error = errno;
     if (mapped != MAP_FAILED) {
       arena.memory_ = static_cast<uint8_t*>(mapped);
@@ -94,7 +97,8 @@ Result<Arena> Arena::create(uint64_t size, uint8_t* place) {
   }
   if (arena.memory_) return arena;
   if (is_privilege_error(error)) return privilege_error("make memory that handlers in the kernel share", error);
-  return Error::from_errno("make memory that handlers in the kernel share", error, "use fewer or smaller arrays, or a smaller -s");
+  return Error::from_errno("make memory that handlers in the kernel share", error,
+                           "use fewer or smaller arrays, or a smaller -s");
 }
 
 Arena::Arena(Arena&& other) noexcept
@@ -118,7 +122,8 @@ Result<UniqueFd> make_shared_array(uint64_t size) {
   if (made) return made;
   int error = errno;
   if (is_privilege_error(error)) return privilege_error("make memory that handlers in the kernel and in processes share", error);
-  return Error::from_errno("make memory that handlers in the kernel and in processes share", error, "make arrays smaller (global a[N], -D MAXMAPENTRIES=N)");
+  return Error::from_errno("make memory that handlers in the kernel and in processes share", error,
+                           "make arrays smaller (global a[N], -D MAXMAPENTRIES=N)");
 }
 
 }  // namespace spile::bpf

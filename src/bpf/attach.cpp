@@ -42,8 +42,7 @@ Result<std::vector<Attachment>> attach_tracepoint(int program, const AttachPoint
   size_t colon = point.tracepoint.find(':');
   if (colon == std::string::npos)
     return Error{fmt::format("attach {}: {} is not of the form system:event", point.text, point.tracepoint), ""};
-  std::string path =
-      fmt::format("events/{}/{}/id", point.tracepoint.substr(0, colon), point.tracepoint.substr(colon + 1));
+  std::string path = fmt::format("events/{}/{}/id", point.tracepoint.substr(0, colon), point.tracepoint.substr(colon + 1));
   Result<std::string> id = read_tracefs(path);
   if (!id) return std::move(id).error().within("attach " + point.text);
   perf_event_attr attributes{};
@@ -59,34 +58,23 @@ Result<std::vector<Attachment>> attach_tracepoint(int program, const AttachPoint
 
 Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& point) {
   switch (point.kind) {
-    case AttachPoint::Kind::kTracepoint:
-      return attach_tracepoint(program, point);
-    case AttachPoint::Kind::kRawTracepoint:
-      return attach_raw_tracepoint(program, point);
-    case AttachPoint::Kind::kSample:
-      return attach_sample(program, point);
-    case AttachPoint::Kind::kPacket:
-      return one(attach_packet(program, point));
+    case AttachPoint::Kind::kTracepoint: return attach_tracepoint(program, point);
+    case AttachPoint::Kind::kRawTracepoint: return attach_raw_tracepoint(program, point);
+    case AttachPoint::Kind::kSample: return attach_sample(program, point);
+    case AttachPoint::Kind::kPacket: return one(attach_packet(program, point));
     case AttachPoint::Kind::kUprobe:
-    case AttachPoint::Kind::kUretprobe:
-      return one(attach_uprobe(program, point));
-    default:
-      return one(attach_to_function(program, point));
+    case AttachPoint::Kind::kUretprobe: return one(attach_uprobe(program, point));
+    default: return one(attach_to_function(program, point));
   }
 }
 
 std::string mechanism(const AttachPoint& point) {
   switch (point.kind) {
-    case AttachPoint::Kind::kTracepoint:
-      return "tracepoint " + point.tracepoint;
-    case AttachPoint::Kind::kRawTracepoint:
-      return "raw tracepoint " + point.tracepoint;
-    case AttachPoint::Kind::kSample:
-      return sample_mechanism(point);
-    case AttachPoint::Kind::kPacket:
-      return packet_mechanism(point);
-    default:
-      return is_uprobe(point.kind) ? uprobe_mechanism(point) : function_mechanism(point);
+    case AttachPoint::Kind::kTracepoint: return "tracepoint " + point.tracepoint;
+    case AttachPoint::Kind::kRawTracepoint: return "raw tracepoint " + point.tracepoint;
+    case AttachPoint::Kind::kSample: return sample_mechanism(point);
+    case AttachPoint::Kind::kPacket: return packet_mechanism(point);
+    default: return is_uprobe(point.kind) ? uprobe_mechanism(point) : function_mechanism(point);
   }
 }
 

@@ -12,8 +12,9 @@
 
 namespace spile::bpf {
 
-// Attaches a program; handlers may run from here on. Returns one attachment, but for a profile of all processes one for each online CPU.
-// program: its descriptor, which may be closed afterwards. Errors: no privilege; the tracepoint, file or process does not exist.
+// Attaches a program; handlers may run from here on. Returns one attachment, but for a profile of all processes one for each
+// online CPU. program: its descriptor, which may be closed afterwards. Errors: no privilege; the tracepoint, file or process does
+// not exist.
 Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& point);
 
 // Returns how a point is attached, for -v: "tracepoint sched:sched_switch".

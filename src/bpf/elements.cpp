@@ -15,9 +15,7 @@ uint64_t load(const uint8_t* at) {
   return value;
 }
 
-void store(uint8_t* at, uint64_t value) {
-  std::memcpy(at, &value, sizeof value);
-}
+void store(uint8_t* at, uint64_t value) { std::memcpy(at, &value, sizeof value); }
 
 // Unsigned, so that overflow wraps as it does in handlers.
 void add_longs(uint8_t* to, const uint8_t* from, size_t bytes) {
@@ -51,18 +49,14 @@ void merge_aggregate(uint8_t* to_bytes, const uint8_t* from_bytes, size_t size) 
   add_longs(to_bytes + sizeof to, from_bytes + sizeof from, size - sizeof to);
 }
 
-size_t part_size(const MapSpec& map, uint32_t part) {
-  return map.string_keys >> part & 1 ? map.string_size : 8;
-}
+size_t part_size(const MapSpec& map, uint32_t part) { return map.string_keys >> part & 1 ? map.string_size : 8; }
 
 size_t string_length(const uint8_t* text, size_t limit) {
   const void* end = std::memchr(text, 0, limit);
   return end ? static_cast<size_t>(static_cast<const uint8_t*>(end) - text) : limit;
 }
 
-size_t padded(size_t bytes) {
-  return (bytes + 7) & ~size_t{7};
-}
+size_t padded(size_t bytes) { return (bytes + 7) & ~size_t{7}; }
 
 }  // namespace
 
@@ -105,15 +99,9 @@ Bytes pack_key(const MapSpec& map, std::span<const uint8_t> key) {
 
 void merge_value(const MapSpec& map, std::span<uint8_t> to, std::span<const uint8_t> from) {
   switch (map.merge) {
-    case MapSpec::Merge::kNone:
-      std::copy(from.begin(), from.end(), to.begin());
-      break;
-    case MapSpec::Merge::kSum:
-      add_longs(to.data(), from.data(), to.size());
-      break;
-    case MapSpec::Merge::kAggregate:
-      merge_aggregate(to.data(), from.data(), to.size());
-      break;
+    case MapSpec::Merge::kNone: std::copy(from.begin(), from.end(), to.begin()); break;
+    case MapSpec::Merge::kSum: add_longs(to.data(), from.data(), to.size()); break;
+    case MapSpec::Merge::kAggregate: merge_aggregate(to.data(), from.data(), to.size()); break;
   }
 }
 

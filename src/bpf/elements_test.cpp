@@ -89,16 +89,14 @@ TEST(Elements, MergeAggregatesOfAllCpus) {
   map.merge = MapSpec::Merge::kAggregate;
   WithBuckets total{};
   for (WithBuckets part : {of({-4, 7, 10}), of({}), of({3, 100})})
-    merge_value(map, {reinterpret_cast<uint8_t*>(&total), sizeof total},
-                {reinterpret_cast<uint8_t*>(&part), sizeof part});
+    merge_value(map, {reinterpret_cast<uint8_t*>(&total), sizeof total}, {reinterpret_cast<uint8_t*>(&part), sizeof part});
   WithBuckets all = of({-4, 7, 10, 3, 100});
   EXPECT_EQ(total.aggregate.count, all.aggregate.count);
   EXPECT_EQ(total.aggregate.sum, all.aggregate.sum);
   EXPECT_EQ(total.aggregate.min, -4);
   EXPECT_EQ(total.aggregate.max, 100);
   EXPECT_NEAR(static_cast<double>(total.aggregate.mean_scaled), static_cast<double>(all.aggregate.mean_scaled), 3);
-  EXPECT_NEAR(static_cast<double>(total.aggregate.squares_scaled), static_cast<double>(all.aggregate.squares_scaled),
-              65536);
+  EXPECT_NEAR(static_cast<double>(total.aggregate.squares_scaled), static_cast<double>(all.aggregate.squares_scaled), 65536);
   EXPECT_EQ(total.buckets[0], all.buckets[0]);
   EXPECT_EQ(total.buckets[1], all.buckets[1]);
 }
@@ -124,13 +122,16 @@ TEST(Verifier, NamesTheStatementWhereItStopped) {
   point.place = "a.stp:3:5";
   ProgramImage image;
   image.functions = {{0, "probe.0", 1, false}, {3, "fn.3.script.depth_of", 3, true}, {9, "fn.1.spile_rt_enter", 1, true}};
-  image.lines = {{1, "a.stp", "probe timer.profile { n = f(n) }", 3, 23}, {4, "b.stp", "", 12, 1}, {6, "b.stp", "  return 2", 13, 3}};
+  image.lines = {
+      {1, "a.stp", "probe timer.profile { n = f(n) }", 3, 23}, {4, "b.stp", "", 12, 1}, {6, "b.stp", "  return 2", 13, 3}};
   const std::string large = "BPF program is too large. Processed 1000001 insn\n";
   auto message = [&](const std::string& trace) { return verifier_error(point, image, 7, trace + large, 0).message; };
   const std::string refuses = "the kernel refuses the handler of timer.profile at a.stp:3:5";
   EXPECT_EQ(message("2: (07) r1 += 1\n"), refuses + ", in the statement at a.stp:3:23 (n = f(n) }): it has too many ways to run");
-  EXPECT_EQ(message("5: (07) r1 += 1\n"), refuses + ", in its function 'depth_of', in the statement at b.stp:12:1: it has too many ways to run");
-  EXPECT_EQ(message("6: (07) r1 += 1\n"), refuses + ", in its function 'depth_of', in the statement at b.stp:13:3 (return 2): it has too many ways to run");
+  EXPECT_EQ(message("5: (07) r1 += 1\n"),
+            refuses + ", in its function 'depth_of', in the statement at b.stp:12:1: it has too many ways to run");
+  EXPECT_EQ(message("6: (07) r1 += 1\n"),
+            refuses + ", in its function 'depth_of', in the statement at b.stp:13:3 (return 2): it has too many ways to run");
   // Before the first statement of the program, or in the runtime.
   EXPECT_EQ(message("0: (07) r1 += 1\n"), refuses + ": it has too many ways to run");
   EXPECT_EQ(message("9: (07) r1 += 1\n"), refuses + ": it has too many ways to run");
@@ -141,26 +142,38 @@ TEST(Verifier, SaysWhereInTheScriptAndShowsItsLogWhenAskedFor) {
   point.text = "timer.profile";
   point.place = "a.stp:3:5";
   ProgramImage image;
-  image.functions = {{0, "probe.0", 1, false}, {2, "body.body.probe.0", 2, false}, {3, "fn.3.script.depth_of", 3, true}, {9, "fn.1.spile_rt_enter", 1, true}};
+  image.functions = {{0, "probe.0", 1, false},
+                     {2, "body.body.probe.0", 2, false},
+                     {3, "fn.3.script.depth_of", 3, true},
+                     {9, "fn.1.spile_rt_enter", 1, true}};
   const std::string log = "2: (85) call pc+1\n3: (95) exit\nR0 !read_ok\nprocessed 4 insns\n";
   EXPECT_EQ(refused_place(image, log).function, "depth_of");
   EXPECT_EQ(refused_place(image, "2: (95) exit\n; 7: (\n").function, "");
   EXPECT_EQ(refused_place(image, "10: (95) exit\n").function, "");
-  EXPECT_EQ(verifier_error(point, image, 13, log, 2).message, "the kernel refuses the handler of timer.profile at a.stp:3:5, in its function 'depth_of'");
+  EXPECT_EQ(verifier_error(point, image, 13, log, 2).message,
+            "the kernel refuses the handler of timer.profile at a.stp:3:5, in its function 'depth_of'");
   EXPECT_NE(verifier_error(point, image, 13, log, 2).hint.find("report"), std::string::npos);
   EXPECT_NE(verifier_error(point, image, 13, log, 3).message.find("3: (95) exit"), std::string::npos);
   EXPECT_EQ(verifier_error(point, image, 7, "BPF program is too large. Processed 1000001 insn\n", 0).message,
             "the kernel refuses the handler of timer.profile at a.stp:3:5: it has too many ways to run");
-  Error writes = verifier_error(point, image, 22, "1: (85) call bpf_probe_write_user#36\nprogram of this type cannot use helper bpf_probe_write_user#36\n", 0);
+  Error writes =
+      verifier_error(point, image, 22,
+                     "1: (85) call bpf_probe_write_user#36\nprogram of this type cannot use helper bpf_probe_write_user#36\n", 0);
   EXPECT_NE(writes.message.find("writes to memory of processes"), std::string::npos) << writes.message;
   EXPECT_NE(writes.hint.find("CAP_SYS_ADMIN"), std::string::npos);
-  Error reads = verifier_error(point, image, 22, "1: (85) call bpf_probe_read_kernel#113\nprogram of this type cannot use helper bpf_probe_read_kernel#113\n", 0);
+  Error reads = verifier_error(
+      point, image, 22,
+      "1: (85) call bpf_probe_read_kernel#113\nprogram of this type cannot use helper bpf_probe_read_kernel#113\n", 0);
   EXPECT_NE(reads.message.find("reads memory of the kernel"), std::string::npos) << reads.message;
   EXPECT_NE(reads.hint.find("locked down"), std::string::npos);
-  Error asks = verifier_error(point, image, 22, "1: (85) call bpf_get_current_pid_tgid#14\nprogram of this type cannot use helper bpf_get_current_pid_tgid#14\n", 0);
+  Error asks = verifier_error(
+      point, image, 22,
+      "1: (85) call bpf_get_current_pid_tgid#14\nprogram of this type cannot use helper bpf_get_current_pid_tgid#14\n", 0);
   EXPECT_NE(asks.message.find("asks which thread runs"), std::string::npos) << asks.message;
   EXPECT_NE(asks.hint.find("Linux 6.10"), std::string::npos);
-  Error whose = verifier_error(point, image, 22, "1: (85) call bpf_get_current_uid_gid#15\nprogram of this type cannot use helper bpf_get_current_uid_gid#15\n", 0);
+  Error whose = verifier_error(
+      point, image, 22,
+      "1: (85) call bpf_get_current_uid_gid#15\nprogram of this type cannot use helper bpf_get_current_uid_gid#15\n", 0);
   EXPECT_NE(whose.hint.find("task_uid(task_current())"), std::string::npos);
 }
 

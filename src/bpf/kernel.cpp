@@ -24,8 +24,8 @@
 #include "bpf/maps.h"
 #include "bpf/object.h"
 #include "bpf/object_lines.h"
-#include "bpf/privilege.h"
 #include "bpf/packet.h"
+#include "bpf/privilege.h"
 #include "bpf/program_image.h"
 #include "bpf/sample.h"
 #include "bpf/uprobe.h"
@@ -58,7 +58,8 @@ struct RingCloser {
 
 class LoadedKernel final : public Kernel {
  public:
-  explicit LoadedKernel(const ObjectSpec& spec) : programs_spec_(spec.programs), verbosity_(spec.verbosity), arena_(spec.arena), shared_(spec.shared) {}
+  explicit LoadedKernel(const ObjectSpec& spec)
+      : programs_spec_(spec.programs), verbosity_(spec.verbosity), arena_(spec.arena), shared_(spec.shared) {}
   ~LoadedKernel() override {
     (void)detach();
     if (closing_.valid()) closing_.wait();
@@ -120,11 +121,11 @@ class LoadedKernel final : public Kernel {
   // Handlers that write records faster than they can be read must not hold up the rest of the session.
   static constexpr size_t kMostAtOnce = 200'000;
   std::vector<Attachment> attachments_;
-  std::future<void> closing_;  // detach()
+  std::future<void> closing_;                                          // detach()
   std::map<pid_t, std::map<const AttachPoint*, Attachment>> threads_;  // of points with AttachPoint::of_threads
   struct Counted {
     std::string text;
-    int program;              // a descriptor of choices_
+    int program;               // a descriptor of choices_
     size_t attachment, count;  // in attachments_
   };
   std::vector<Counted> counted_;
@@ -156,19 +157,13 @@ std::chrono::nanoseconds thread_time() {
 
 enum bpf_prog_type program_type(AttachPoint::Kind kind) {
   switch (kind) {
-    case AttachPoint::Kind::kTracepoint:
-      return BPF_PROG_TYPE_TRACEPOINT;
-    case AttachPoint::Kind::kRawTracepoint:
-      return BPF_PROG_TYPE_RAW_TRACEPOINT;
-    case AttachPoint::Kind::kSample:
-      return BPF_PROG_TYPE_PERF_EVENT;
-    case AttachPoint::Kind::kPacket:
-      return static_cast<bpf_prog_type>(kNetfilterProgram);
+    case AttachPoint::Kind::kTracepoint: return BPF_PROG_TYPE_TRACEPOINT;
+    case AttachPoint::Kind::kRawTracepoint: return BPF_PROG_TYPE_RAW_TRACEPOINT;
+    case AttachPoint::Kind::kSample: return BPF_PROG_TYPE_PERF_EVENT;
+    case AttachPoint::Kind::kPacket: return static_cast<bpf_prog_type>(kNetfilterProgram);
     case AttachPoint::Kind::kFentry:
-    case AttachPoint::Kind::kFexit:
-      return BPF_PROG_TYPE_TRACING;
-    default:
-      return BPF_PROG_TYPE_KPROBE;
+    case AttachPoint::Kind::kFexit: return BPF_PROG_TYPE_TRACING;
+    default: return BPF_PROG_TYPE_KPROBE;
   }
 }
 
@@ -254,10 +249,12 @@ Result<void> LoadedKernel::open_ring(const Map& map) {
   return {};
 }
 
-Result<void> LoadedKernel::resolve(const Section& section, const Relocation& relocation, std::vector<bpf_insn>& code, size_t at) const {
+Result<void> LoadedKernel::resolve(const Section& section, const Relocation& relocation, std::vector<bpf_insn>& code,
+                                   size_t at) const {
   const Symbol& symbol = object_.symbols[relocation.symbol];
   if (relocation.type != kRelocation64 || at + 1 >= code.size() || code[at].code != (BPF_LD | BPF_IMM | BPF_DW))
-    return Error{fmt::format("kernel object: relocation {} of {} in {} is not known", relocation.type, symbol.name, section.name), ""};
+    return Error{fmt::format("kernel object: relocation {} of {} in {} is not known", relocation.type, symbol.name, section.name),
+                 ""};
   if (symbol.section == 0 && symbol.name == abi::kKernelArenaMap && arena_ >= 0) {
     code[at].src_reg = BPF_PSEUDO_MAP_FD;
     code[at].imm = arena_;
@@ -276,8 +273,7 @@ Result<void> LoadedKernel::resolve(const Section& section, const Relocation& rel
   }
   auto data = data_.find(symbol.section);
   if (symbol.section == 0 || data == data_.end())
-    return Error{
-        fmt::format("kernel object: {} refers to {}, which is neither a map nor data", section.name, symbol.name), ""};
+    return Error{fmt::format("kernel object: {} refers to {}, which is neither a map nor data", section.name, symbol.name), ""};
   // The instruction's own immediate is the addend to the symbol.
   code[at].src_reg = BPF_PSEUDO_MAP_VALUE;
   code[at + 1].imm = static_cast<int32_t>(symbol.value) + code[at].imm;
@@ -288,9 +284,10 @@ Result<void> LoadedKernel::resolve(const Section& section, const Relocation& rel
 Result<ProgramImage> LoadedKernel::link(const std::string& name) const {
   const Section* section = object_.find_section(name);
   if (!section || !section->code) return Error{"kernel object: no program in section " + name, ""};
-  return link_program(object_, *section, [&](const Section& in, const Relocation& relocation, std::vector<bpf_insn>& code, size_t at) {
-    return resolve(in, relocation, code, at);
-  });
+  return link_program(object_, *section,
+                      [&](const Section& in, const Relocation& relocation, std::vector<bpf_insn>& code, size_t at) {
+                        return resolve(in, relocation, code, at);
+                      });
 }
 
 Result<Program> LoadedKernel::load_program(const ProgramSpec& spec) {
@@ -318,7 +315,9 @@ Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachP
     options.line_info_cnt = static_cast<uint32_t>(types.lines.size());
     options.line_info_rec_size = sizeof(bpf_line_info);
   }
-  auto load = [&] { return UniqueFd(bpf_prog_load(program_type(point.kind), "spile", kLicence, image.code.data(), image.code.size(), &options)); };
+  auto load = [&] {
+    return UniqueFd(bpf_prog_load(program_type(point.kind), "spile", kLicence, image.code.data(), image.code.size(), &options));
+  };
   const std::chrono::nanoseconds begin = thread_time();
   UniqueFd fd = load();
   int error = errno;
@@ -334,7 +333,8 @@ Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachP
   log.resize(std::strlen(log.c_str()));
   if (log.empty() && point.kind == AttachPoint::Kind::kPacket && error == EINVAL) return no_packet_programs(point, error);
   // Some kernels load other programs for us, and these for nobody.
-  if (log.empty() && is_privilege_error(error) && is_traced(point.kind) && check_privilege().ok()) return no_tracing(point, error);
+  if (log.empty() && is_privilege_error(error) && is_traced(point.kind) && check_privilege().ok())
+    return no_tracing(point, error);
   if (log.empty() && is_privilege_error(error)) return privilege_error("load the handler of " + point.text, error);
   return verifier_error(point, image, error, log, verbosity_);
 }
@@ -371,7 +371,9 @@ Result<void> LoadedKernel::attach_one(const Program& program) {
     }
     if (!is_kernel_function(points[i].kind)) continue;
     const bool several = multi && points.size() > 1;
-    counted_.push_back({several ? fmt::format("the {} functions of the probe at {}", points.size(), points[i].place) : points[i].text, fd, first, attachments_.size() - first});
+    counted_.push_back(
+        {several ? fmt::format("the {} functions of the probe at {}", points.size(), points[i].place) : points[i].text, fd, first,
+         attachments_.size() - first});
   }
   return {};
 }
@@ -393,12 +395,14 @@ Result<void> LoadedKernel::attach_in_files(const Program& program) {
 
 // The entry and the return of a probe may be refused for one reason.
 void LoadedKernel::note_refused(Error error) {
-  if (std::ranges::none_of(refused_, [&](const Error& known) { return known.message == error.message; })) refused_.push_back(std::move(error));
+  if (std::ranges::none_of(refused_, [&](const Error& known) { return known.message == error.message; }))
+    refused_.push_back(std::move(error));
 }
 
 Result<void> LoadedKernel::attach_choice(Choice& choice) {
   for (;;) {
-    const size_t attachments = attachments_.size(), attached = attached_.size(), counted = counted_.size(), refused_before = refused_.size();
+    const size_t attachments = attachments_.size(), attached = attached_.size(), counted = counted_.size(),
+                 refused_before = refused_.size();
     Result<void> outcome;
     for (const Program& program : choice.programs) {
       if (outcome.ok()) outcome = attach_one(program);

@@ -19,7 +19,8 @@ using Kind = AttachPoint::Kind;
 namespace {
 
 constexpr const char* kRefused =
-    "the kernel refuses probes in some of its code: what handles traps, interrupts and probes themselves, and instructions that it replaces while it runs";
+    "the kernel refuses probes in some of its code: what handles traps, interrupts and probes themselves, and instructions that "
+    "it replaces while it runs";
 
 constexpr const char* kSeveral = "several functions have this name";
 
@@ -59,8 +60,8 @@ Result<Attachment> attach_kprobe(int program, const AttachPoint& point) {
     attributes.probe_offset = point.function_offset;
   }
   Attachment attachment;
-  attachment.event.reset(static_cast<int>(
-      syscall(SYS_perf_event_open, &attributes, -1, 0, -1, static_cast<unsigned long>(PERF_FLAG_FD_CLOEXEC))));
+  attachment.event.reset(
+      static_cast<int>(syscall(SYS_perf_event_open, &attributes, -1, 0, -1, static_cast<unsigned long>(PERF_FLAG_FD_CLOEXEC))));
   if (!attachment.event) return refused(point, errno);
   bpf_link_create_opts options{};
   options.sz = sizeof options;
@@ -101,9 +102,13 @@ Result<Attachment> attach_traced(int program, const AttachPoint& point) {
 
 }  // namespace
 
-bool is_refusal_of_place(const Error& error) { return error.hint == kRefused || error.hint == kNoInstruction || error.hint == kSeveral; }
+bool is_refusal_of_place(const Error& error) {
+  return error.hint == kRefused || error.hint == kNoInstruction || error.hint == kSeveral;
+}
 
-bool is_kernel_function(Kind kind) { return kind == Kind::kKprobe || kind == Kind::kKretprobe || is_multi(kind) || is_traced(kind); }
+bool is_kernel_function(Kind kind) {
+  return kind == Kind::kKprobe || kind == Kind::kKretprobe || is_multi(kind) || is_traced(kind);
+}
 bool is_multi(Kind kind) { return kind == Kind::kMulti || kind == Kind::kMultiReturn; }
 bool is_traced(Kind kind) { return kind == Kind::kFentry || kind == Kind::kFexit; }
 
@@ -139,13 +144,13 @@ Result<Attachment> attach_to_functions(int program, std::span<const AttachPoint>
 
 namespace {
 
-// Fields of struct bpf_link_info that are newer than the headers of the machine that spile is built on (include/uapi/linux/bpf.h): bytes
-// from its start.
-constexpr size_t kMultiMissed = 32;   // kprobe_multi.missed
+// Fields of struct bpf_link_info that are newer than the headers of the machine that spile is built on
+// (include/uapi/linux/bpf.h): bytes from its start.
+constexpr size_t kMultiMissed = 32;  // kprobe_multi.missed
 constexpr size_t kPerfEventType = 16;
-constexpr size_t kKprobeMissed = 48;  // perf_event.kprobe.missed
+constexpr size_t kKprobeMissed = 48;                                            // perf_event.kprobe.missed
 constexpr uint32_t kLinkOfTracing = 2, kLinkOfPerfEvent = 7, kLinkOfMulti = 8;  // enum bpf_link_type
-constexpr uint32_t kEventOfKprobe = 3, kEventOfKretprobe = 4;  // enum bpf_perf_event_type
+constexpr uint32_t kEventOfKprobe = 3, kEventOfKretprobe = 4;                   // enum bpf_perf_event_type
 
 }  // namespace
 
@@ -177,7 +182,8 @@ bool is_tracing_link(int link) {
 std::optional<uint64_t> missed_by_program(int program) {
   bpf_prog_info info{};
   __u32 size = sizeof info;
-  if (bpf_obj_get_info_by_fd(program, &info, &size) != 0 || size < offsetof(bpf_prog_info, recursion_misses) + sizeof info.recursion_misses)
+  if (bpf_obj_get_info_by_fd(program, &info, &size) != 0 ||
+      size < offsetof(bpf_prog_info, recursion_misses) + sizeof info.recursion_misses)
     return std::nullopt;
   return info.recursion_misses;
 }
@@ -185,16 +191,19 @@ std::optional<uint64_t> missed_by_program(int program) {
 std::optional<uint64_t> verified_instructions(int program) {
   bpf_prog_info info{};
   __u32 size = sizeof info;
-  if (bpf_obj_get_info_by_fd(program, &info, &size) != 0 || size < offsetof(bpf_prog_info, verified_insns) + sizeof info.verified_insns) return std::nullopt;
+  if (bpf_obj_get_info_by_fd(program, &info, &size) != 0 ||
+      size < offsetof(bpf_prog_info, verified_insns) + sizeof info.verified_insns)
+    return std::nullopt;
   return info.verified_insns;
 }
 
 Error no_tracing(const AttachPoint& point, int error) {
   const bool has_kprobes = number_in("/sys/bus/event_source/devices/kprobe/type", "").has_value();
   const char* reason = has_kprobes ? "this kernel refuses fentry" : "this kernel was built without kprobes, and refuses fentry";
-  return Error::from_errno(fmt::format("attach {}: {}", point.text, reason), error,
-                           has_kprobes ? "use tracepoints (kernel.trace)"
-                                       : "use tracepoints (kernel.trace), or a kernel that is built with CONFIG_KPROBES and CONFIG_KPROBE_EVENTS");
+  return Error::from_errno(
+      fmt::format("attach {}: {}", point.text, reason), error,
+      has_kprobes ? "use tracepoints (kernel.trace)"
+                  : "use tracepoints (kernel.trace), or a kernel that is built with CONFIG_KPROBES and CONFIG_KPROBE_EVENTS");
 }
 
 std::string function_mechanism(const AttachPoint& point) {

@@ -21,7 +21,8 @@ std::vector<bpf_insn> reader() {
   constexpr int kContext = 6, kStack = 10;
   constexpr auto kSize = static_cast<int32_t>(abi::kKernelReadSize);
   constexpr int kWords = kSize / 8;
-  constexpr int16_t kAddressAt = offsetof(KernelRead, address), kSizeAt = offsetof(KernelRead, size), kResultAt = offsetof(KernelRead, result);
+  constexpr int16_t kAddressAt = offsetof(KernelRead, address), kSizeAt = offsetof(KernelRead, size),
+                    kResultAt = offsetof(KernelRead, result);
   auto word_at = [](int i) { return static_cast<int16_t>(offsetof(KernelRead, words) + 8 * static_cast<size_t>(i)); };
   auto stack_at = [](int i) { return static_cast<int16_t>(8 * i - kSize); };
 
@@ -63,7 +64,8 @@ Result<UniqueFd> load_kernel_reader() {
   UniqueFd program(bpf_prog_load(BPF_PROG_TYPE_SYSCALL, "spile_read", "Dual MIT/GPL", code.data(), code.size(), &options));
   if (program) return program;
   const int error = errno;
-  return is_privilege_error(error) ? privilege_error("read the kernel's memory", error) : Error::from_errno("read the kernel's memory", error);
+  return is_privilege_error(error) ? privilege_error("read the kernel's memory", error)
+                                   : Error::from_errno("read the kernel's memory", error);
 }
 
 }  // namespace spile::bpf

@@ -126,8 +126,7 @@ TEST_F(KernelTest, UprobeCountsEveryCall) {
   EXPECT_TRUE(kernel->detach().ok());
   call(5);
   EXPECT_EQ(elements(*kernel, "test_calls"), (std::map<int64_t, int64_t>{{0, 1000}}));
-  EXPECT_EQ(elements(*kernel, "test_by_key"),
-            (std::map<int64_t, int64_t>{{0, 124500}, {1, 124750}, {2, 125000}, {3, 125250}}));
+  EXPECT_EQ(elements(*kernel, "test_by_key"), (std::map<int64_t, int64_t>{{0, 124500}, {1, 124750}, {2, 125000}, {3, 125250}}));
 }
 
 TEST_F(KernelTest, UprobeMultiCountsEveryCall) {
@@ -146,7 +145,8 @@ TEST_F(KernelTest, UprobeMultiCountsEveryCall) {
 TEST_F(KernelTest, NextWayIsTakenWhereALinkIsRefused) {
   if (!has_uprobe_multi(true)) GTEST_SKIP() << "this kernel has no uprobe.multi for one process (Linux 6.10)";
   Loaded loaded;
-  ProgramSpec multi{"uprobe", {own_function(AttachPoint::Kind::kUprobeMulti)}, 0, 0}, single{"uprobe", {own_function(AttachPoint::Kind::kUprobe)}, 0, 1};
+  ProgramSpec multi{"uprobe", {own_function(AttachPoint::Kind::kUprobeMulti)}, 0, 0},
+      single{"uprobe", {own_function(AttachPoint::Kind::kUprobe)}, 0, 1};
   multi.points[0].file_offset = 1ULL << 40;
   loaded.spec.programs = {multi, single};
   auto kernel = start(loaded);
@@ -216,9 +216,8 @@ TEST_F(KernelTest, CollectMovesEveryAdditionOnce) {
   ASSERT_TRUE(kernel);
   int64_t calls = 0, sum = 0;
   auto collect = [&] {
-    auto done = kernel->collect([&](const MapSpec& map, auto key, auto value) {
-      (map.symbol == "test_calls" ? calls : sum) += as_long(value);
-    });
+    auto done = kernel->collect(
+        [&](const MapSpec& map, auto key, auto value) { (map.symbol == "test_calls" ? calls : sum) += as_long(value); });
     EXPECT_TRUE(done) << done.error().message;
   };
   std::atomic<bool> stop = false;
@@ -344,7 +343,8 @@ TEST_F(KernelTest, EventsThatAreNotCountedHereAreNamed) {
   ASSERT_TRUE(kernel);
   auto attached = (*kernel)->attach();
   ASSERT_FALSE(attached);
-  EXPECT_NE(attached.error().message.find("attach perf.type(1).config(99): event 0x63 of type 1 is not known to this kernel"), std::string::npos)
+  EXPECT_NE(attached.error().message.find("attach perf.type(1).config(99): event 0x63 of type 1 is not known to this kernel"),
+            std::string::npos)
       << attached.error().message;
 }
 
@@ -357,8 +357,10 @@ TEST_F(KernelTest, RefusedHandlerIsNamedWithItsPlace) {
   loaded.spec.programs = {{"wrong", {point}}};
   auto kernel = load(loaded.spec);
   ASSERT_FALSE(kernel);
-  EXPECT_THAT(kernel.error().message, testing::MatchesRegex("the kernel refuses the handler of kernel.trace\\(\"sched:sched_switch\"\\) at a.stp:1:7, in the "
-                                                            "statement at .*handlers.c:[0-9]+:10 \\(\\*\\(int\\*\\)lookup.&test_by_key, key.;\\)"));
+  EXPECT_THAT(
+      kernel.error().message,
+      testing::MatchesRegex("the kernel refuses the handler of kernel.trace\\(\"sched:sched_switch\"\\) at a.stp:1:7, in the "
+                            "statement at .*handlers.c:[0-9]+:10 \\(\\*\\(int\\*\\)lookup.&test_by_key, key.;\\)"));
   loaded.spec.verbosity = 3;
   kernel = load(loaded.spec);
   ASSERT_FALSE(kernel);
@@ -373,8 +375,9 @@ TEST_F(KernelTest, StatementThatIsTooMuchIsNamed) {
   loaded.spec.programs = {{"endless", {point}}};
   auto kernel = load(loaded.spec);
   ASSERT_FALSE(kernel);
-  EXPECT_THAT(kernel.error().message, testing::MatchesRegex("the kernel refuses .*, in the statement at .*handlers.c:[0-9]+:[0-9]+ "
-                                                            "\\((turns .= i;|for .*)\\): it has too many ways to run"));
+  EXPECT_THAT(kernel.error().message,
+              testing::MatchesRegex("the kernel refuses .*, in the statement at .*handlers.c:[0-9]+:[0-9]+ "
+                                    "\\((turns .= i;|for .*)\\): it has too many ways to run"));
 }
 
 TEST_F(KernelTest, FunctionsOfTheObjectAreLinked) {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "bpf/elements.h"
 #include "bpf/bpf.h"
+#include "bpf/elements.h"
 #include "bpf/library.h"
 #include "bpf/privilege.h"
 
@@ -19,18 +19,12 @@ constexpr uint32_t kBatch = 64;
 
 enum bpf_map_type kernel_type(MapSpec::Kind kind) {
   switch (kind) {
-    case MapSpec::Kind::kPerCpuArray:
-      return BPF_MAP_TYPE_PERCPU_ARRAY;
-    case MapSpec::Kind::kArray:
-      return BPF_MAP_TYPE_ARRAY;
-    case MapSpec::Kind::kPerCpuHash:
-      return BPF_MAP_TYPE_PERCPU_HASH;
-    case MapSpec::Kind::kHash:
-      return BPF_MAP_TYPE_HASH;
-    case MapSpec::Kind::kLruHash:
-      return BPF_MAP_TYPE_LRU_HASH;
-    case MapSpec::Kind::kRing:
-      return BPF_MAP_TYPE_RINGBUF;
+    case MapSpec::Kind::kPerCpuArray: return BPF_MAP_TYPE_PERCPU_ARRAY;
+    case MapSpec::Kind::kArray: return BPF_MAP_TYPE_ARRAY;
+    case MapSpec::Kind::kPerCpuHash: return BPF_MAP_TYPE_PERCPU_HASH;
+    case MapSpec::Kind::kHash: return BPF_MAP_TYPE_HASH;
+    case MapSpec::Kind::kLruHash: return BPF_MAP_TYPE_LRU_HASH;
+    case MapSpec::Kind::kRing: return BPF_MAP_TYPE_RINGBUF;
   }
   return BPF_MAP_TYPE_UNSPEC;
 }
@@ -43,9 +37,7 @@ std::string kernel_name(const std::string& symbol) {
   return name.substr(0, BPF_OBJ_NAME_LEN - 1);
 }
 
-size_t page_rounded(size_t bytes) {
-  return (bytes + 4095) & ~size_t{4095};
-}
+size_t page_rounded(size_t bytes) { return (bytes + 4095) & ~size_t{4095}; }
 
 }  // namespace
 
@@ -66,23 +58,18 @@ Result<Map> Map::create(const MapSpec& spec) {
                           ring ? 0 : used.value_size, used.entries, nullptr);
   if (fd >= 0) return Map(used, fd);
   if (is_privilege_error(fd)) return privilege_error("create the map of a global", -fd);
-  std::string what = fmt::format("create kernel map {} ({} elements of {}+{} bytes)", spec.symbol, used.entries,
-                                 used.key_size, used.value_size);
+  std::string what =
+      fmt::format("create kernel map {} ({} elements of {}+{} bytes)", spec.symbol, used.entries, used.key_size, used.value_size);
   return Error::from_errno(
-      what, -fd,
-      -fd == E2BIG || -fd == ENOMEM ? "smaller arrays or strings: -D MAXMAPENTRIES=N, -D MAXSTRINGLEN=N" : "");
+      what, -fd, -fd == E2BIG || -fd == ENOMEM ? "smaller arrays or strings: -D MAXMAPENTRIES=N, -D MAXSTRINGLEN=N" : "");
 }
 
 bool Map::is_hash() const {
   using Kind = MapSpec::Kind;
   return spec_.kind == Kind::kHash || spec_.kind == Kind::kPerCpuHash || spec_.kind == Kind::kLruHash;
 }
-bool Map::is_per_cpu() const {
-  return spec_.kind == MapSpec::Kind::kPerCpuArray || spec_.kind == MapSpec::Kind::kPerCpuHash;
-}
-bool Map::one_element() const {
-  return !is_hash() && (spec_.sharded || spec_.entries == 1);
-}
+bool Map::is_per_cpu() const { return spec_.kind == MapSpec::Kind::kPerCpuArray || spec_.kind == MapSpec::Kind::kPerCpuHash; }
+bool Map::one_element() const { return !is_hash() && (spec_.sharded || spec_.entries == 1); }
 size_t Map::value_bytes() const {
   return is_per_cpu() ? static_cast<size_t>(cpu_stride()) * static_cast<size_t>(possible_cpus()) : spec_.value_size;
 }
@@ -120,8 +107,8 @@ Result<void> Map::raw_elements(const RawVisitor& visit) const {
     keys.resize(static_cast<size_t>(room) * spec_.key_size);
     values.resize(room * value_bytes());
     uint32_t count = room;
-    int error = bpf_map_lookup_batch(fd(), started ? cursor.data() : nullptr, next.data(), keys.data(), values.data(),
-                                     &count, nullptr);
+    int error =
+        bpf_map_lookup_batch(fd(), started ? cursor.data() : nullptr, next.data(), keys.data(), values.data(), &count, nullptr);
     if (error == -ENOSPC && room < spec_.entries) {  // a bucket of the hash has more elements than we have room for
       room = std::min(room * 2, spec_.entries);
       continue;
@@ -130,8 +117,7 @@ Result<void> Map::raw_elements(const RawVisitor& visit) const {
     for (uint32_t i = 0; i < count; ++i) {
       std::vector<std::span<const uint8_t>> parts;
       for (int cpu = 0; cpu < cpus; ++cpu)
-        parts.emplace_back(values.data() + i * value_bytes() + static_cast<size_t>(cpu) * cpu_stride(),
-                           spec_.value_size);
+        parts.emplace_back(values.data() + i * value_bytes() + static_cast<size_t>(cpu) * cpu_stride(), spec_.value_size);
       visit({keys.data() + static_cast<size_t>(i) * spec_.key_size, spec_.key_size}, parts);
     }
     if (error == -ENOENT) return {};
@@ -218,8 +204,7 @@ Result<DataSection> DataSection::create(const Section& section, std::vector<uint
   options.sz = sizeof options;
   options.map_flags = section.writable ? BPF_F_MMAPABLE : BPF_F_RDONLY_PROG;
   std::string name = "spile" + section.name;
-  int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, kernel_name(name).c_str(), 4, static_cast<uint32_t>(bytes.size()), 1,
-                          &options);
+  int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, kernel_name(name).c_str(), 4, static_cast<uint32_t>(bytes.size()), 1, &options);
   if (fd < 0 && is_privilege_error(fd)) return privilege_error("create a kernel map", -fd);
   if (fd < 0) return Error::from_errno("create a kernel map for " + section.name, -fd);
   made.fd_.reset(fd);
@@ -227,8 +212,7 @@ Result<DataSection> DataSection::create(const Section& section, std::vector<uint
   if (int error = bpf_map_update_elem(fd, &zero, bytes.data(), BPF_ANY); error != 0)
     return Error::from_errno("fill the kernel map of " + section.name, -error);
   if (!section.writable) {
-    if (int error = bpf_map_freeze(fd); error != 0)
-      return Error::from_errno("freeze the kernel map of " + section.name, -error);
+    if (int error = bpf_map_freeze(fd); error != 0) return Error::from_errno("freeze the kernel map of " + section.name, -error);
     return made;
   }
   void* memory = mmap(nullptr, page_rounded(bytes.size()), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -28,8 +28,8 @@ class Map {
   // These, and those below without a comment, do what the functions of those names in Kernel do (bpf/bpf.h).
   Result<void> raw_elements(const RawVisitor& visit) const;
   Result<void> elements(const ElementVisitor& visit) const;
-  // Removes the elements of an epoch's shards, then visits them, merged by key. epoch: 0 or 1. If removing fails, none is visited.
-  // REQUIRES: the map is sharded, and no handler writes to that epoch.
+  // Removes the elements of an epoch's shards, then visits them, merged by key. epoch: 0 or 1. If removing fails, none is
+  // visited. REQUIRES: the map is sharded, and no handler writes to that epoch.
   Result<void> take(uint32_t epoch, const ElementVisitor& visit);
   // only_new: an element that is there keeps its value.
   Result<void> put(std::span<const uint8_t> key, std::span<const uint8_t> value, bool only_new = false);

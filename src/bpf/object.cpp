@@ -17,9 +17,7 @@ struct ElfCloser {
 };
 using ElfHandle = std::unique_ptr<Elf, ElfCloser>;
 
-Error malformed(const std::string& what) {
-  return Error{"kernel object: " + what + ": " + elf_errmsg(-1), ""};
-}
+Error malformed(const std::string& what) { return Error{"kernel object: " + what + ": " + elf_errmsg(-1), ""}; }
 
 Result<void> read_section(Elf* elf, Elf_Scn* scn, size_t names, Section& section) {
   GElf_Shdr header;
@@ -99,12 +97,10 @@ Result<Object> read_object(std::span<const uint8_t> bytes) {
   if (!elf || elf_kind(elf.get()) != ELF_K_ELF || !gelf_getehdr(elf.get(), &header))
     return Error{"kernel object: not an ELF file", ""};
   if (header.e_machine != kMachineBpf || header.e_type != ET_REL)
-    return Error{fmt::format("kernel object: machine {}, type {}: not a relocatable eBPF object", header.e_machine,
-                             header.e_type),
-                 ""};
+    return Error{
+        fmt::format("kernel object: machine {}, type {}: not a relocatable eBPF object", header.e_machine, header.e_type), ""};
   size_t count = 0, names = 0;
-  if (elf_getshdrnum(elf.get(), &count) != 0 || elf_getshdrstrndx(elf.get(), &names) != 0)
-    return malformed("section table");
+  if (elf_getshdrnum(elf.get(), &count) != 0 || elf_getshdrstrndx(elf.get(), &names) != 0) return malformed("section table");
 
   Object object;
   object.sections.resize(count);

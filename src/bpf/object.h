@@ -1,6 +1,6 @@
 #pragma once
-// Reads an eBPF object as LLVM writes it: ELF64 relocatable, EM_BPF. Programs are in executable sections, data in allocated ones, and maps
-// are undefined symbols. https://docs.kernel.org/bpf/llvm_reloc.html has the relocations.
+// Reads an eBPF object as LLVM writes it: ELF64 relocatable, EM_BPF. Programs are in executable sections, data in allocated ones,
+// and maps are undefined symbols. https://docs.kernel.org/bpf/llvm_reloc.html has the relocations.
 
 #include <cstdint>
 #include <span>
@@ -26,8 +26,8 @@ struct Relocation {
 
 // The statement that an instruction, and those after it up to the next line's, belong to.
 struct ScriptLine {
-  uint32_t instruction = 0;  // index
-  std::string file, text;    // text: of the whole line; both may be empty
+  uint32_t instruction = 0;       // index
+  std::string file, text;         // text: of the whole line; both may be empty
   uint32_t line = 0, column = 0;  // from 1; 0: not known
 };
 

@@ -43,7 +43,9 @@ std::optional<std::span<const uint8_t>> part(std::span<const uint8_t> bytes, uin
   return bytes.subspan(offset, size);
 }
 
-Error damaged(const char* what) { return Error{std::string("kernel object: lines of the script: ") + what + " can't be read", ""}; }
+Error damaged(const char* what) {
+  return Error{std::string("kernel object: lines of the script: ") + what + " can't be read", ""};
+}
 
 // The string at an offset; none: it does not end.
 std::optional<std::string> string_at(std::span<const uint8_t> strings, uint32_t offset) {
@@ -58,7 +60,8 @@ void add_line(const LineRecord& record, std::span<const uint8_t> strings, Sectio
   const std::optional<std::string> file = string_at(strings, record.file), text = string_at(strings, record.text);
   if (!file || !text || record.offset % sizeof(bpf_insn) != 0 || record.offset >= section.bytes.size()) return;
   const uint32_t instruction = record.offset / static_cast<uint32_t>(sizeof(bpf_insn));
-  section.lines.push_back({instruction, *file, *text, BPF_LINE_INFO_LINE_NUM(record.place), BPF_LINE_INFO_LINE_COL(record.place)});
+  section.lines.push_back(
+      {instruction, *file, *text, BPF_LINE_INFO_LINE_NUM(record.place), BPF_LINE_INFO_LINE_COL(record.place)});
 }
 
 // The last of several lines of one instruction is where it ended up.
@@ -99,7 +102,8 @@ Result<void> read_lines(Object& object) {
     at += records->size();
     auto section = std::ranges::find(object.sections, *name, &Section::name);
     if (section == object.sections.end() || !section->code) continue;
-    for (size_t i = 0; i < section_header->count; ++i) add_line(*read_at<LineRecord>(*records, i * *record_size), *strings, *section);
+    for (size_t i = 0; i < section_header->count; ++i)
+      add_line(*read_at<LineRecord>(*records, i * *record_size), *strings, *section);
     sort_lines(section->lines);
   }
   return {};

@@ -56,7 +56,8 @@ TEST(ObjectLines, BelongToInstructionsInOrder) {
 }
 
 TEST(ObjectLines, OfNoInstructionAreLeftOut) {
-  Object object = object_with({{3, kFile, kText, 1 << 10}, {32, kFile, kText, 1 << 10}, {8, 1000, kText, 1 << 10}, {8, kFile, ~0u, 1 << 10}});
+  Object object =
+      object_with({{3, kFile, kText, 1 << 10}, {32, kFile, kText, 1 << 10}, {8, 1000, kText, 1 << 10}, {8, kFile, ~0u, 1 << 10}});
   ASSERT_TRUE(read_lines(object));
   EXPECT_TRUE(object.sections[1].lines.empty());
   Object other = object_with({{0, kFile, kText, 1 << 10}}, kFile);
@@ -85,7 +86,8 @@ TEST(ObjectLines, DamageIsFoundOrHarmless) {
   for (int i = 0; i < 20'000; ++i) {
     Object damaged = whole;
     std::vector<uint8_t>& bytes = damaged.sections[2 + random() % 2].bytes;
-    for (unsigned changes = 1 + random() % 3; changes > 0; --changes) bytes[random() % bytes.size()] = static_cast<uint8_t>(random());
+    for (unsigned changes = 1 + random() % 3; changes > 0; --changes)
+      bytes[random() % bytes.size()] = static_cast<uint8_t>(random());
     (void)read_lines(damaged);
     for (const ScriptLine& line : damaged.sections[1].lines) {
       EXPECT_LT(line.instruction, 4u);

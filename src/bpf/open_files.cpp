@@ -46,9 +46,11 @@ Result<std::vector<uint64_t>> inodes_of(std::span<const int> files, const OpenFi
   if (!map) return failure("create a map", errno);
   std::vector<uint64_t> inodes;
   for (int file : files) {
-    const uint32_t offsets[] = {layout.task_files, layout.files_table, layout.table_files, 8 * static_cast<uint32_t>(file), layout.file_inode};
+    const uint32_t offsets[] = {layout.task_files, layout.files_table, layout.table_files, 8 * static_cast<uint32_t>(file),
+                                layout.file_inode};
     const std::vector<bpf_insn> code = follow(offsets, map.get());
-    UniqueFd program(bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "spile_inode", "Dual MIT/GPL", code.data(), code.size(), nullptr));
+    UniqueFd program(
+        bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "spile_inode", "Dual MIT/GPL", code.data(), code.size(), nullptr));
     if (!program) return failure("load a program", errno);
     bpf_test_run_opts run{};
     run.sz = sizeof run;
@@ -57,7 +59,8 @@ Result<std::vector<uint64_t>> inodes_of(std::span<const int> files, const OpenFi
     uint64_t inode = 0;
     if (int error = bpf_map_lookup_elem(map.get(), &zero, &inode); error != 0) return failure("read a map", -error);
     // Addresses of the kernel are in the upper half.
-    if (static_cast<int64_t>(inode) >= 0) return Error{"find the inodes of programs: the kernel's structures are not what its type information says", ""};
+    if (static_cast<int64_t>(inode) >= 0)
+      return Error{"find the inodes of programs: the kernel's structures are not what its type information says", ""};
     inodes.push_back(inode);
   }
   return inodes;

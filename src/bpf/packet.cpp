@@ -40,9 +40,11 @@ Result<Attachment> attach_packet(int program, const AttachPoint& point) {
   attributes.hook = point.packet_hook;
   attributes.priority = point.packet_priority;
   long link = syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof attributes);
-  // The kernel runs one such program at a priority of a hook. Where the script does not care which, several of its probes and other programs are there.
+  // The kernel runs one such program at a priority of a hook. Where the script does not care which, several of its probes and
+  // other programs are there.
   constexpr int32_t kMostTries = 64;
-  for (int32_t next = 1; link < 0 && (errno == EBUSY || errno == EEXIST) && point.packet_priority == 0 && next < kMostTries; ++next) {
+  for (int32_t next = 1; link < 0 && (errno == EBUSY || errno == EEXIST) && point.packet_priority == 0 && next < kMostTries;
+       ++next) {
     attributes.priority = next;
     link = syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof attributes);
   }
@@ -60,8 +62,8 @@ Result<Attachment> attach_packet(int program, const AttachPoint& point) {
 }
 
 std::string packet_mechanism(const AttachPoint& point) {
-  return fmt::format("netfilter, family {}, hook {}, priority {}{}", point.packet_family, point.packet_hook, point.packet_priority,
-                     point.packet_priority == 0 ? " or the next one that is free" : "");
+  return fmt::format("netfilter, family {}, hook {}, priority {}{}", point.packet_family, point.packet_hook,
+                     point.packet_priority, point.packet_priority == 0 ? " or the next one that is free" : "");
 }
 
 }  // namespace spile::bpf

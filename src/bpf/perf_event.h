@@ -14,16 +14,18 @@
 
 namespace spile::bpf {
 
-// Opens an event of a process (-1: of all) on a CPU (-1: on any). attributes: their size is filled in. Returns an invalid descriptor and sets errno
-// where the kernel refuses.
+// Opens an event of a process (-1: of all) on a CPU (-1: on any). attributes: their size is filled in. Returns an invalid
+// descriptor and sets errno where the kernel refuses.
 UniqueFd try_open_event(perf_event_attr& attributes, pid_t process, int cpu);
 // Opens it as try_open_event() does. Errors: no privilege, no such process, or what the kernel has against it.
 Result<UniqueFd> open_event(perf_event_attr& attributes, pid_t process, int cpu, const AttachPoint& point);
 
-// Links a program to an event, with the point's cookie, and starts the event. Errors: no privilege, an older kernel than Linux 5.15.
+// Links a program to an event, with the point's cookie, and starts the event. Errors: no privilege, an older kernel than Linux
+// 5.15.
 Result<Attachment> link_to_event(int program, UniqueFd event, const AttachPoint& point);
 
-// Returns the number behind `prefix` in a file's first line, which describes kinds of events: "config:0". nullopt: the file is not there, or other.
+// Returns the number behind `prefix` in a file's first line, which describes kinds of events: "config:0". nullopt: the file is
+// not there, or other.
 std::optional<uint64_t> number_in(const std::string& path, const std::string& prefix);
 // Returns the CPUs that are online, at least one.
 std::vector<int> online_cpus();

@@ -12,9 +12,7 @@
 
 namespace spile::bpf {
 
-bool is_privilege_error(int error) {
-  return std::abs(error) == EPERM || std::abs(error) == EACCES;
-}
+bool is_privilege_error(int error) { return std::abs(error) == EPERM || std::abs(error) == EACCES; }
 
 std::string missing_privileges(uint64_t effective) {
   auto has = [&](int capability) { return ((effective >> capability | effective >> CAP_SYS_ADMIN) & 1) != 0; };
@@ -35,10 +33,13 @@ bool has_privileges() { return missing_privileges(effective_capabilities()).empt
 
 Error privilege_error(const std::string& what, int errnum) {
   const std::string missing = missing_privileges(effective_capabilities());
-  std::string hint = missing.empty() ? "CAP_BPF and CAP_PERFMON are there: the kernel is locked down (/sys/kernel/security/lockdown), or a container or user namespace allows less"
-                     : geteuid() == 0
-                         ? missing + " (a container?)"
-                         : missing + ": run as root, or with both; your own processes can be traced without these, with -x or -c and --runtime=inproc";
+  std::string hint =
+      missing.empty() ? "CAP_BPF and CAP_PERFMON are there: the kernel is locked down (/sys/kernel/security/lockdown), or a "
+                        "container or user namespace allows less"
+      : geteuid() == 0
+          ? missing + " (a container?)"
+          : missing +
+                ": run as root, or with both; your own processes can be traced without these, with -x or -c and --runtime=inproc";
   return Error::from_errno(what, errnum, hint);
 }
 

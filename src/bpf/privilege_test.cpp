@@ -6,9 +6,7 @@
 namespace spile::bpf {
 namespace {
 
-constexpr uint64_t bit(int capability) {
-  return uint64_t{1} << capability;
-}
+constexpr uint64_t bit(int capability) { return uint64_t{1} << capability; }
 
 TEST(Privilege, NamesTheCapabilityThatIsMissing) {
   EXPECT_EQ(missing_privileges(0), "CAP_BPF and CAP_PERFMON are missing");

@@ -75,7 +75,8 @@ class Linker {
         continue;
       }
       if (!callee || !callee->code || symbol.value != 0)
-        return Error{fmt::format("kernel object: {} calls {}, which is not a function of the object", section.name, symbol.name), ""};
+        return Error{fmt::format("kernel object: {} calls {}, which is not a function of the object", section.name, symbol.name),
+                     ""};
       add(*callee);
       calls_.emplace_back(at, callee);
     }

@@ -1,7 +1,7 @@
 #pragma once
-// Puts a program and the functions that it calls together, as the kernel takes them: one array of instructions, and BTF that says where each
-// function begins, what it is, and of which statements of the script (https://docs.kernel.org/bpf/btf.html, "BTF_KIND_FUNC", "func_info", "line_info"). The verifier checks a function that BTF
-// calls global once, apart from its callers.
+// Puts a program and the functions that it calls together, as the kernel takes them: one array of instructions, and BTF that says
+// where each function begins, what it is, and of which statements of the script (https://docs.kernel.org/bpf/btf.html,
+// "BTF_KIND_FUNC", "func_info", "line_info"). The verifier checks a function that BTF calls global once, apart from its callers.
 
 #include <linux/bpf.h>
 
@@ -15,7 +15,7 @@ namespace spile::bpf {
 struct ProgramImage {
   std::vector<bpf_insn> code;
   struct Function {
-    uint32_t begin = 0;      // index of its first instruction
+    uint32_t begin = 0;  // index of its first instruction
     std::string name;
     uint32_t arguments = 0;  // numbers
     bool is_checked_apart = false;

@@ -46,10 +46,8 @@ perf_event_attr attributes_of(const AttachPoint::Sample& sample) {
   attributes.type = sample.type;
   attributes.config = sample.config;
   attributes.freq = sample.is_rate;
-  if (sample.is_rate)
-    attributes.sample_freq = sample.period;
-  else
-    attributes.sample_period = sample.period;
+  if (sample.is_rate) attributes.sample_freq = sample.period;
+  else attributes.sample_period = sample.period;
   attributes.disabled = 1;
   if (sample.type == PERF_TYPE_BREAKPOINT) {
     attributes.bp_type = sample.access;
@@ -94,10 +92,8 @@ Error refused(const AttachPoint& point, int error) {
                                  "the processor has four watchpoints, and debuggers use them, too: watch fewer variables");
       return Error::from_errno(what + " has no counter left", error,
                                "end other programs that count events, or count fewer at once");
-    case EMFILE:
-      return Error::from_errno(what, error, "ulimit -n 1000000, or trace fewer threads");
-    default:
-      return Error::from_errno(what, error);
+    case EMFILE: return Error::from_errno(what, error, "ulimit -n 1000000, or trace fewer threads");
+    default: return Error::from_errno(what, error);
   }
 }
 
@@ -131,10 +127,8 @@ std::string sample_mechanism(const AttachPoint& point) {
   const AttachPoint::Sample& sample = point.sample;
   std::string text = event_name(sample);
   if (sample.type == PERF_TYPE_BREAKPOINT) return "watchpoint on " + text;
-  if (sample.is_rate)
-    text += fmt::format(" {} times a second", sample.period);
-  else
-    text += fmt::format(" every {}{}", sample.period, is_clock(sample) ? " ns" : "");
+  if (sample.is_rate) text += fmt::format(" {} times a second", sample.period);
+  else text += fmt::format(" every {}{}", sample.period, is_clock(sample) ? " ns" : "");
   if (point.of_threads) text += ", of traced threads";
   return text;
 }

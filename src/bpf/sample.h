@@ -1,6 +1,6 @@
 #pragma once
-// Attaches a program to what the kernel and the processor count (AttachPoint::Kind::kSample): it runs whenever the count has grown by the period. On each
-// CPU, or in one thread. perf_event_open(2), with BPF_PROG_TYPE_PERF_EVENT programs.
+// Attaches a program to what the kernel and the processor count (AttachPoint::Kind::kSample): it runs whenever the count has
+// grown by the period. On each CPU, or in one thread. perf_event_open(2), with BPF_PROG_TYPE_PERF_EVENT programs.
 
 #include <string>
 #include <vector>
@@ -11,10 +11,11 @@
 
 namespace spile::bpf {
 
-// Attaches a program on all online CPUs, or to AttachPoint::process; handlers may run from here on. Errors: no privilege, no such process, or the
-// machine does not count the event (with what to do).
+// Attaches a program on all online CPUs, or to AttachPoint::process; handlers may run from here on. Errors: no privilege, no such
+// process, or the machine does not count the event (with what to do).
 Result<std::vector<Attachment>> attach_sample(int program, const AttachPoint& point);
-// Attaches a program to one thread, wherever it runs; without effect if the thread has ended. Error: as above. REQUIRES: AttachPoint::of_threads.
+// Attaches a program to one thread, wherever it runs; without effect if the thread has ended. Error: as above. REQUIRES:
+// AttachPoint::of_threads.
 Result<Attachment> attach_sample_to(int program, const AttachPoint& point, pid_t thread);
 
 // Returns how it is attached, for -v: "cpu-clock every 10000000 ns", "event 0x2 of type 3 every 4000, in traced threads".

@@ -33,7 +33,8 @@ int write_command(const std::string& command) {
 // The kernel gives up an event some time after its last user has.
 void remove_event(const std::string& name) {
   constexpr int kTries = 100;
-  for (int i = 0; i < kTries && write_command("-:" + name) == EBUSY; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < kTries && write_command("-:" + name) == EBUSY; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 // "p:spile_4711/p0 loop:lo_open": of processes that are no more.
@@ -62,7 +63,8 @@ Result<TracefsProbe> TracefsProbe::make(const std::string& function, uint64_t of
   const int error = write_command(fmt::format("{}:{} {}", at_return ? 'r' : 'p', name, place));
   if (error == EILSEQ) return Error{fmt::format("no instruction begins at {}", place), kNoInstruction};
   if (error != 0)
-    return Error::from_errno(fmt::format("write '{}' to kprobe_events of tracefs", place), error, "run as root; the kernel must be built with CONFIG_KPROBE_EVENTS");
+    return Error::from_errno(fmt::format("write '{}' to kprobe_events of tracefs", place), error,
+                             "run as root; the kernel must be built with CONFIG_KPROBE_EVENTS");
   probe.name_ = name;
   return probe;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Kprobes on functions of modules: an event in tracefs (Documentation/trace/kprobetrace.rst), which the kernel arms when the module is loaded, before
-// its code runs, disarms when it is unloaded, and arms again when it is loaded once more. An event outlives its maker, so one that a killed spile has
-// left behind is removed by the next spile that makes one.
+// Kprobes on functions of modules: an event in tracefs (Documentation/trace/kprobetrace.rst), which the kernel arms when the
+// module is loaded, before its code runs, disarms when it is unloaded, and arms again when it is loaded once more. An event
+// outlives its maker, so one that a killed spile has left behind is removed by the next spile that makes one.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,8 @@ inline constexpr const char* kNoInstruction = "objdump -d or gdb show where the 
 class TracefsProbe {
  public:
   TracefsProbe() = default;
-  // Makes an event at a function, "loop:lo_open", or `offset` bytes into it. Errors: tracefs can't be written to, or the kernel refuses.
+  // Makes an event at a function, "loop:lo_open", or `offset` bytes into it. Errors: tracefs can't be written to, or the kernel
+  // refuses.
   static Result<TracefsProbe> make(const std::string& function, uint64_t offset, bool at_return);
   TracefsProbe(TracefsProbe&& other) noexcept;
   TracefsProbe& operator=(TracefsProbe&& other) noexcept;

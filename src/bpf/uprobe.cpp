@@ -20,8 +20,8 @@ namespace {
 
 // ---- one perf event for each place
 
-// The PMU's number, the bit of `config` that asks for a return probe ("config:0"), and where `config` has the offset of a semaphore in the
-// file ("config:32-63").
+// The PMU's number, the bit of `config` that asks for a return probe ("config:0"), and where `config` has the offset of a
+// semaphore in the file ("config:32-63").
 struct UprobePmu {
   uint32_t type;
   uint64_t return_bit;
@@ -37,7 +37,8 @@ std::optional<UprobePmu> uprobe_pmu() {
 }
 
 Error no_room_for_semaphore(const AttachPoint& point) {
-  return {fmt::format("attach {}: its semaphore is {:#x} bytes into the file, further than this kernel's uprobes can say", point.text, point.semaphore_offset),
+  return {fmt::format("attach {}: its semaphore is {:#x} bytes into the file, further than this kernel's uprobes can say",
+                      point.text, point.semaphore_offset),
           "run spile with -x or -c, or on Linux 6.6 or later"};
 }
 
@@ -114,8 +115,9 @@ Result<void> attach_parts(int program, std::span<const AttachPoint* const> point
   return attach_parts(program, points.subspan(half), made);
 }
 
-// What a kernel answers to a link that no kernel makes, for a directory and process -1: one without uprobe.multi does not load the program.
-// Before Linux 6.10 the kernel compares the thread instead of its process, and sees the directory (EBADF) before the process (EINVAL).
+// What a kernel answers to a link that no kernel makes, for a directory and process -1: one without uprobe.multi does not load
+// the program. Before Linux 6.10 the kernel compares the thread instead of its process, and sees the directory (EBADF) before the
+// process (EINVAL).
 struct MultiSupport {
   bool all_processes = false, one_process = false;
 };
@@ -151,9 +153,8 @@ bool has_uprobe_multi(bool of_one_process) {
 Result<Attachment> attach_uprobe(int program, const AttachPoint& point) {
   std::optional<UprobePmu> pmu = uprobe_pmu();
   if (!pmu)
-    return Error{
-        fmt::format("attach {}: this kernel has no uprobes (no /sys/bus/event_source/devices/uprobe)", point.text),
-        "use --runtime=inproc with -x or -c"};
+    return Error{fmt::format("attach {}: this kernel has no uprobes (no /sys/bus/event_source/devices/uprobe)", point.text),
+                 "use --runtime=inproc with -x or -c"};
   perf_event_attr attributes{};
   attributes.type = pmu->type;
   attributes.config = point.kind == Kind::kUretprobe ? pmu->return_bit : 0;
@@ -188,7 +189,8 @@ Result<MadeUprobes> attach_uprobes(int program, std::span<const AttachPoint> poi
 
 std::string uprobe_mechanism(const AttachPoint& point) {
   const bool at_return = point.kind == Kind::kUretprobe || point.kind == Kind::kUretprobeMulti;
-  std::string text = fmt::format("{}{} at {}+{:#x}", at_return ? "uretprobe" : "uprobe", is_uprobe_multi(point.kind) ? ".multi" : "", point.path, point.file_offset);
+  std::string text = fmt::format("{}{} at {}+{:#x}", at_return ? "uretprobe" : "uprobe",
+                                 is_uprobe_multi(point.kind) ? ".multi" : "", point.path, point.file_offset);
   if (point.semaphore_offset != 0) text += fmt::format(", semaphore at +{:#x}", point.semaphore_offset);
   return text;
 }

@@ -42,8 +42,8 @@ std::string verifier_reason(const std::string& log) {
   std::string line, reason;
   while (std::getline(lines, line)) {
     if (is_trace(line)) continue;
-    if (starts_with_any(line, {"processed ", "verification time", "stack depth", "func#", "last_idx",
-                               "regs=", "parent ", "mark_precise", "arg#", "max_states"}))
+    if (starts_with_any(line, {"processed ", "verification time", "stack depth", "func#", "last_idx", "regs=", "parent ",
+                               "mark_precise", "arg#", "max_states"}))
       continue;
     reason = line;
   }
@@ -83,24 +83,32 @@ Error verifier_error(const AttachPoint& point, const ProgramImage& image, int er
   if (reason.find("frames is too deep") != std::string::npos || reason.find("stack size of") != std::string::npos) {
     error.message += ": its calls nest too deep";
     error.hint = "call fewer functions from within functions, or split the probe";
-  } else if (errnum == E2BIG || reason.find("too large") != std::string::npos || reason.find("too complex") != std::string::npos) {
+  } else if (errnum == E2BIG || reason.find("too large") != std::string::npos ||
+             reason.find("too complex") != std::string::npos) {
     error.message += ": it has too many ways to run";
     error.hint = "use fewer loops and strings, or split the probe";
   } else if (reason.find("probe_write_user") != std::string::npos) {
     error.message += ": it writes to memory of processes, which this kernel does not allow";
-    error.hint = "this needs root with all capabilities (CAP_SYS_ADMIN), and a kernel that is not locked down (/sys/kernel/security/lockdown)";
+    error.hint =
+        "this needs root with all capabilities (CAP_SYS_ADMIN), and a kernel that is not locked down "
+        "(/sys/kernel/security/lockdown)";
   } else if (reason.find("bpf_probe_read") != std::string::npos) {
     error.message += ": it reads memory of the kernel, which this kernel allows no program";
-    error.hint = "the kernel is locked down (/sys/kernel/security/lockdown says confidentiality): only handlers that read no such memory run there";
-  } else if (reason.find("cannot use helper bpf_get_") != std::string::npos || reason.find("unknown func bpf_get_") != std::string::npos) {
+    error.hint =
+        "the kernel is locked down (/sys/kernel/security/lockdown says confidentiality): only handlers that read no such memory "
+        "run there";
+  } else if (reason.find("cannot use helper bpf_get_") != std::string::npos ||
+             reason.find("unknown func bpf_get_") != std::string::npos) {
     error.message += ": it asks which thread runs, which this kernel does not say there";
     error.hint = reason.find("uid_gid") != std::string::npos
                      ? "task_uid(task_current()) and task_gid(task_current()) know what uid() and gid() ask"
-                     : "leave out pid(), tid() and the like: packets have them from Linux 6.10 on, and kernel.function(\"tcp_sendmsg\") and its kin always";
+                     : "leave out pid(), tid() and the like: packets have them from Linux 6.10 on, and "
+                       "kernel.function(\"tcp_sendmsg\") and its kin always";
   } else if (log.empty()) {
     error.message += fmt::format(": {}", std::strerror(errnum));
   } else {
-    error.hint = "this is a mistake in spile; please report it with the script, and with what -vvv prints, the kernel's own words";
+    error.hint =
+        "this is a mistake in spile; please report it with the script, and with what -vvv prints, the kernel's own words";
   }
   if (verbosity > 2 && !log.empty()) {
     error.hint.clear();

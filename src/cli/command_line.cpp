@@ -36,22 +36,26 @@ std::vector<verbs::VerbOption> verb_options() {
   std::vector<verbs::VerbOption> all;
   for (const verbs::Verb& verb : verbs::verbs()) {
     for (const verbs::VerbOption& option : verb.options) {
-      if (std::ranges::none_of(all, [&](const verbs::VerbOption& known) { return std::string_view(known.name) == option.name; })) all.push_back(option);
+      if (std::ranges::none_of(all, [&](const verbs::VerbOption& known) { return std::string_view(known.name) == option.name; }))
+        all.push_back(option);
     }
   }
   return all;
 }
 
 void print_help() {
-  print_to(stdout, "Traces running programs and the Linux kernel.\n"
-             "Scripts are written in the SystemTap language; see spile(1).\n\n"
-             "Usage: spile [OPTIONS] SCRIPT-FILE [ARGUMENTS]     (\"-\": standard input)\n"
-             "       spile [OPTIONS] -e 'SCRIPT' [ARGUMENTS]\n"
-             "       spile [OPTIONS] -l 'PROBE'\n");
+  print_to(stdout,
+           "Traces running programs and the Linux kernel.\n"
+           "Scripts are written in the SystemTap language; see spile(1).\n\n"
+           "Usage: spile [OPTIONS] SCRIPT-FILE [ARGUMENTS]     (\"-\": standard input)\n"
+           "       spile [OPTIONS] -e 'SCRIPT' [ARGUMENTS]\n"
+           "       spile [OPTIONS] -l 'PROBE'\n");
   for (const verbs::Verb& verb : verbs::verbs()) print_to(stdout, "       spile [OPTIONS] {} {}\n", verb.name, verb.words);
   print_to(stdout, "\nVerbs (--script prints the script of those that make one):\n");
   for (const verbs::Verb& verb : verbs::verbs()) print_to(stdout, "  {:<27} {}\n", verb.name, verb.help);
-  for (const verbs::VerbOption& option : verb_options()) print_to(stdout, "  {:<27} {}\n", fmt::format("--{}{}{}", option.name, option.value ? " " : "", option.value ? option.value : ""), option.help);
+  for (const verbs::VerbOption& option : verb_options())
+    print_to(stdout, "  {:<27} {}\n",
+             fmt::format("--{}{}{}", option.name, option.value ? " " : "", option.value ? option.value : ""), option.help);
   print_to(stdout, "\nOptions:\n");
   for (const OptionSpec& spec : option_table()) {
     std::string names = name_of(spec.letter, spec.name);
@@ -68,18 +72,39 @@ void print_verb_help(const verbs::Verb& verb) {
   help[0] = static_cast<char>(toupper(static_cast<unsigned char>(help[0])));
   print_to(stdout, "Usage: spile [OPTIONS] {} {}\n\n{}.\n", verb.name, verb.words, help);
   if (verb.has_json || !verb.options.empty()) print_to(stdout, "\nOptions of {}:\n", verb.name);
-  for (const verbs::VerbOption& option : verb.options) print_to(stdout, "  {:<27} {}\n", fmt::format("--{}{}{}", option.name, option.value ? " " : "", option.value ? option.value : ""), option.help);
+  for (const verbs::VerbOption& option : verb.options)
+    print_to(stdout, "  {:<27} {}\n",
+             fmt::format("--{}{}{}", option.name, option.value ? " " : "", option.value ? option.value : ""), option.help);
   if (verb.has_json) print_to(stdout, "  {:<27} {}\n", "--json", "print JSON Lines");
-  print_to(stdout, "\nOther options are those of spile --help, where they have a meaning for the verb; spile-{}(1) and docs/verbs.md say more.\n", verb.name);
+  print_to(stdout,
+           "\nOther options are those of spile --help, where they have a meaning for the verb; spile-{}(1) and docs/verbs.md say "
+           "more.\n",
+           verb.name);
 }
 
-Error no_option(const verbs::Verb& verb, const std::string& option) { return {fmt::format("spile {} has no option {}", verb.name, option), fmt::format("see spile {} --help", verb.name)}; }
+Error no_option(const verbs::Verb& verb, const std::string& option) {
+  return {fmt::format("spile {} has no option {}", verb.name, option), fmt::format("see spile {} --help", verb.name)};
+}
 
-// A verb that answers takes few options: others would be without effect, such as -x of report. Options of the rc file are for all commands.
+// A verb that answers takes few options: others would be without effect, such as -x of report. Options of the rc file are for all
+// commands.
 Result<void> check_answer(const verbs::Verb& verb, const std::vector<std::string>& given) {
-  constexpr std::string_view kOfAll[] = {"-v", "--vp", "-w", "--color", "--colour", "--download-debuginfo", "--disable-cache", "--poison-cache", "--rlimit-as", "--rlimit-cpu", "--rlimit-nproc", "--rlimit-stack", "--rlimit-fsize"};
+  constexpr std::string_view kOfAll[] = {"-v",
+                                         "--vp",
+                                         "-w",
+                                         "--color",
+                                         "--colour",
+                                         "--download-debuginfo",
+                                         "--disable-cache",
+                                         "--poison-cache",
+                                         "--rlimit-as",
+                                         "--rlimit-cpu",
+                                         "--rlimit-nproc",
+                                         "--rlimit-stack",
+                                         "--rlimit-fsize"};
   for (const std::string& option : given) {
-    if (std::ranges::find(kOfAll, option) == std::end(kOfAll) && std::ranges::find(verb.takes, option) == verb.takes.end()) return no_option(verb, option);
+    if (std::ranges::find(kOfAll, option) == std::end(kOfAll) && std::ranges::find(verb.takes, option) == verb.takes.end())
+      return no_option(verb, option);
   }
   return {};
 }
@@ -94,7 +119,9 @@ Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& 
   if (options.verb.json && !verb.has_json) return no_option(verb, "--json");
   TRY(verbs::VerbScript script, verb.make({{words.begin() + 1, words.end()}, reading.verb_options}, options));
   if (script.presenter && (options.output.bulk || options.output.flight_recorder))
-    return Error{fmt::format("spile {} can't be used with {}: its output is made of all records together", verb.name, options.output.bulk ? "-b" : "-F"), {}};
+    return Error{fmt::format("spile {} can't be used with {}: its output is made of all records together", verb.name,
+                             options.output.bulk ? "-b" : "-F"),
+                 {}};
   if (script.presenter && options.passes.last == 4 && !options.output.file.empty())
     return Error{fmt::format("spile {} can't be a bundle: its output is made by the verb, of the script's records", verb.name),
                  fmt::format("run it on that machine, or take its script: spile --script {} ...", verb.name)};
@@ -102,7 +129,8 @@ Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& 
   // What -p shows is the script's; a document has the script's records.
   if (options.passes.last == 5 && !options.output.record.is_on()) options.output.presenter = std::move(script.presenter);
   const std::string script_printer = fmt::format("spile --script {} ... prints the script, whose arrays can be made", verb.name);
-  options.messages.verb = {verb.name, script.when_full.empty() ? script_printer + " larger" : std::move(script.when_full), script.when_large.empty() ? script_printer + " smaller" : std::move(script.when_large)};
+  options.messages.verb = {verb.name, script.when_full.empty() ? script_printer + " larger" : std::move(script.when_full),
+                           script.when_large.empty() ? script_printer + " smaller" : std::move(script.when_large)};
   options.script.text = std::move(script.text);
   // A hit whose values can't be read, as a pointer is null, is left out and counted, rather than that a run of days ends.
   script.limits.emplace_back("MAXERRORS=2147483647");
@@ -111,7 +139,8 @@ Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& 
   return {};
 }
 
-// `spile record` comes before what is recorded. With -e it has to be the first word of the line, as `spile -e SCRIPT record` gives the script an argument.
+// `spile record` comes before what is recorded. With -e it has to be the first word of the line, as `spile -e SCRIPT record`
+// gives the script an argument.
 Result<bool> takes_record(std::vector<std::string>& words, const std::string& first, Reading& reading) {
   const bool has_text = reading.options.script.text.has_value();
   if (words.empty() || words.front() != "record" || (has_text && first != "record")) return false;
@@ -123,12 +152,14 @@ Result<bool> takes_record(std::vector<std::string>& words, const std::string& fi
 
 // A word that names no file may be a verb that is written otherwise.
 Result<void> check_first_word(const std::string& word) {
-  if (word == "-" || word.find_first_of("./") != std::string::npos || access(word.c_str(), F_OK) == 0 || errno != ENOENT) return {};
+  if (word == "-" || word.find_first_of("./") != std::string::npos || access(word.c_str(), F_OK) == 0 || errno != ENOENT)
+    return {};
   std::vector<std::string> names;
   for (const verbs::Verb& verb : verbs::verbs()) names.emplace_back(verb.name);
   const std::string near = nearest_name(word, names);
   return Error{fmt::format("'{}' is neither a script file here nor a verb", word),
-               near.empty() ? "spile --help lists the verbs; -e takes the text of a script" : fmt::format("did you mean 'spile {}'?", near)};
+               near.empty() ? "spile --help lists the verbs; -e takes the text of a script"
+                            : fmt::format("did you mean 'spile {}'?", near)};
 }
 
 // Rejects options that can't go together, and takes the rest of the line: the script file and its arguments.
@@ -136,10 +167,12 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
   session::Options& options = reading.options;
   bool listing = options.listing.what != session::Listing::kNone;
   bool has_text = options.script.text.has_value();
-  bool lists_points = options.listing.what == session::Listing::kPoints || options.listing.what == session::Listing::kPointsAndVariables;
+  bool lists_points =
+      options.listing.what == session::Listing::kPoints || options.listing.what == session::Listing::kPointsAndVariables;
   if (listing && (has_text || (!options.script.additional_texts.empty() && !lists_points))) {
-    return Error{has_text ? "a script can't be given together with -l, -L or --dump-..." : "-E can't be given together with --dump-...",
-                 has_text && lists_points ? "to list a script's own aliases, too, give it with -E" : ""};
+    return Error{
+        has_text ? "a script can't be given together with -l, -L or --dump-..." : "-E can't be given together with --dump-...",
+        has_text && lists_points ? "to list a script's own aliases, too, give it with -E" : ""};
   }
   bool taken_verb = false;
   const bool may_lack = reading.interactive || reading.language_server;
@@ -167,31 +200,45 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
     }
   }
   if (!taken_verb && (reading.shows_script || !reading.verb_options.empty())) {
-    return Error{fmt::format("--{} is an option of verbs", reading.shows_script ? "script" : reading.verb_options.front().first), "as in spile hist or spile trace; see spile --help"};
+    return Error{fmt::format("--{} is an option of verbs", reading.shows_script ? "script" : reading.verb_options.front().first),
+                 "as in spile hist or spile trace; see spile --help"};
   }
   options.script.arguments = std::move(words);
   options.output.record.arguments = options.script.arguments;
   if (!options.output.http.empty() || !options.output.otlp.empty()) options.program.is_recorded = true;
   if (!options.target.command.empty() && !options.target.processes.empty()) return Error{"-c and -x can't be used together", {}};
-  if (options.program.suppress_time_limits && !options.script.guru) return Error{"--suppress-time-limits needs guru mode (-g)", {}};
+  if (options.program.suppress_time_limits && !options.script.guru)
+    return Error{"--suppress-time-limits needs guru mode (-g)", {}};
   if (options.script.privilege != "stapdev" && options.script.guru) {
     return Error{fmt::format("-g needs --privilege=stapdev, but it is {}", options.script.privilege), {}};
   }
   if (options.output.flight_recorder && !options.target.command.empty()) {
-    return Error{"-F and -c can't be used together: a flight recorder runs in the background", "start the program, then use -F -x PID"};
+    return Error{"-F and -c can't be used together: a flight recorder runs in the background",
+                 "start the program, then use -F -x PID"};
   }
   if (options.verb.json && !taken_verb && !listing && !reading.asks) {
     options.output.events = true;
-    if (options.output.bulk) return Error{"--json and -b can't be used together: the streams of -b have the values", "leave out -b"};
+    if (options.output.bulk)
+      return Error{"--json and -b can't be used together: the streams of -b have the values", "leave out -b"};
   }
   if (!options.output.kafka.empty()) {
-    const char* other = options.output.bulk ? "-b" : options.verb.json ? "--json" : !options.output.file.empty() ? "-o" : options.output.in_memory() ? "-F" : nullptr;
-    if (other) return Error{fmt::format("--kafka and {} can't be used together: what is printed goes to Kafka", other), "spile record also stores it"};
-    if (reading.asks || options.output.presenter) return Error{"--kafka is for scripts: what this verb prints is made of all events together", taken_verb ? "spile --script VERB ... prints the script" : ""};
+    const char* other = options.output.bulk            ? "-b"
+                        : options.verb.json            ? "--json"
+                        : !options.output.file.empty() ? "-o"
+                        : options.output.in_memory()   ? "-F"
+                                                       : nullptr;
+    if (other)
+      return Error{fmt::format("--kafka and {} can't be used together: what is printed goes to Kafka", other),
+                   "spile record also stores it"};
+    if (reading.asks || options.output.presenter)
+      return Error{"--kafka is for scripts: what this verb prints is made of all events together",
+                   taken_verb ? "spile --script VERB ... prints the script" : ""};
   }
   if (options.output.bulk && options.output.in_memory()) return Error{"-b together with -F needs -o", "add -o FILE"};
-  if (options.output.bulk && options.output.rotate_bytes > 0) return Error{"-b and -S can't be used together", "-S limits the size of text files of -o"};
-  if (options.output.rotate_bytes > 0 && options.output.file.empty()) return Error{"-S needs -o", "-S limits the size of -o's files"};
+  if (options.output.bulk && options.output.rotate_bytes > 0)
+    return Error{"-b and -S can't be used together", "-S limits the size of text files of -o"};
+  if (options.output.rotate_bytes > 0 && options.output.file.empty())
+    return Error{"-S needs -o", "-S limits the size of -o's files"};
   return {};
 }
 
@@ -208,7 +255,9 @@ Result<int> do_other(Reading& reading, const std::vector<std::string>& words) {
   } else if (reading.help) {
     print_help();
   } else if (reading.version) {
-    print_to(stdout, "spile {} (the language of SystemTap 5.2)\nCopyright the authors of spile. MIT license: there is NO WARRANTY.\n", kVersion);
+    print_to(stdout,
+             "spile {} (the language of SystemTap 5.2)\nCopyright the authors of spile. MIT license: there is NO WARRANTY.\n",
+             kVersion);
   } else if (reading.merge) {
     if (words.empty()) return Error{"--merge needs the files that -b wrote", {}};
     return session::merge_streams(words, reading.options.output.file);
@@ -234,8 +283,10 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
   }
   TRY(const bool records, takes_record(words, argc > 1 ? argv[1] : "", reading));
   TRY_DO(check_options(reading, std::move(words)));
-  if (!records && reading.options.output.record.stream) return Error{"--stream is an option of spile record", "spile record --stream DESCRIPTOR SCRIPT"};
-  if (records && (reading.asks || reading.interactive || reading.language_server || !reading.remotes.empty() || reading.options.passes.last < 5 || reading.options.listing.what != session::Listing::kNone))
+  if (!records && reading.options.output.record.stream)
+    return Error{"--stream is an option of spile record", "spile record --stream DESCRIPTOR SCRIPT"};
+  if (records && (reading.asks || reading.interactive || reading.language_server || !reading.remotes.empty() ||
+                  reading.options.passes.last < 5 || reading.options.listing.what != session::Listing::kNone))
     return Error{"record needs a script, or a verb that traces, that runs here", "spile record SCRIPT -x PID -o FILE.spile-run"};
   if (reading.asks) {
     TRY_DO(check_answer(*reading.asks, reading.given));

@@ -16,7 +16,8 @@ CommandLine read(std::vector<std::string> words) {
 }
 
 TEST(CommandLine, TakesSystemTapsConventions) {
-  CommandLine line = read({"-vv", "-p4", "-DMAXACTION=5", "-G", "x=3", "-I", "a", "-I", "b", "-c", "ls -l", "script.stp", "one", "two"});
+  CommandLine line =
+      read({"-vv", "-p4", "-DMAXACTION=5", "-G", "x=3", "-I", "a", "-I", "b", "-c", "ls -l", "script.stp", "one", "two"});
   ASSERT_FALSE(line.leave);
   EXPECT_EQ(line.options.messages.verbosity(), 2);
   EXPECT_EQ(line.options.passes.last, 4);
@@ -73,7 +74,8 @@ TEST(CommandLine, TakesVerbosityByPass) {
 }
 
 TEST(CommandLine, TakesSizesAndTimes) {
-  CommandLine line = read({"-s", "8", "-S", "2,3", "-o", "x", "-T", "1.5", "-m", "probe_one", "--color", "a.stp", "-E", "probe end {}"});
+  CommandLine line =
+      read({"-s", "8", "-S", "2,3", "-o", "x", "-T", "1.5", "-m", "probe_one", "--color", "a.stp", "-E", "probe end {}"});
   ASSERT_FALSE(line.leave);
   EXPECT_EQ(line.options.output.ring_megabytes, 8u);
   EXPECT_EQ(line.options.output.rotate_bytes, 2u << 20);
@@ -84,13 +86,43 @@ TEST(CommandLine, TakesSizesAndTimes) {
 }
 
 TEST(CommandLine, RefusesValuesOutOfRange) {
-  for (std::vector<std::string> words : std::vector<std::vector<std::string>>{
-           {"-s", "0"}, {"-s", "4096"}, {"-s", "x"}, {"-p", "0"}, {"-p", ""}, {"-S", "0", "-o", "f"}, {"-S", "1,", "-o", "f"},
-           {"-S", "1"}, {"-T", "0"}, {"-T", "-1"}, {"-T", "5x"}, {"-m", "a-b"}, {"-m", ""}, {"-D", "9=1"}, {"-D", ""},
-           {"-G", "x"}, {"-G", "=1"}, {"--vp", "12a"}, {"--vp", "000000"}, {"--color=blue"}, {"--runtime", "x"}, {"--privilege", "root"}, {"--privilege", "stapusr", "-g"}, {"--suppress-time-limits"},
-           {"--compatible", "new"}, {"--prologue-searching=maybe"}, {"-a", "vax"}, {"-r", "0.99"}, {"-B", "X=1"},
-           {"-R", "/"}, {"--remote=-x"}, {"--use-server"}, {"--monitor"}, {"--guru=1"}, {"-e", "a", "-e", "b"},
-           {"-l", "begin"}, {"-x"}}) {
+  for (std::vector<std::string> words : std::vector<std::vector<std::string>>{{"-s", "0"},
+                                                                              {"-s", "4096"},
+                                                                              {"-s", "x"},
+                                                                              {"-p", "0"},
+                                                                              {"-p", ""},
+                                                                              {"-S", "0", "-o", "f"},
+                                                                              {"-S", "1,", "-o", "f"},
+                                                                              {"-S", "1"},
+                                                                              {"-T", "0"},
+                                                                              {"-T", "-1"},
+                                                                              {"-T", "5x"},
+                                                                              {"-m", "a-b"},
+                                                                              {"-m", ""},
+                                                                              {"-D", "9=1"},
+                                                                              {"-D", ""},
+                                                                              {"-G", "x"},
+                                                                              {"-G", "=1"},
+                                                                              {"--vp", "12a"},
+                                                                              {"--vp", "000000"},
+                                                                              {"--color=blue"},
+                                                                              {"--runtime", "x"},
+                                                                              {"--privilege", "root"},
+                                                                              {"--privilege", "stapusr", "-g"},
+                                                                              {"--suppress-time-limits"},
+                                                                              {"--compatible", "new"},
+                                                                              {"--prologue-searching=maybe"},
+                                                                              {"-a", "vax"},
+                                                                              {"-r", "0.99"},
+                                                                              {"-B", "X=1"},
+                                                                              {"-R", "/"},
+                                                                              {"--remote=-x"},
+                                                                              {"--use-server"},
+                                                                              {"--monitor"},
+                                                                              {"--guru=1"},
+                                                                              {"-e", "a", "-e", "b"},
+                                                                              {"-l", "begin"},
+                                                                              {"-x"}}) {
     std::vector<std::string> line = words;
     if (words[0] == "-l") line.insert(line.end(), {"-e", "probe begin {}"});
     if (words[0] != "-x") line.push_back("a.stp");
@@ -99,7 +131,8 @@ TEST(CommandLine, RefusesValuesOutOfRange) {
 }
 
 TEST(RcFile, SplitsWordsAsAShellDoes) {
-  EXPECT_EQ(*split_words("-v -D 'A B'=1 # no\n \"x \\\" y\" \\\n z''"), (std::vector<std::string>{"-v", "-D", "A B=1", "x \" y", "z"}));
+  EXPECT_EQ(*split_words("-v -D 'A B'=1 # no\n \"x \\\" y\" \\\n z''"),
+            (std::vector<std::string>{"-v", "-D", "A B=1", "x \" y", "z"}));
   EXPECT_FALSE(split_words("-e 'probe").ok());
 }
 

@@ -122,12 +122,18 @@ Result<void> take_process(Reading& reading, const std::string& value) {
   std::vector<pid_t> wanted;
   if (value.find_first_not_of("0123456789-+ ") != std::string::npos) {
     wanted = processes_named(value);
-    if (wanted.empty() && !reading.no_process) reading.no_process = Error{fmt::format("no process is called '{}'", value), geteuid() == 0 ? "-x takes a process ID, or the name of a program; to see the programs of other users, root needs CAP_SYS_PTRACE, which a container may lack" : "-x takes a process ID, or the name of a program; processes of other users need root"};
+    if (wanted.empty() && !reading.no_process)
+      reading.no_process =
+          Error{fmt::format("no process is called '{}'", value),
+                geteuid() == 0 ? "-x takes a process ID, or the name of a program; to see the programs of other users, root "
+                                 "needs CAP_SYS_PTRACE, which a container may lack"
+                               : "-x takes a process ID, or the name of a program; processes of other users need root"};
   } else {
     auto pid = number(value, 1, INT32_MAX, "process ID");
     if (!pid.ok()) return Error{fmt::format("invalid target process ID number '{}'", value), {}};
     wanted.push_back(static_cast<pid_t>(*pid));
-    if (::kill(wanted.front(), 0) != 0 && errno == ESRCH && !reading.no_process) reading.no_process = Error{fmt::format("no process has the ID {}", *pid), {}};
+    if (::kill(wanted.front(), 0) != 0 && errno == ESRCH && !reading.no_process)
+      reading.no_process = Error{fmt::format("no process has the ID {}", *pid), {}};
   }
   reading.processes.push_back(value);
   std::vector<pid_t>& processes = reading.options.target.processes;
@@ -194,7 +200,8 @@ Result<void> take_release(Reading&, const std::string& value) {
 
 Result<void> take_module_name(Reading& reading, const std::string& value) {
   std::string name = value.ends_with(".ko") ? value.substr(0, value.size() - 3) : value;
-  if (name.empty() || name.size() > 63 || name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != std::string::npos) {
+  if (name.empty() || name.size() > 63 ||
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != std::string::npos) {
     return Error{fmt::format("invalid module name '{}' (must only be composed of characters [_a-zA-Z0-9])", value), {}};
   }
   reading.options.script.module_name = name;
@@ -231,7 +238,8 @@ Result<void> take_color(Reading& reading, const std::string& value) {
 }
 
 Result<void> take_children(Reading& reading, const std::string& value) {
-  if (!value.empty() && value != "yes" && value != "no") return Error{fmt::format("invalid argument '{}' for --children", value), "yes or no"};
+  if (!value.empty() && value != "yes" && value != "no")
+    return Error{fmt::format("invalid argument '{}' for --children", value), "yes or no"};
   reading.options.target.children = value != "no";
   return {};
 }
@@ -268,7 +276,8 @@ Result<void> take_debuginfo(Reading& reading, const std::string& value) {
   download = {.when = value == "no" ? When::kNever : value == "ask" ? When::kAsk : When::kAlways};
   if (value.empty() || value == "yes" || value == "no" || value == "ask") return {};
   auto seconds = number(value, 1, 1'000'000, "timeout");
-  if (!seconds.ok()) return Error{fmt::format("invalid argument '{}' for --download-debuginfo", value), "yes, no, ask, or a timeout in seconds"};
+  if (!seconds.ok())
+    return Error{fmt::format("invalid argument '{}' for --download-debuginfo", value), "yes, no, ask, or a timeout in seconds"};
   download.seconds = *seconds;
   return {};
 }
@@ -307,7 +316,7 @@ Result<void> take_stream(Reading& reading, const std::string& value) {
   return {};
 }
 
-template <bool Reading::*Field>
+template <bool Reading::* Field>
 Result<void> ask(Reading& reading, const std::string&) {
   reading.*Field = true;
   return {};
@@ -322,58 +331,73 @@ constexpr OptionSpec kOptions[] = {
     {'L', nullptr, Takes::kValue, "PROBE", "list them with the variables available at each",
      take_listing<Listing::kPointsAndVariables>},
     {0, "dump-probe-types", Takes::kNothing, "", "list the kinds of probe points", take_listing<Listing::kProbeTypes>},
-    {0, "dump-probe-aliases", Takes::kNothing, "", "list the probe aliases of the library",
-     take_listing<Listing::kProbeAliases>},
+    {0, "dump-probe-aliases", Takes::kNothing, "", "list the probe aliases of the library", take_listing<Listing::kProbeAliases>},
     {0, "dump-functions", Takes::kNothing, "", "list the functions of the library", take_listing<Listing::kFunctions>},
-    {'c', nullptr, Takes::kValue, "COMMAND", "run COMMAND, probe it, and exit when it ends", take<&Options::target, &TargetOptions::command>, true},
-    {'x', nullptr, Takes::kValue, "PID", "probe the running process PID, or those of a program's name; target() returns the first PID", take_process},
-    {0, "children", Takes::kMaybe, "WHETHER", "with -x, also probe children that are already running: yes (the default) or no", take_children},
+    {'c', nullptr, Takes::kValue, "COMMAND", "run COMMAND, probe it, and exit when it ends",
+     take<&Options::target, &TargetOptions::command>, true},
+    {'x', nullptr, Takes::kValue, "PID",
+     "probe the running process PID, or those of a program's name; target() returns the first PID", take_process},
+    {0, "children", Takes::kMaybe, "WHETHER", "with -x, also probe children that are already running: yes (the default) or no",
+     take_children},
     {0, "no-children", Takes::kNothing, "", "the same as --children=no", set<&Options::target, &TargetOptions::children, false>},
     {'T', nullptr, Takes::kValue, "SECONDS", "exit after SECONDS", take_seconds},
     {'I', nullptr, Takes::kValue, "FOLDER", "look for tapset scripts in FOLDER too", take_folder},
     {'D', nullptr, Takes::kValue, "NAME=VALUE", "set a limit, such as MAXACTION, MAXSTRINGLEN, MAXMAPENTRIES", take_limit},
     {'G', nullptr, Takes::kValue, "NAME=VALUE", "set the initial value of a global variable", take_global},
-    {'g', nullptr, Takes::kNothing, "", "guru mode: allow embedded C and writing to the target", set<&Options::script, &ScriptOptions::guru>},
+    {'g', nullptr, Takes::kNothing, "", "guru mode: allow embedded C and writing to the target",
+     set<&Options::script, &ScriptOptions::guru>},
     {'u', nullptr, Takes::kNothing, "", "keep unused code", set<&Options::program, &ProgramOptions::unoptimized>},
     {'w', nullptr, Takes::kNothing, "", "suppress warnings", set<&Options::messages, &MessageOptions::suppress_warnings>},
-    {'W', nullptr, Takes::kNothing, "", "treat warnings as errors", set<&Options::messages, &MessageOptions::warnings_are_errors>},
+    {'W', nullptr, Takes::kNothing, "", "treat warnings as errors",
+     set<&Options::messages, &MessageOptions::warnings_are_errors>},
     {'p', nullptr, Takes::kValue, "PASS", "stop after pass: 1 parse, 2 elaborate, 3 translate, 4 compile, 5 run", take_pass},
     {'v', nullptr, Takes::kNothing, "", "print more about each pass; may be repeated", more_verbose},
     {0, "vp", Takes::kValue, "DIGITS", "the verbosity of each pass, as in --vp 00012", take_verbosities},
     {0, "script", Takes::kNothing, "", "print the script that a verb makes, and do not run it", ask<&Reading::shows_script>},
     {'t', nullptr, Takes::kNothing, "", "report at the end how often each probe was hit and how long it took",
      set<&Options::program, &ProgramOptions::time_probes>},
-    {'k', nullptr, Takes::kNothing, "", "keep the files of the passes, in a temporary folder", set<&Options::passes, &PassOptions::keep>},
+    {'k', nullptr, Takes::kNothing, "", "keep the files of the passes, in a temporary folder",
+     set<&Options::passes, &PassOptions::keep>},
     {0, "tmpdir", Takes::kValue, "FOLDER", "put the files of -k into FOLDER", take<&Options::passes, &PassOptions::folder>, true},
     {'m', nullptr, Takes::kValue, "NAME", "set the session's name, for module_name() and the files of -k", take_module_name},
     {'o', nullptr, Takes::kValue, "FILE", "write the output to FILE; % conversions of strftime(3) are replaced",
      take<&Options::output, &OutputOptions::file>, true},
     {'S', nullptr, Takes::kValue, "MIB[,N]", "start a new file after MIB; keep the last N files", take_rotation},
     {'s', nullptr, Takes::kValue, "MIB", "the size of each thread's output buffer", take_buffer},
-    {'b', nullptr, Takes::kNothing, "", "bulk mode: write a binary file for each thread; see --merge", set<&Options::output, &OutputOptions::bulk>},
+    {'b', nullptr, Takes::kNothing, "", "bulk mode: write a binary file for each thread; see --merge",
+     set<&Options::output, &OutputOptions::bulk>},
     {0, "merge", Takes::kNothing, "", "print the FILEs written by -b as text, in order of time", ask<&Reading::merge>},
-    {0, "http", Takes::kValue, "[ADDR:]PORT", "serve procfs files, or globals as metrics, over HTTP, on the loopback interface", take<&Options::output, &OutputOptions::http>, true},
-    {0, "otlp", Takes::kValue, "URL[,SECONDS]", "send globals as metrics to a collector of OpenTelemetry, every 10 s; of trace and snap calls as spans", take<&Options::output, &OutputOptions::otlp>, true},
-    {0, "kafka", Takes::kValue, "BROKERS/TOPIC", "send what the script prints to Kafka, a record for each event", take<&Options::output, &OutputOptions::kafka>, true},
+    {0, "http", Takes::kValue, "[ADDR:]PORT", "serve procfs files, or globals as metrics, over HTTP, on the loopback interface",
+     take<&Options::output, &OutputOptions::http>, true},
+    {0, "otlp", Takes::kValue, "URL[,SECONDS]",
+     "send globals as metrics to a collector of OpenTelemetry, every 10 s; of trace and snap calls as spans",
+     take<&Options::output, &OutputOptions::otlp>, true},
+    {0, "kafka", Takes::kValue, "BROKERS/TOPIC", "send what the script prints to Kafka, a record for each event",
+     take<&Options::output, &OutputOptions::kafka>, true},
     {'F', nullptr, Takes::kNothing, "", "flight recorder: run in the background, keep the last output",
      set<&Options::output, &OutputOptions::flight_recorder>},
-    {0, "stream", Takes::kValue, "DESCRIPTOR", "record: hand the run over on an open socket while it runs, as libspile asks for", take_stream, true},
+    {0, "stream", Takes::kValue, "DESCRIPTOR", "record: hand the run over on an open socket while it runs, as libspile asks for",
+     take_stream, true},
     {0, "flight-dump", Takes::kValue, "PID", "print what the flight recorder PID holds", take_flight_dump},
-    {0, "runtime", Takes::kValue, "MODE", "where handlers run: auto, inproc or dyninst (in the target), bpf or kernel (in the kernel)",
-     take_runtime},
-    {0, "dyninst", Takes::kNothing, "", "the same as --runtime=inproc", [](Reading& r, const std::string&) { return take_runtime(r, "inproc"); }},
-    {0, "bpf", Takes::kNothing, "", "the same as --runtime=bpf", [](Reading& r, const std::string&) { return take_runtime(r, "bpf"); }},
+    {0, "runtime", Takes::kValue, "MODE",
+     "where handlers run: auto, inproc or dyninst (in the target), bpf or kernel (in the kernel)", take_runtime},
+    {0, "dyninst", Takes::kNothing, "", "the same as --runtime=inproc",
+     [](Reading& r, const std::string&) { return take_runtime(r, "inproc"); }},
+    {0, "bpf", Takes::kNothing, "", "the same as --runtime=bpf",
+     [](Reading& r, const std::string&) { return take_runtime(r, "bpf"); }},
     {'d', nullptr, Takes::kValue, "MODULE", "name addresses in MODULE; spile does so for all modules", take_symbols},
     {0, "ldd", Takes::kNothing, "", "name addresses in libraries of the traced programs; no effect, always on", always},
     {0, "all-modules", Takes::kNothing, "", "name addresses in all kernel modules; no effect, always on", always},
-    {0, "skip-badvars", Takes::kNothing, "", "variables that can't be found are 0", set<&Options::program, &ProgramOptions::skip_bad_variables>},
+    {0, "skip-badvars", Takes::kNothing, "", "variables that can't be found are 0",
+     set<&Options::program, &ProgramOptions::skip_bad_variables>},
     {'P', nullptr, Takes::kNothing, "", "read parameters after a function's prologue; no effect", always},
     {0, "prologue-searching", Takes::kMaybe, "WHEN", "as -P, but never, always or auto; no effect", take_prologue},
     {0, "no-global-var-display", Takes::kNothing, "", "do not print unread globals at the end",
      set<&Options::program, &ProgramOptions::display_globals, false>},
     {0, "suppress-handler-errors", Takes::kNothing, "", "continue after run-time errors; each ends only its handler",
      set<&Options::messages, &MessageOptions::suppress_handler_errors>},
-    {0, "suppress-time-limits", Takes::kNothing, "", "lift the limit MAXACTION (needs -g)", set<&Options::program, &ProgramOptions::suppress_time_limits>},
+    {0, "suppress-time-limits", Takes::kNothing, "", "lift the limit MAXACTION (needs -g)",
+     set<&Options::program, &ProgramOptions::suppress_time_limits>},
     {0, "compatible", Takes::kValue, "VERSION", "read scripts as SystemTap VERSION did", take_compatible},
     {0, "check-version", Takes::kNothing, "", "accepted without effect: there is one version of the language", always},
     {0, "privilege", Takes::kValue, "LEVEL", "allow only what members of stapusr, stapsys or stapdev may do", take_privilege},
@@ -382,15 +406,23 @@ constexpr OptionSpec kOptions[] = {
     {0, "colour", Takes::kMaybe, "WHEN", "the same as --color", take_color},
     {0, "remote", Takes::kValue, "[USER@]HOST", "run the script on another machine, by ssh; may be repeated", take_remote, true},
     {0, "remote-prefix", Takes::kNothing, "", "put the machine's name before each line of --remote; it is always there", always},
-    {0, "json", Takes::kNothing, "", "print JSON Lines: what a script prints, lists, tables of verbs", set<&Options::verb, &VerbOptions::json>},
-    {0, "lib", Takes::kValue, "PATTERN", "of verbs that ask: look in the program's libraries that match", take<&Options::verb, &VerbOptions::library>, true},
-    {0, "source", Takes::kValue, "FOLDER", "of lines: where source files are", take<&Options::verb, &VerbOptions::source_folder>, true},
-    {0, "range", Takes::kNothing, "", "of vars: the lines on which each variable can be read", set<&Options::verb, &VerbOptions::ranges>},
+    {0, "json", Takes::kNothing, "", "print JSON Lines: what a script prints, lists, tables of verbs",
+     set<&Options::verb, &VerbOptions::json>},
+    {0, "lib", Takes::kValue, "PATTERN", "of verbs that ask: look in the program's libraries that match",
+     take<&Options::verb, &VerbOptions::library>, true},
+    {0, "source", Takes::kValue, "FOLDER", "of lines: where source files are", take<&Options::verb, &VerbOptions::source_folder>,
+     true},
+    {0, "range", Takes::kNothing, "", "of vars: the lines on which each variable can be read",
+     set<&Options::verb, &VerbOptions::ranges>},
     {0, "csv", Takes::kNothing, "", "of report: print CSV", set<&Options::verb, &VerbOptions::csv>},
-    {0, "folded", Takes::kNothing, "", "of report: print the folded stacks of samples", set<&Options::verb, &VerbOptions::folded>},
-    {0, "html", Takes::kValue, "FILE", "of report: write a page that works offline", take<&Options::verb, &VerbOptions::html>, true},
-    {0, "perfetto", Takes::kValue, "FILE", "of report: write a trace for Perfetto", take<&Options::verb, &VerbOptions::perfetto>, true},
-    {0, "globals", Takes::kNothing, "", "of vars: the variables of the function's source file, too", set<&Options::verb, &VerbOptions::globals>},
+    {0, "folded", Takes::kNothing, "", "of report: print the folded stacks of samples",
+     set<&Options::verb, &VerbOptions::folded>},
+    {0, "html", Takes::kValue, "FILE", "of report: write a page that works offline", take<&Options::verb, &VerbOptions::html>,
+     true},
+    {0, "perfetto", Takes::kValue, "FILE", "of report: write a trace for Perfetto", take<&Options::verb, &VerbOptions::perfetto>,
+     true},
+    {0, "globals", Takes::kNothing, "", "of vars: the variables of the function's source file, too",
+     set<&Options::verb, &VerbOptions::globals>},
     {0, "download-debuginfo", Takes::kMaybe, "WHEN", "ask debuginfod servers: yes, no, ask, or a timeout", take_debuginfo},
     {0, "disable-cache", Takes::kNothing, "", "do not use ~/.cache/spile", disable_cache},
     {0, "poison-cache", Takes::kNothing, "", "the same as --disable-cache", disable_cache},
@@ -406,7 +438,8 @@ constexpr OptionSpec kOptions[] = {
     {0, "rlimit-nproc", Takes::kValue, "NUMBER", "limit the number of processes of spile's user", limit<RLIMIT_NPROC>},
     {0, "rlimit-stack", Takes::kValue, "BYTES", "limit spile's stack", limit<RLIMIT_STACK>},
     {0, "rlimit-fsize", Takes::kValue, "BYTES", "limit the size of files that spile writes", limit<RLIMIT_FSIZE>},
-    {0, "print-after", Takes::kValue, "NAME", "print the program after the step NAME of a pass", take<&Options::passes, &PassOptions::print_after>},
+    {0, "print-after", Takes::kValue, "NAME", "print the program after the step NAME of a pass",
+     take<&Options::passes, &PassOptions::print_after>},
 };
 
 constexpr const char* kNoServer = "spile compiles in milliseconds where it runs; there is no compile server";

@@ -1,6 +1,6 @@
 #pragma once
-// Lists every option that spile knows: its letter and name as stap(1) has them, what it takes, what it does, and its line of --help.
-// Options of stap that can have no meaning here are in a table of their own, each with the reason why it is rejected.
+// Lists every option that spile knows: its letter and name as stap(1) has them, what it takes, what it does, and its line of
+// --help. Options of stap that can have no meaning here are in a table of their own, each with the reason why it is rejected.
 //
 // To add an option: a line in kOptions (option_table.cpp), a test in command_line_test.cpp, a paragraph in docs/man/spile.1.
 
@@ -24,12 +24,13 @@ struct Reading {
   bool help = false, version = false, merge = false, clean_cache = false;
   pid_t flight_dump = 0;  // of --flight-dump; 0: not given
   bool interactive = false, language_server = false;
-  std::vector<std::string> remotes;   // of --remote; empty: the script runs here
-  std::vector<std::string> processes; // of -x, as given: --remote looks for names where the script runs
-  std::optional<Error> no_process;    // a name or number of -x that no process here has; an error unless the script runs elsewhere
+  std::vector<std::string> remotes;    // of --remote; empty: the script runs here
+  std::vector<std::string> processes;  // of -x, as given: --remote looks for names where the script runs
+  // a name or number of -x that no process here has; an error unless the script runs elsewhere
+  std::optional<Error> no_process;
   const verbs::Verb* asks = nullptr;  // the verb that answers; its words are options.script.arguments
-  bool shows_script = false;  // --script
-  std::vector<std::string> given;  // the options of the line, as name_of() names them; not those of the rc file
+  bool shows_script = false;          // --script
+  std::vector<std::string> given;     // the options of the line, as name_of() names them; not those of the rc file
   std::vector<std::pair<std::string, std::string>> verb_options = {};  // by name, in their order
 };
 
@@ -52,7 +53,7 @@ struct RefusedOption {
   char letter;       // 0: none
   const char* name;  // null: none
   bool takes_value;
-  const char* why;   // the error is "OPTION is not supported: WHY"
+  const char* why;  // the error is "OPTION is not supported: WHY"
 };
 std::span<const RefusedOption> refused_options();
 

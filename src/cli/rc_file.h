@@ -1,7 +1,7 @@
 #pragma once
-// Reads the options that a user always wants: the words of $SPILE_DIR/rc, or ~/.spile/rc where SPILE_DIR is not set, put before those
-// of the command line. Words are separated by blanks and line ends. '...' and "..." keep blanks. \ keeps the next character as it is, but
-// not in '...', and joins a line with the next one. # at a word's beginning begins a comment.
+// Reads the options that a user always wants: the words of $SPILE_DIR/rc, or ~/.spile/rc where SPILE_DIR is not set, put before
+// those of the command line. Words are separated by blanks and line ends. '...' and "..." keep blanks. \ keeps the next character
+// as it is, but not in '...', and joins a line with the next one. # at a word's beginning begins a comment.
 
 #include <string>
 #include <vector>

@@ -33,7 +33,11 @@ GetoptTables make_tables(std::span<const verbs::VerbOption> of_verbs) {
   for (const OptionSpec& spec : option_table()) add(spec.letter, spec.name, spec.takes, code++);
   code = kFirstRefused;
   for (const RefusedOption& refused : refused_options()) {
-    add(refused.letter, refused.name, !refused.takes_value ? Takes::kNothing : refused.letter ? Takes::kValue : Takes::kMaybe, code++);
+    add(refused.letter, refused.name,
+        !refused.takes_value ? Takes::kNothing
+        : refused.letter     ? Takes::kValue
+                             : Takes::kMaybe,
+        code++);
   }
   code = kFirstOfVerbs;
   for (const verbs::VerbOption& option : of_verbs) add(0, option.name, option.value ? Takes::kValue : Takes::kNothing, code++);
@@ -54,7 +58,8 @@ const Spec* find(std::span<const Spec> table, int code, int first) {
 std::string beginning_with(const std::string& word) {
   std::string matches;
   for (const OptionSpec& spec : option_table()) {
-    if (spec.name && word.size() > 2 && fmt::format("--{}", spec.name).starts_with(word)) matches += fmt::format(" --{}", spec.name);
+    if (spec.name && word.size() > 2 && fmt::format("--{}", spec.name).starts_with(word))
+      matches += fmt::format(" --{}", spec.name);
   }
   return matches;
 }
@@ -66,9 +71,11 @@ Result<void> apply_all(std::vector<char*>& argv, Reading& reading, std::span<con
     int at = optind ? optind : 1;
     int code = getopt_long(static_cast<int>(argv.size()) - 1, argv.data(), tables.letters.c_str(), tables.names.data(), nullptr);
     if (code == -1) return {};
-    if (code == ':') return Error{fmt::format("option '{}' needs a value", argv[static_cast<size_t>(optind) - 1]), "see spile --help"};
+    if (code == ':')
+      return Error{fmt::format("option '{}' needs a value", argv[static_cast<size_t>(optind) - 1]), "see spile --help"};
     if (code == '?') {
-      std::string word = optopt > 0 && optopt < kFirstLong ? fmt::format("-{}", static_cast<char>(optopt)) : std::string(argv[static_cast<size_t>(optind) - 1]);
+      std::string word = optopt > 0 && optopt < kFirstLong ? fmt::format("-{}", static_cast<char>(optopt))
+                                                           : std::string(argv[static_cast<size_t>(optind) - 1]);
       (void)at;
       if (optopt >= kFirstLong) return Error{fmt::format("option '{}' takes no value", word), {}};
       if (std::string matches = beginning_with(word); !matches.empty()) {
@@ -85,7 +92,8 @@ Result<void> apply_all(std::vector<char*>& argv, Reading& reading, std::span<con
     }
     const OptionSpec* spec = find(option_table(), code, kFirstLong);
     CHECK(spec);
-    if (spec->takes == Takes::kValue && spec->must_say && std::string_view(optarg).find_first_not_of(" \t\n") == std::string_view::npos) {
+    if (spec->takes == Takes::kValue && spec->must_say &&
+        std::string_view(optarg).find_first_not_of(" \t\n") == std::string_view::npos) {
       return Error{fmt::format("the value of option '{}' is empty", name_of(spec->letter, spec->name)), {}};
     }
     reading.given.push_back(name_of(spec->letter, spec->name));
@@ -95,7 +103,8 @@ Result<void> apply_all(std::vector<char*>& argv, Reading& reading, std::span<con
 
 }  // namespace
 
-Result<std::vector<std::string>> apply_options(const std::vector<std::string>& arguments, Reading& reading, std::span<const verbs::VerbOption> of_verbs) {
+Result<std::vector<std::string>> apply_options(const std::vector<std::string>& arguments, Reading& reading,
+                                               std::span<const verbs::VerbOption> of_verbs) {
   std::vector<std::string> words = arguments;  // getopt_long moves pointers about
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

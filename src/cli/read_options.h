@@ -11,10 +11,12 @@
 
 namespace spile::cli {
 
-// Sets in `reading` what the options ask for, and returns the other words. arguments: argv without its closing null, the program's name first. of_verbs:
-// options that are read besides those of option_table(), as verbs have them; spile-run has none. Errors: an unknown option, a missing value, a value without meaning, an
-// option of stap that is rejected. Thread rule: one thread.
-Result<std::vector<std::string>> apply_options(const std::vector<std::string>& arguments, Reading& reading, std::span<const verbs::VerbOption> of_verbs = {});
+// Sets in `reading` what the options ask for, and returns the other words. arguments: argv without its closing null, the
+// program's name first. of_verbs: options that are read besides those of option_table(), as verbs have them; spile-run has none.
+// Errors: an unknown option, a missing value, a value without meaning, an option of stap that is rejected. Thread rule: one
+// thread.
+Result<std::vector<std::string>> apply_options(const std::vector<std::string>& arguments, Reading& reading,
+                                               std::span<const verbs::VerbOption> of_verbs = {});
 
 // "-v", or "--color": as messages name an option. name: may be null if there is a letter.
 std::string name_of(char letter, const char* name);

@@ -47,7 +47,8 @@ std::string options_there(const session::Options& options, const std::vector<std
   std::string words;
   for (const std::string& process : processes) words += " -x " + quoted(process);
   const session::OutputOptions& output = options.output;
-  for (const auto& [name, value] : {std::pair("http", &output.http), std::pair("otlp", &output.otlp), std::pair("kafka", &output.kafka)}) {
+  for (const auto& [name, value] :
+       {std::pair("http", &output.http), std::pair("otlp", &output.otlp), std::pair("kafka", &output.kafka)}) {
     if (!value->empty()) words += fmt::format(" --{}={}", name, quoted(*value));
   }
   if (!options.target.command.empty()) words += " -c " + quoted(options.target.command);
@@ -57,7 +58,8 @@ std::string options_there(const session::Options& options, const std::vector<std
   return words;
 }
 
-// What the shell of the other machine does: its input is spile-run, then the bundle. When the input ends, here by Ctrl-C or since the connection broke, the script ends.
+// What the shell of the other machine does: its input is spile-run, then the bundle. When the input ends, here by Ctrl-C or since
+// the connection broke, the script ends.
 std::string script_there(size_t runner_size, size_t bundle_size, const std::string& options) {
   const std::string script = fmt::format(
       "umask 077; d=$(mktemp -d) || exit 1; trap 'rm -rf \"$d\"' EXIT; trap 'exit 1' HUP INT TERM; "
@@ -84,7 +86,8 @@ class Host {
 
   Result<void> start(const std::vector<std::string>& ssh, const std::string& command, std::shared_ptr<const std::string> data) {
     int in[2], out[2], err[2];
-    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) return Error::from_errno("pipe", errno);
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0)
+      return Error::from_errno("pipe", errno);
     UniqueFd theirs[3] = {UniqueFd(in[0]), UniqueFd(out[1]), UniqueFd(err[1])};
     input_ = UniqueFd(in[1]);
     streams_[0].fd = UniqueFd(out[0]);
@@ -150,7 +153,8 @@ class Host {
       if (count < 0 && errno == EINTR) return;
       if (count > 0) line.append(buffer, static_cast<size_t>(count));
       size_t begin = 0;
-      for (size_t end; (end = line.find('\n', begin)) != std::string::npos; begin = end + 1) print(host, std::string_view(line).substr(begin, end - begin));
+      for (size_t end; (end = line.find('\n', begin)) != std::string::npos; begin = end + 1)
+        print(host, std::string_view(line).substr(begin, end - begin));
       line.erase(0, begin);
       if (count > 0) return;
       if (!line.empty()) print(host, line);
@@ -182,7 +186,9 @@ Result<int> compile_here(session::Options options, bool has_process, const std::
       TRY(text, read_file(options.script.file));
     }
     const std::string program = program_in(text);
-    if (program.empty()) return Error{"-x names a process of another machine, and the script does not say which program that is", "write process(\"/usr/sbin/nginx\").function(...): a file that is here, too"};
+    if (program.empty())
+      return Error{"-x names a process of another machine, and the script does not say which program that is",
+                   "write process(\"/usr/sbin/nginx\").function(...): a file that is here, too"};
     options.target.processes.clear();
     options.target.command = program;
   }
@@ -241,7 +247,8 @@ void read_until_ended(std::vector<std::unique_ptr<Host>>& hosts, int signals) {
 
 }  // namespace
 
-Result<int> run_remotely(const std::vector<std::string>& names, const session::Options& options, const std::vector<std::string>& processes) {
+Result<int> run_remotely(const std::vector<std::string>& names, const session::Options& options,
+                         const std::vector<std::string>& processes) {
   const std::string runner_path = fs::read_symlink("/proc/self/exe").parent_path() / "spile-run";
   TRY(const std::string runner, read_file(runner_path));
   TemporaryFolder folder;

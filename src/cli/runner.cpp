@@ -1,4 +1,5 @@
-// spile-run: runs bundles (session/bundle/bundle.h), and has neither compiler nor library of scripts. --remote sends it along, where a whole spile would be too much.
+// spile-run: runs bundles (session/bundle/bundle.h), and has neither compiler nor library of scripts. --remote sends it along,
+// where a whole spile would be too much.
 
 #include "base/print.h"
 #include "base/terminal_text.h"
@@ -16,7 +17,8 @@ Result<int> run(int argc, char** argv) {
   if (reading.no_process) return *reading.no_process;
   const session::Options& options = reading.options;
   if (reading.help || words.size() != 1 || options.script.text || options.listing.what != session::Listing::kNone) {
-    return Error{"spile-run runs one bundle, which spile -p4 -o FILE has written", "spile-run FILE [-x PID | -c COMMAND] [-o OUTPUT] [-T SECONDS] [-v]"};
+    return Error{"spile-run runs one bundle, which spile -p4 -o FILE has written",
+                 "spile-run FILE [-x PID | -c COMMAND] [-o OUTPUT] [-T SECONDS] [-v]"};
   }
   std::optional<session::Options> again;
   TRY(const int status, session::run_bundle(words.front(), options, again));

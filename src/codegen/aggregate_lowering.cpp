@@ -43,11 +43,12 @@ void AggregateLowering::clear(const syntax::Global& global, SourceRange range) {
   call("spile_rt_aggregate_clear", unit.module.none(), {aggregate, unit.aggregate_shape(global)});
 }
 
-llvm::Value* AggregateLowering::percentile(const syntax::Global& global, llvm::Value* aggregate, llvm::Value* percent, int64_t scale,
-                                           SourceRange range) {
+llvm::Value* AggregateLowering::percentile(const syntax::Global& global, llvm::Value* aggregate, llvm::Value* percent,
+                                           int64_t scale, SourceRange range) {
   llvm::Value* count = extract(global, aggregate, syntax::Statistic::Operator::kCount, range);
   errors_.raise_if(b.CreateICmpEQ(count, number(0)), range, "empty aggregate near operator '@percentile'");
-  errors_.raise_if(b.CreateICmpUGT(percent, number(100 * scale)), range, "@percentile of %d percent: it goes from 0 to 100", {percent});
+  errors_.raise_if(b.CreateICmpUGT(percent, number(100 * scale)), range, "@percentile of %d percent: it goes from 0 to 100",
+                   {percent});
   return call("spile_rt_aggregate_percentile", b.getInt64Ty(), {aggregate, unit.aggregate_shape(global), percent, number(scale)});
 }
 
@@ -84,8 +85,9 @@ llvm::Value* AggregateLowering::bucket(llvm::Value* aggregate, llvm::Value* inde
 
 void AggregateLowering::require_values(const syntax::Global& global, llvm::Value* aggregate, const syntax::Histogram& histogram) {
   llvm::Value* count = extract(global, aggregate, syntax::Statistic::Operator::kCount, histogram.range);
-  errors_.raise_if(b.CreateICmpEQ(count, number(0)), histogram.range,
-                   histogram.is_log ? "empty aggregate near operator '@hist_log'" : "empty aggregate near operator '@hist_linear'");
+  errors_.raise_if(
+      b.CreateICmpEQ(count, number(0)), histogram.range,
+      histogram.is_log ? "empty aggregate near operator '@hist_log'" : "empty aggregate near operator '@hist_linear'");
 }
 
 uint32_t AggregateLowering::elision() const { return static_cast<uint32_t>(unit.program.limits.hist_elision); }
@@ -100,13 +102,23 @@ void AggregateLowering::write_text(const syntax::Global& global, llvm::Value* ag
 }
 
 void AggregateLowering::write_record(const syntax::Global& global, llvm::Value* aggregate, const syntax::Histogram& histogram) {
-  OutputFormat format{OutputFormat::Kind::kHistogram, {}, {}, histogram.is_log, histogram.low, histogram.high,
-                      histogram.width, {}, static_cast<int32_t>(elision()), histogram.has_summary, histogram.unit};
+  OutputFormat format{OutputFormat::Kind::kHistogram,
+                      {},
+                      {},
+                      histogram.is_log,
+                      histogram.low,
+                      histogram.high,
+                      histogram.width,
+                      {},
+                      static_cast<int32_t>(elision()),
+                      histogram.has_summary,
+                      histogram.unit};
   const uint32_t aggregate_size = static_cast<uint32_t>(sizeof(abi::Aggregate)) + 8 * bucket_count(global);
   uint32_t size = aggregate_size;
   std::vector<llvm::Value*> percentiles;
   for (const SummaryPercent& each : kSummaryPercents) {
-    if (histogram.has_summary) percentiles.push_back(percentile(global, aggregate, number(each.percent), each.scale, histogram.range));
+    if (histogram.has_summary)
+      percentiles.push_back(percentile(global, aggregate, number(each.percent), each.scale, histogram.range));
   }
   size += 8 * static_cast<uint32_t>(percentiles.size());
   unit.note_record(abi::kHistogram);

@@ -22,12 +22,13 @@ class AggregateLowering : BodyPart {
   // Returns @count and the like, an i64. Of an empty aggregate @count and @sum are 0, the others script errors.
   llvm::Value* extract(const syntax::Global& global, llvm::Value* aggregate, syntax::Statistic::Operator op, SourceRange range);
 
-  // Returns @percentile: what percent / scale percent of the values do not exceed. percent: an i64, of which a script error is raised where it is
-  // not within 0 and 100 * scale; scale: 1 to 1000. Of an empty aggregate a script error.
-  llvm::Value* percentile(const syntax::Global& global, llvm::Value* aggregate, llvm::Value* percent, int64_t scale, SourceRange range);
+  // Returns @percentile: what percent / scale percent of the values do not exceed. percent: an i64, of which a script error is
+  // raised where it is not within 0 and 100 * scale; scale: 1 to 1000. Of an empty aggregate a script error.
+  llvm::Value* percentile(const syntax::Global& global, llvm::Value* aggregate, llvm::Value* percent, int64_t scale,
+                          SourceRange range);
 
-  // Histograms. bucket_count: of a linear one with underflow (index 0) and overflow (the last one). bucket: the number of values in one, 0
-  // for a null aggregate; index: an i64; REQUIRES: 0 <= index < bucket_count().
+  // Histograms. bucket_count: of a linear one with underflow (index 0) and overflow (the last one). bucket: the number of values
+  // in one, 0 for a null aggregate; index: an i64; REQUIRES: 0 <= index < bucket_count().
   uint32_t bucket_count(const syntax::Global& global);
   llvm::Value* bucket(llvm::Value* aggregate, llvm::Value* index);
   // Raises a script error where the aggregate is null or empty.
@@ -35,7 +36,8 @@ class AggregateLowering : BodyPart {
   // Writes the rows as text to `out`, a string's memory, as far as they fit. REQUIRES: require_values().
   void write_text(const syntax::Global& global, llvm::Value* aggregate, const syntax::Histogram& histogram, bool with_newline,
                   llvm::Value* out);
-  // Writes a record, which the controller prints; one that does not fit into the ring is lost and counted. REQUIRES: require_values().
+  // Writes a record, which the controller prints; one that does not fit into the ring is lost and counted. REQUIRES:
+  // require_values().
   void write_record(const syntax::Global& global, llvm::Value* aggregate, const syntax::Histogram& histogram);
 
  private:

@@ -15,9 +15,7 @@ SourceRange operator_range(SourceRange whole, const syntax::Expression& left, co
 
 llvm::Value* Arithmetic::binary(syntax::Binary::Operator op, llvm::Value* left, llvm::Value* right, SourceRange range) {
   using Operator = syntax::Binary::Operator;
-  auto count = [&] {
-    return b.CreateSelect(b.CreateICmpULT(right, number(64)), right, number(0));
-  };
+  auto count = [&] { return b.CreateSelect(b.CreateICmpULT(right, number(64)), right, number(0)); };
   switch (op) {
     case Operator::kAdd: return b.CreateAdd(left, right);
     case Operator::kSubtract: return b.CreateSub(left, right);
@@ -43,7 +41,7 @@ llvm::Value* Arithmetic::divide(bool modulo, llvm::Value* left, llvm::Value* rig
     return modulo ? b.CreateSRem(left, right) : b.CreateSDiv(left, right);
   }
   errors_.raise_if(b.CreateICmpEQ(right, number(0)), range,
-           std::string("division by 0 near operator '") + (modulo ? "%" : "/") + (assigns(range) ? "=" : "") + "'");
+                   std::string("division by 0 near operator '") + (modulo ? "%" : "/") + (assigns(range) ? "=" : "") + "'");
   llvm::Value* is_minus_one = b.CreateICmpEQ(right, number(-1));
   llvm::Value* safe = b.CreateSelect(is_minus_one, number(1), right);
   llvm::Value* by_minus_one = modulo ? number(0) : b.CreateNeg(left);

@@ -93,10 +93,11 @@ TEST(ArithmeticProperty, AggregatesAgreeWithTheirDefinition) {
     most = std::max(most, v);
     positive += v >= 0 && v < 1000;
   }
-  EXPECT_EQ(output_of("global s probe begin {\n" + adds +
-                      "printf(\"%d %d %d %d %d\\n\", @count(s), @sum(s), @min(s), @max(s), @avg(s))\n"
-                      "println(@hist_linear(s, 0, 5000, 1000)[1]) }"),
-            fmt::format("{} {} {} {} {}\n{}\n", values.size(), sum, least, most, sum / static_cast<int64_t>(values.size()), positive));
+  EXPECT_EQ(
+      output_of("global s probe begin {\n" + adds +
+                "printf(\"%d %d %d %d %d\\n\", @count(s), @sum(s), @min(s), @max(s), @avg(s))\n"
+                "println(@hist_linear(s, 0, 5000, 1000)[1]) }"),
+      fmt::format("{} {} {} {} {}\n{}\n", values.size(), sum, least, most, sum / static_cast<int64_t>(values.size()), positive));
 }
 
 }  // namespace

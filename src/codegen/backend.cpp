@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <link.h>
-
 #include <llvm/CodeGen/SchedulerRegistry.h>
 #include <llvm/CodeGen/SelectionDAGISel.h>
 #include <llvm/Transforms/Utils/Cloning.h>
@@ -17,8 +16,9 @@ namespace spile::codegen {
 
 namespace {
 
-// The order of instructions within a basic block. LLVM's own takes time by the square of a block's size: seconds for a handler of 3,000 statements without
-// a branch. Large blocks of eBPF, which has no flags that an order must keep, get one that is made in one pass.
+// The order of instructions within a basic block. LLVM's own takes time by the square of a block's size: seconds for a handler of
+// 3,000 statements without a branch. Large blocks of eBPF, which has no flags that an order must keep, get one that is made in
+// one pass.
 llvm::ScheduleDAGSDNodes* make_scheduler(llvm::SelectionDAGISel* selection, llvm::CodeGenOptLevel level) {
   constexpr size_t kLargeBlock = 4'000;
   const bool is_large = selection->TM.getTargetTriple().isBPF() && selection->CurDAG->allnodes_size() > kLargeBlock;
@@ -45,9 +45,12 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int l
   auto optimization = level <= 0   ? llvm::CodeGenOptLevel::None
                       : level == 1 ? llvm::CodeGenOptLevel::Less
                                    : llvm::CodeGenOptLevel::Default;
-  std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(
-      triple, is_native ? kNativeTarget.processor : machine == Machine::kBpf ? "v3" : "v4", is_native ? kNativeTarget.features : "", options, llvm::Reloc::PIC_,
-      llvm::CodeModel::Small, optimization));
+  std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(triple,
+                                                                        is_native                  ? kNativeTarget.processor
+                                                                        : machine == Machine::kBpf ? "v3"
+                                                                                                   : "v4",
+                                                                        is_native ? kNativeTarget.features : "", options,
+                                                                        llvm::Reloc::PIC_, llvm::CodeModel::Small, optimization));
   if (!made) return Error{"compile: LLVM has no code generator for " + triple, ""};
   return made;
 }
@@ -98,7 +101,8 @@ llvm::ModulePassManager make_pipeline() {
 llvm::ModulePassManager make_quick_pipeline(llvm::Module& module) {
   constexpr unsigned kWorthCalling = 24;
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration() && function.getInstructionCount() > kWorthCalling) function.removeFnAttr(llvm::Attribute::AlwaysInline);
+    if (!function.isDeclaration() && function.getInstructionCount() > kWorthCalling)
+      function.removeFnAttr(llvm::Attribute::AlwaysInline);
   }
   llvm::ModulePassManager passes;
   passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
@@ -110,7 +114,8 @@ llvm::ModulePassManager make_quick_pipeline(llvm::Module& module) {
   return passes;
 }
 
-// Returns a copy of what lowering has added: of the runtime's functions, which are not read in yet, those that it calls have declarations there.
+// Returns a copy of what lowering has added: of the runtime's functions, which are not read in yet, those that it calls have
+// declarations there.
 std::unique_ptr<llvm::Module> script_part(const llvm::Module& module) {
   llvm::ValueToValueMapTy copies;
   std::unique_ptr<llvm::Module> part = llvm::CloneModule(module, copies, [](const llvm::GlobalValue* value) {
@@ -226,7 +231,8 @@ Result<std::string> emit_object(ScriptModule& script, Machine machine, int level
     return Error{"a handler is too large for the kernel: its values need more than the 512 bytes of stack that eBPF has",
                  "split the probe, or do a part of it in a timer or end probe"};
   }
-  if (!complaint.empty()) return Error{"compile: internal error: " + complaint, "this is a mistake in spile; please report it with the script"};
+  if (!complaint.empty())
+    return Error{"compile: internal error: " + complaint, "this is a mistake in spile; please report it with the script"};
   return std::string(object.data(), object.size());
 }
 

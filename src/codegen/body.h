@@ -13,36 +13,36 @@ namespace spile::codegen {
 
 // What a handler hands down to script functions, on its stack. Generated code reaches the fields by offsetof.
 struct State {
-  char* message;           // where an error's text goes: the buffer (a string's) of the innermost try around; null: into a record
-  char* match;             // runtime's MatchMemory of the body that runs; null: nothing asks for it
+  char* message;  // where an error's text goes: the buffer (a string's) of the innermost try around; null: into a record
+  char* match;    // runtime's MatchMemory of the body that runs; null: nothing asks for it
   // Of the probed place, stored where Unit::asks_for_site():
-  uint64_t knowledge;      // SiteKnowledge: which of the next two fields is valid
+  uint64_t knowledge;  // SiteKnowledge: which of the next two fields is valid
   uint64_t arguments[abi::kConvention.argument_registers.size()];
-  uint64_t returned;       // the first result register at a return, as much of it as the function's type has
-  uint64_t registers;      // the address of abi::Registers, or 0
+  uint64_t returned;   // the first result register at a return, as much of it as the function's type has
+  uint64_t registers;  // the address of abi::Registers, or 0
 };
 enum SiteKnowledge : uint64_t { kKnowsNothing, kKnowsArguments, kKnowsReturned };
 
 // Where a handler was hit: values of its function that bindings start from. Null and empty: not known.
 struct SiteValues {
-  std::vector<llvm::Value*> arguments;   // of Convention::argument_registers
-  std::vector<llvm::Value*> returned;    // of Convention::result_registers
-  llvm::Value* registers = nullptr;      // abi::Registers*
+  std::vector<llvm::Value*> arguments;  // of Convention::argument_registers
+  std::vector<llvm::Value*> returned;   // of Convention::result_registers
+  llvm::Value* registers = nullptr;     // abi::Registers*
   llvm::Value* cfa = nullptr;
   llvm::Value* site_id = nullptr;
   llvm::Value* program_context = nullptr;  // in the kernel: the argument of the eBPF program
-  // Of a handler on a raw tracepoint that has found its point itself (kernel_points.h): i64, an index into Probe::points; and the part of
-  // struct pt_regs from KernelLayout::pt_regs_call_begin to _end.
+  // Of a handler on a raw tracepoint that has found its point itself (kernel_points.h): i64, an index into Probe::points; and the
+  // part of struct pt_regs from KernelLayout::pt_regs_call_begin to _end.
   llvm::Value* point = nullptr;
   llvm::Value* call_registers = nullptr;
-  llvm::Value* saves = nullptr;          // exit: the frame's entry values
-  bool returns = false;                  // exit
+  llvm::Value* saves = nullptr;  // exit: the frame's entry values
+  bool returns = false;          // exit
 };
 
 class Body {
  public:
-  // Emits where `builder` stands: at the end of a block that is open. All arguments must outlive the Body. context: abi::Context*; state:
-  // State*, null in functions that neither run script functions nor are one.
+  // Emits where `builder` stands: at the end of a block that is open. All arguments must outlive the Body. context:
+  // abi::Context*; state: State*, null in functions that neither run script functions nor are one.
   Body(Unit& unit, llvm::IRBuilder<>& builder, llvm::Value* context, llvm::Value* state);
 
   Unit& unit;
@@ -51,7 +51,7 @@ class Body {
   llvm::Value* const state;
   llvm::Function* const function;
   SiteValues site;
-  const sema::Probe* probe = nullptr;                // null in script functions
+  const sema::Probe* probe = nullptr;                 // null in script functions
   const syntax::Function* script_function = nullptr;  // null in probes
   llvm::Value* thread = nullptr;                      // tid(), where a probe has locked an array's stripe
   llvm::Value* own_thread = nullptr;                  // spile_rt_begin_own(), where a probe uses cells of threads
@@ -78,8 +78,7 @@ class Body {
 // The base of the classes that share a body: short names for what nearly every line of them uses.
 class BodyPart {
  protected:
-  explicit BodyPart(Body& shared)
-      : body(shared), unit(shared.unit), b(shared.b), context(shared.context), state(shared.state) {}
+  explicit BodyPart(Body& shared) : body(shared), unit(shared.unit), b(shared.b), context(shared.context), state(shared.state) {}
 
   llvm::Value* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
     return body.call(name, result, arguments);

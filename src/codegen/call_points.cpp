@@ -13,7 +13,8 @@ static_assert(abi::kSystemCallNumbers <= kSystemCalls);
 
 }  // namespace
 
-llvm::Value* point_of_call(Unit& unit, llvm::IRBuilder<>& b, const sema::Probe& probe, const std::vector<uint32_t>& points, llvm::Value* number) {
+llvm::Value* point_of_call(Unit& unit, llvm::IRBuilder<>& b, const sema::Probe& probe, const std::vector<uint32_t>& points,
+                           llvm::Value* number) {
   auto call_of = [&](uint32_t point) { return static_cast<uint64_t>(probe.points[point].site.system_call); };
   if (points.size() == 1) {
     llvm::Value* is_it = b.CreateICmpEQ(number, b.getInt64(call_of(points.front())));

@@ -29,18 +29,17 @@ struct Job {
   Machine machine = Machine::kNative;
   std::unique_ptr<ScriptModule> module;
   std::vector<sema::PassTiming> timings;  // of pass 4: jobs run at the same time
-  FlatObject flat;                      // kNative
+  FlatObject flat;                        // kNative
   std::string object;
   std::optional<Error> error;
-  bool has_embedded = false;            // C code of a guru
-  bool is_complete = false;             // complete_module() was called
+  bool has_embedded = false;  // C code of a guru
+  bool is_complete = false;   // complete_module() was called
   bool from_cache = false;
 };
 
 class Compiler : public Translation {
  public:
-  Compiler(const sema::Program& program, const Options& options)
-      : program_(program), options_(options), own_text_(program) {
+  Compiler(const sema::Program& program, const Options& options) : program_(program), options_(options), own_text_(program) {
     target_.name = "target";
     controller_.name = "controller";
     kernel_.name = "kernel";
@@ -94,7 +93,9 @@ class Compiler : public Translation {
   Compiled compiled_;
 };
 
-Error too_large_error() { return {"a handler is too large for the kernel", "split the probe, or do a part of it in a timer or end probe"}; }
+Error too_large_error() {
+  return {"a handler is too large for the kernel", "split the probe, or do a part of it in a timer or end probe"};
+}
 
 template <typename F>
 auto timed(std::vector<sema::PassTiming>& timings, const std::string& name, F&& f) {
@@ -141,7 +142,8 @@ void Compiler::define_constants(ScriptModule& module, const Layout& layout, bool
 }
 
 template <typename Lower>
-Result<void> Compiler::lower_place(Job& job, const Layout& layout, std::span<const unsigned char> bitcode, Place& place, Lower&& lower) {
+Result<void> Compiler::lower_place(Job& job, const Layout& layout, std::span<const unsigned char> bitcode, Place& place,
+                                   Lower&& lower) {
   TRY(job.module, ScriptModule::create(job.name, bitcode));
   define_constants(*job.module, layout, place.is_controller());
   if (job.machine == Machine::kNative) job.module->cells();
@@ -190,20 +192,25 @@ void Compiler::print_after(const char* step, const Job& job) const {
 // Says why a script runs over the kernel's maps on a kernel that has arenas.
 std::string Compiler::why_over_maps() const {
   constexpr uint64_t kMiB = 1 << 20;
-  return fmt::format("this needs smaller arrays or strings (global a[N], -D MAXMAPENTRIES=N, -D MAXSTRINGLEN=N): on all processors together they take {} MiB, and "
-                     "may take {} MiB", layouts_.memory_wanted / kMiB, options_.layout.kernel_memory / kMiB);
+  return fmt::format(
+      "this needs smaller arrays or strings (global a[N], -D MAXMAPENTRIES=N, -D MAXSTRINGLEN=N): on all processors together "
+      "they take {} MiB, and "
+      "may take {} MiB",
+      layouts_.memory_wanted / kMiB, options_.layout.kernel_memory / kMiB);
 }
 
 Result<void> Compiler::report(const Diagnostics& refusals) {
   if (!refusals.has_errors()) return {};
   if (layouts_.memory_wanted > 0) {
     if (options_.diagnostics) {
-      for (const Diagnostic& refusal : refusals.all()) options_.diagnostics->error(refusal.range, refusal.message).hint(why_over_maps());
+      for (const Diagnostic& refusal : refusals.all())
+        options_.diagnostics->error(refusal.range, refusal.message).hint(why_over_maps());
     }
     return Error{refusals.all().front().message, why_over_maps()};
   }
   if (options_.diagnostics) {
-    for (const Diagnostic& refusal : refusals.all()) options_.diagnostics->error(refusal.range, refusal.message).hint(refusal.hint_text);
+    for (const Diagnostic& refusal : refusals.all())
+      options_.diagnostics->error(refusal.range, refusal.message).hint(refusal.hint_text);
   }
   const Diagnostic& first = refusals.all().front();
   std::string place = first.range.to_string();
@@ -238,7 +245,8 @@ Result<void> Compiler::lower_arena_place(Job& job) {
   ArenaKernelPlace place;
   return lower_place(job, kernel_layout(), options_.kernel_bitcode, place, [&](Unit& unit) {
     // The object depends on it, so its name in the cache has to.
-    job.module->module().addModuleFlag(llvm::Module::Warning, "spile-arena-pages", static_cast<uint32_t>(kernel_layout().arena.size / abi::kPageSize));
+    job.module->module().addModuleFlag(llvm::Module::Warning, "spile-arena-pages",
+                                       static_cast<uint32_t>(kernel_layout().arena.size / abi::kPageSize));
     refuse_for_kernel(unit, true);
     compiled_.script.kernel = lower_arena_handlers(unit, place);
     if (layouts_.main.arena.shared_size > 0) keep_shared_accesses(*job.module);
@@ -255,7 +263,9 @@ Error Compiler::with_largest_handler(Error error, const llvm::Module& module) co
     if (is_handler && (!largest || function.getInstructionCount() > largest->getInstructionCount())) largest = &function;
   }
   const auto& programs = compiled_.script.kernel.programs;
-  auto program = std::ranges::find_if(programs, [&](const KernelProgram& each) { return largest && (largest->getName().ends_with("body." + each.section) || largest->getName() == "run." + each.section); });
+  auto program = std::ranges::find_if(programs, [&](const KernelProgram& each) {
+    return largest && (largest->getName().ends_with("body." + each.section) || largest->getName() == "run." + each.section);
+  });
   if (program == programs.end() || program->probe < 0) return error;
   return std::move(error).within(program_.probes[static_cast<size_t>(program->probe)].range.to_string());
 }
@@ -275,7 +285,9 @@ LoadableOptions Compiler::loadable_options() const {
 // Of the module, and of what build_job() makes of it that the module does not show.
 std::string Compiler::cache_key(const Job& job) const {
   const LoadableOptions loadable = loadable_options();
-  return module_key(*job.module, job.machine, fmt::format("{} {} {} {} {} {}", options_.optimization, runs_long(), job.has_embedded, loadable.constants_offset, loadable.deepest, loadable.shares));
+  return module_key(*job.module, job.machine,
+                    fmt::format("{} {} {} {} {} {}", options_.optimization, runs_long(), job.has_embedded,
+                                loadable.constants_offset, loadable.deepest, loadable.shares));
 }
 
 // The optimizer pays where code runs often. What runs in the controller can't, as far as its budget of actions goes.
@@ -318,8 +330,8 @@ Result<void> Compiler::build_job(Job& job) {
     if (!fitted.ok()) return with_largest_handler(std::move(fitted).error(), job.module->module());
   }
   if (job.machine == Machine::kBpf) {
-    // Jumps reach 32,768 instructions there, and the code generator ends the program where one would have to reach further: with 36,000 of LLVM's
-    // in a handler that makes strings, others have 80,000.
+    // Jumps reach 32,768 instructions there, and the code generator ends the program where one would have to reach further: with
+    // 36,000 of LLVM's in a handler that makes strings, others have 80,000.
     constexpr unsigned kLargestProgram = 30'000;
     for (const llvm::Function& function : job.module->module()) {
       if (function.getInstructionCount() <= kLargestProgram) continue;
@@ -329,7 +341,9 @@ Result<void> Compiler::build_job(Job& job) {
   if (job.machine != Machine::kNative) settle_lines(job.module->module());
   print_after("optimize-", job);
   auto object = timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); });
-  if (!object.ok()) return job.machine == Machine::kArenaBpf ? with_largest_handler(std::move(object).error(), job.module->module()) : std::move(object).error();
+  if (!object.ok())
+    return job.machine == Machine::kArenaBpf ? with_largest_handler(std::move(object).error(), job.module->module())
+                                             : std::move(object).error();
   job.object = std::move(object).value();
   TRY_DO(timed(job.timings, "flatten-" + job.name, [&] { return flatten_job(job); }));
   cache.keep(key, job.object);
@@ -407,9 +421,11 @@ Result<void> Compiler::translate() {
   initialize_machines();
   if (has_domain(sema::Domain::kTarget)) {
     TargetPlace place;
-    TRY_DO(lower_place(target_, layouts_.main, options_.process_bitcode, place, [&](Unit& unit) { handlers_ = lower_target_handlers(unit); }));
+    TRY_DO(lower_place(target_, layouts_.main, options_.process_bitcode, place,
+                       [&](Unit& unit) { handlers_ = lower_target_handlers(unit); }));
   }
-  if (has_domain(sema::Domain::kKernel)) TRY_DO(kernel_layout().arena.kernel_slots > 0 ? lower_arena_place(kernel_) : lower_kernel_place(kernel_));
+  if (has_domain(sema::Domain::kKernel))
+    TRY_DO(kernel_layout().arena.kernel_slots > 0 ? lower_arena_place(kernel_) : lower_kernel_place(kernel_));
   ControllerPlace place;
   return lower_place(controller_, layouts_.main, options_.process_bitcode, place, [](Unit& unit) { lower_controller(unit); });
 }

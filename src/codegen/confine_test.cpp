@@ -26,7 +26,10 @@ class Scribbler {
   void fill(char* begin, char* end) {
     const uint64_t style = random_() % 4;
     for (char* at = begin; at + 8 <= end; at += 8) {
-      uint64_t word = style == 0 ? random_() : style == 1 ? random_() >> random_() % 64 : style == 2 ? ~uint64_t{0} : small_pair();
+      uint64_t word = style == 0   ? random_()
+                      : style == 1 ? random_() >> random_() % 64
+                      : style == 2 ? ~uint64_t{0}
+                                   : small_pair();
       std::memcpy(at, &word, 8);
     }
   }
@@ -61,7 +64,6 @@ TEST(Confine, MapsOfNumbersFullOfNonsense) { run_on_nonsense(kScripts[0], 60); }
 TEST(Confine, MapsOfStringsFullOfNonsense) { run_on_nonsense(kScripts[1], 60); }
 TEST(Confine, AggregatesFullOfNonsense) { run_on_nonsense(kScripts[2], 60); }
 TEST(Confine, WrappingMapsFullOfNonsense) { run_on_nonsense(kScripts[3], 60); }
-
 
 }  // namespace
 }  // namespace spile::codegen

@@ -19,10 +19,30 @@ namespace {
 
 // The same options as for the runtime, in src/runtime/CMakeLists.txt.
 constexpr const char* kFlags[] = {
-    "-x", "c", "-std=gnu17", "-O2", "-emit-llvm", "-c", "-w", "-fPIC", "-mcmodel=small", "-mgeneral-regs-only",
-    "-mno-implicit-float", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
-    "-fvisibility=hidden", "-fomit-frame-pointer", "-fno-strict-aliasing", "-fno-ident", "-fno-jump-tables",
-    "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize", "-fno-color-diagnostics", "-fwrapv",
+    "-x",
+    "c",
+    "-std=gnu17",
+    "-O2",
+    "-emit-llvm",
+    "-c",
+    "-w",
+    "-fPIC",
+    "-mcmodel=small",
+    "-mgeneral-regs-only",
+    "-mno-implicit-float",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-unwind-tables",
+    "-fvisibility=hidden",
+    "-fomit-frame-pointer",
+    "-fno-strict-aliasing",
+    "-fno-ident",
+    "-fno-jump-tables",
+    "-fno-unroll-loops",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-fno-color-diagnostics",
+    "-fwrapv",
 };
 
 class TemporaryFile {
@@ -68,14 +88,16 @@ int run_compiler(const std::string& compiler, const std::string& source, const s
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return -1;
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127) return -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 Result<std::string> compile_c(const std::string& source) {
   TemporaryFile input(".c"), output(".bc"), messages(".txt");
-  if (!input.made() || !output.made() || !messages.made()) return Error{"compile embedded C: can't make a temporary file", "see TMPDIR"};
+  if (!input.made() || !output.made() || !messages.made())
+    return Error{"compile embedded C: can't make a temporary file", "see TMPDIR"};
   std::ofstream(input.path(), std::ios::binary) << source;
   std::vector<std::string> compilers{"clang-19", "clang"};
   if (const char* chosen = getenv("CLANG"); chosen && *chosen) compilers = {chosen};
@@ -88,8 +110,10 @@ Result<std::string> compile_c(const std::string& source) {
     const auto says = [&said](std::string_view what) { return said.find(what) != std::string::npos; };
     // A name STAP_… that is not declared is a parameter that the function does not have.
     const bool lacks = says("file not found") || says("incomplete") || (says("undeclared") && !says("identifier 'STAP_"));
-    return Error{"embedded C does not compile:\n" + said,
-                 lacks ? "it runs in a process, with the headers of programs: those of the kernel, its types and functions are not there" : ""};
+    return Error{
+        "embedded C does not compile:\n" + said,
+        lacks ? "it runs in a process, with the headers of programs: those of the kernel, its types and functions are not there"
+              : ""};
   }
   return Error{fmt::format("embedded C needs a C compiler: {} can't be run", fmt::join(compilers, " or ")),
                "apt-get install clang-19, or set CLANG"};
@@ -120,7 +144,8 @@ llvm::Function* EmbeddedC::add(ScriptModule& module, Piece piece) {
 }
 
 std::string overflow_text(const syntax::Global& global) {
-  return "Array overflow, check " + (global.declared_size ? fmt::format("size limit ({})", *global.declared_size) : "MAXMAPENTRIES");
+  return "Array overflow, check " +
+         (global.declared_size ? fmt::format("size limit ({})", *global.declared_size) : "MAXMAPENTRIES");
 }
 
 std::string EmbeddedC::accessor_source(const Accessor& accessor) const {
@@ -140,7 +165,8 @@ std::string EmbeddedC::accessor_source(const Accessor& accessor) const {
     // 0: an array had no room.
     text += fmt::format("int spile_set_{}(struct spile_rt *{}, {});\n", global.name, keys, c_type(global.type));
     text += fmt::format(
-        "#define STAP_GLOBAL_SET_{0}({1}{2}value) ((void)(spile_set_{0}(CONTEXT->runtime{3}, (value)) || (CONTEXT->last_error = \"{4}\")))\n",
+        "#define STAP_GLOBAL_SET_{0}({1}{2}value) ((void)(spile_set_{0}(CONTEXT->runtime{3}, (value)) || (CONTEXT->last_error = "
+        "\"{4}\")))\n",
         global.name, names, names.empty() ? "" : ", ", values, overflow_text(global));
   }
   return text;
@@ -165,8 +191,9 @@ std::string EmbeddedC::piece_source(size_t index) const {
     body = piece.result == ValueType::kString ? "strlcpy(STAP_RETVALUE, (" + body + "\n), MAXSTRINGLEN);"
                                               : "STAP_RETVALUE = (int64_t)(" + body + "\n);";
   }
-  return fmt::format("struct spile_c_{0} {{\n{1}}};\n{2}void spile_c_{0}(struct context *c, struct spile_c_{0} *THIS) {{{3}{4}\n;}}\n{5}", index,
-                     fields, macros, line_directive(piece.range), body, after);
+  return fmt::format(
+      "struct spile_c_{0} {{\n{1}}};\n{2}void spile_c_{0}(struct context *c, struct spile_c_{0} *THIS) {{{3}{4}\n;}}\n{5}", index,
+      fields, macros, line_directive(piece.range), body, after);
 }
 
 std::string EmbeddedC::source(const std::vector<syntax::TopLevelEmbedded>& top_level,
@@ -204,8 +231,9 @@ std::optional<Error> find_impossible(const llvm::Module& c, const llvm::Module& 
     if (!function.isDeclaration() || function.isIntrinsic() || function.use_empty()) continue;
     std::string name = function.getName().str();
     if (!module.getFunction(name)) {
-      return Error{"embedded C calls '" + name + "()', which is not available in handlers",
-                   "handlers run without a C library; they have strlen, strlcpy, strcmp, snprintf, memcpy and their like, STAP_PRINTF"};
+      return Error{
+          "embedded C calls '" + name + "()', which is not available in handlers",
+          "handlers run without a C library; they have strlen, strlcpy, strcmp, snprintf, memcpy and their like, STAP_PRINTF"};
     }
   }
   return std::nullopt;
@@ -218,7 +246,8 @@ Result<void> EmbeddedC::link(ScriptModule& script, const std::vector<syntax::Top
   TRY(std::string bitcode, compile_c(source(top_level, definitions, string_size)));
   auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "embedded C"), script.context());
   if (!parsed) {
-    return Error{"the compiler's bitcode can't be read: " + llvm::toString(parsed.takeError()), "embedded C needs clang 19 (set CLANG)"};
+    return Error{"the compiler's bitcode can't be read: " + llvm::toString(parsed.takeError()),
+                 "embedded C needs clang 19 (set CLANG)"};
   }
   llvm::Module& module = script.module();
   if (auto impossible = find_impossible(**parsed, module)) return *impossible;

@@ -1,7 +1,7 @@
 #pragma once
 // Embedded C (%{ ... %}, guru mode): the pieces that a place's module uses are written into one C file, compiled to
-// bitcode by clang as the runtime was (general registers only, no library), and linked into the module. Only scripts with such pieces
-// need a compiler: $CLANG, else clang-19 or clang of PATH.
+// bitcode by clang as the runtime was (general registers only, no library), and linked into the module. Only scripts with such
+// pieces need a compiler: $CLANG, else clang-19 or clang of PATH.
 //
 // A piece becomes void spile_c_N(struct context *c, struct spile_c_N *THIS); both structs lie on the handler's stack, as
 // arrays of 8-byte words.
@@ -32,7 +32,8 @@ class EmbeddedC {
     ValueType result = ValueType::kUnknown;
     bool is_expression = false;
   };
-  // A global that a piece reads (spile_get_NAME(context, keys...)) or writes (spile_set_NAME(context, keys..., value)): one of both.
+  // A global that a piece reads (spile_get_NAME(context, keys...)) or writes (spile_set_NAME(context, keys..., value)): one of
+  // both.
   struct Accessor {
     const syntax::Global* global;
     bool reads, writes;
@@ -45,8 +46,8 @@ class EmbeddedC {
   bool empty() const { return pieces_.empty(); }
 
   // Compiles what was added, after the script's top-level pieces, and links it in. definitions: macros, by name; string_size:
-  // MAXSTRINGLEN in bytes. REQUIRES: called once, before ScriptModule::finish(). Errors: what clang reports, at the script's lines; code
-  // that handlers can't run (writable variables, unknown functions); no clang that can be run.
+  // MAXSTRINGLEN in bytes. REQUIRES: called once, before ScriptModule::finish(). Errors: what clang reports, at the script's
+  // lines; code that handlers can't run (writable variables, unknown functions); no clang that can be run.
   Result<void> link(ScriptModule& module, const std::vector<syntax::TopLevelEmbedded>& top_level,
                     const std::map<std::string, std::string>& definitions, uint32_t string_size);
 

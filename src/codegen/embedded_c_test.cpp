@@ -34,7 +34,8 @@ TEST(EmbeddedC, ShowsCompilersErrorsAtTheScriptsLines) {
 }
 
 TEST(EmbeddedC, RefusesWhatHandlersCannotHave) {
-  EXPECT_NE(output_of_guru("%{\n#include <stdio.h>\n%}\nfunction f() %{ puts(\"x\"); %} probe begin { f() }").find("calls 'puts()', which is not available in handlers"),
+  EXPECT_NE(output_of_guru("%{\n#include <stdio.h>\n%}\nfunction f() %{ puts(\"x\"); %} probe begin { f() }")
+                .find("calls 'puts()', which is not available in handlers"),
             std::string::npos);
   EXPECT_NE(output_of_guru("%{ int counter; %} function f:long() %{ STAP_RETVALUE = counter++; %} probe begin { println(f()) }")
                 .find("has the writable variable 'counter'"),

@@ -6,8 +6,7 @@
 
 namespace spile::codegen {
 
-void ErrorFlow::raise_if(llvm::Value* bad, SourceRange range, const std::string& text,
-                        llvm::ArrayRef<llvm::Value*> arguments) {
+void ErrorFlow::raise_if(llvm::Value* bad, SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments) {
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(bad); constant && constant->isZero()) return;
   llvm::BasicBlock *failed = block("error"), *good = block("good");
   b.CreateCondBr(bad, failed, good, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 100000));
@@ -39,14 +38,15 @@ void ErrorFlow::raise(SourceRange range, const std::string& text, llvm::ArrayRef
   std::string full = place.empty() ? text : text + " at " + place;
   std::string caught = text.substr(0, text.rfind(" near "));
   full = error_format(full, arguments.empty() ? 0 : caught.size());
-  to_message_or_record(
-      [&](llvm::Value* message) { write_message(message, caught, arguments); },
-      [&] {
-        llvm::Value* first = arguments.empty() ? number(0) : arguments[0];
-        llvm::Value* second = arguments.size() < 2 ? number(0) : arguments[1];
-        llvm::CallInst* write = b.CreateCall(unit.raise_function(), {context, b.getInt32(unit.tables.add_error({full, place, excerpt_of(range)})), first, second});
-        write->setCallingConv(unit.raise_function()->getCallingConv());
-      });
+  to_message_or_record([&](llvm::Value* message) { write_message(message, caught, arguments); },
+                       [&] {
+                         llvm::Value* first = arguments.empty() ? number(0) : arguments[0];
+                         llvm::Value* second = arguments.size() < 2 ? number(0) : arguments[1];
+                         llvm::CallInst* write = b.CreateCall(
+                             unit.raise_function(),
+                             {context, b.getInt32(unit.tables.add_error({full, place, excerpt_of(range)})), first, second});
+                         write->setCallingConv(unit.raise_function()->getCallingConv());
+                       });
   b.CreateBr(handlers_.back().target);
 }
 
@@ -57,12 +57,12 @@ void ErrorFlow::raise_text(llvm::Value* text) {
   start_dead_block();
 }
 
-void ErrorFlow::to_message_or_record(const std::function<void(llvm::Value*)>& message,
-                                    const std::function<void()>& put) {
+void ErrorFlow::to_message_or_record(const std::function<void(llvm::Value*)>& message, const std::function<void()>& put) {
   if (handlers_.back().silent) return;
   auto record = [&] {
     put();
-    if (unit.place.stops_itself()) call("spile_rt_note_error", unit.module.none(), {context, number(unit.program.limits.max_errors)});
+    if (unit.place.stops_itself())
+      call("spile_rt_note_error", unit.module.none(), {context, number(unit.program.limits.max_errors)});
   };
   if (handlers_.back().message) return message(handlers_.back().message);
   if (!body.script_function) return record();
@@ -108,7 +108,8 @@ void ErrorFlow::write_message(llvm::Value* out, const std::string& text, llvm::A
 void ErrorFlow::propagate(llvm::Value* status) {
   auto leave_if = [&](FunctionStatus bad, llvm::BasicBlock* target) {
     llvm::BasicBlock* good = block("call.good");
-    b.CreateCondBr(b.CreateICmpEQ(status, b.getInt32(bad)), target, good, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 100000));
+    b.CreateCondBr(b.CreateICmpEQ(status, b.getInt32(bad)), target, good,
+                   llvm::MDBuilder(b.getContext()).createBranchWeights(1, 100000));
     b.SetInsertPoint(good);
   };
   leave_if(kFunctionFailed, handlers_.back().target);

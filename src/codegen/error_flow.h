@@ -20,23 +20,23 @@ class ErrorFlow : BodyPart {
 
   // Makes `failed` the way of errors outside any `try`, from here on. REQUIRES: no `try` is open.
   void set_end(llvm::BasicBlock* failed) { handlers_.assign(1, {failed, nullptr}); }
-  // Emits a part of the body that runs outside its `try`s: errors that `emit` raises go to `failed`, with a record (or, in a script
-  // function that runs inside a caller's `try`, with their text in that one's buffer).
+  // Emits a part of the body that runs outside its `try`s: errors that `emit` raises go to `failed`, with a record (or, in a
+  // script function that runs inside a caller's `try`, with their text in that one's buffer).
   void with_end(llvm::BasicBlock* failed, const std::function<void()>& emit);
 
-  // Goes on where `bad` (i1) is false; else raises the script error. `text` has a %d or %p for each argument (i64, at most 2), before
-  // " near ". What follows the last " near " is printed, but isn't part of what `catch` gets; nor is the place, which is appended.
-  // Emits nothing where `bad` is the constant false.
+  // Goes on where `bad` (i1) is false; else raises the script error. `text` has a %d or %p for each argument (i64, at most 2),
+  // before " near ". What follows the last " near " is printed, but isn't part of what `catch` gets; nor is the place, which is
+  // appended. Emits nothing where `bad` is the constant false.
   void raise_if(llvm::Value* bad, SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments = {});
   // Raises the error whatever happens, and ends the block: set another insert point, or start_dead_block(), before emitting more.
   void raise(SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments);
   // Raises error() with `text`, a string that the script made. Code that is emitted next can't be reached.
   void raise_text(llvm::Value* text);
-  // Emits, after a call of a script function, the jumps for its `status` (FunctionStatus): to where an error goes if it failed, to
-  // aborted() if it aborted. kFunctionDone and kFunctionNext go on.
+  // Emits, after a call of a script function, the jumps for its `status` (FunctionStatus): to where an error goes if it failed,
+  // to aborted() if it aborted. kFunctionDone and kFunctionNext go on.
   void propagate(llvm::Value* status);
-  // Returns the block to which abort() goes: out of every `try`. Code that ends a script function has to fill in that block, which
-  // aborted_end() returns; null: no code goes there.
+  // Returns the block to which abort() goes: out of every `try`. Code that ends a script function has to fill in that block,
+  // which aborted_end() returns; null: no code goes there.
   llvm::BasicBlock* aborted();
   llvm::BasicBlock* aborted_end() const { return aborted_; }
 
@@ -45,7 +45,8 @@ class ErrorFlow : BodyPart {
   llvm::Value* open_try(llvm::BasicBlock* caught, llvm::Value* buffer);
   void close_try();
   size_t open_tries() const { return outer_messages_.size(); }
-  // Restores State::message before a jump out of all but the outermost `depth` tries; they stay open for code that is emitted later.
+  // Restores State::message before a jump out of all but the outermost `depth` tries; they stay open for code that is emitted
+  // later.
   void leave_tries(size_t depth);
   // Stores State::message; emits nothing in a body without State.
   void set_message(llvm::Value* message);

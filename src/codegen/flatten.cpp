@@ -37,7 +37,9 @@ class Flattener {
     if (offset > object_.size() || bytes > object_.size() - offset) return {};
     return {reinterpret_cast<const T*>(object_.data() + offset), bytes / sizeof(T)};
   }
-  std::string name_of(const Elf64_Shdr& section) const { return object_.data() + sections_[header_->e_shstrndx].sh_offset + section.sh_name; }
+  std::string name_of(const Elf64_Shdr& section) const {
+    return object_.data() + sections_[header_->e_shstrndx].sh_offset + section.sh_name;
+  }
   bool is_code(const Elf64_Shdr& s) const { return s.sh_flags & SHF_EXECINSTR; }
 
   Result<void> place_sections();
@@ -53,8 +55,8 @@ class Flattener {
   std::span<const Elf64_Shdr> sections_;
   std::span<const Elf64_Sym> symbols_;
   const char* names_ = nullptr;
-  std::vector<int64_t> offsets_;   // of sections in the image; -1: not part of it
-  size_t fixups_ = 0;              // section of fix-ups; 0: none
+  std::vector<int64_t> offsets_;  // of sections in the image; -1: not part of it
+  size_t fixups_ = 0;             // section of fix-ups; 0: none
   FlatObject flat_;
 };
 
@@ -150,7 +152,8 @@ void Flattener::collect_symbols() {
   for (const Elf64_Sym& symbol : symbols_) {
     if (ELF64_ST_BIND(symbol.st_info) != STB_GLOBAL || symbol.st_shndx >= offsets_.size()) continue;
     if (offsets_[symbol.st_shndx] < 0) continue;
-    flat_.symbols[names_ + symbol.st_name] = static_cast<uint32_t>(offsets_[symbol.st_shndx]) + static_cast<uint32_t>(symbol.st_value);
+    flat_.symbols[names_ + symbol.st_name] =
+        static_cast<uint32_t>(offsets_[symbol.st_shndx]) + static_cast<uint32_t>(symbol.st_value);
   }
 }
 

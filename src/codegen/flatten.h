@@ -17,8 +17,9 @@ struct FlatObject {
   std::map<std::string, uint32_t> symbols;  // global ones: offset into the image
 };
 
-// Makes an image of an object that emit_object() (backend.h) has made: its form is not checked. CodeImage::guru and `unchecked` are the
-// caller's to set. Errors are mistakes of ours: a relocation that would need fixing at load time, writable data, an undefined symbol.
+// Makes an image of an object that emit_object() (backend.h) has made: its form is not checked. CodeImage::guru and `unchecked`
+// are the caller's to set. Errors are mistakes of ours: a relocation that would need fixing at load time, writable data, an
+// undefined symbol.
 Result<FlatObject> flatten(std::span<const char> object);
 
 }  // namespace spile::codegen

@@ -8,28 +8,35 @@ namespace spile::codegen {
 namespace {
 
 constexpr std::string_view kLoops = "it loops over a string, which kernels before Linux 6.12 do not allow there";
-constexpr std::string_view kStacks = "stacks are walked there from Linux 6.12 on, and not beside probes on the lives of all processes";
-constexpr std::string_view kNames = "addresses have names there from Linux 6.12 on, and not beside probes on the lives of all processes";
+constexpr std::string_view kStacks =
+    "stacks are walked there from Linux 6.12 on, and not beside probes on the lives of all processes";
+constexpr std::string_view kNames =
+    "addresses have names there from Linux 6.12 on, and not beside probes on the lives of all processes";
 constexpr std::string_view kLines = "source lines of the kernel are not known";
 constexpr std::string_view kSymbolData = "symdata() has the function, and how far behind its begin the address is";
 constexpr std::string_view kPrintText = "print the string with %s, or keep it in a global, and do this in a timer or end probe";
-constexpr std::string_view kNumbers = "kernel_short(), user_uint16() and the like read single characters as numbers; handlers have it from Linux 6.12 on";
-constexpr std::string_view kUserStacks = "print_ubacktrace() and ubacktrace() show stacks of processes, in handlers there (-x or -c, without --runtime=bpf)";
+constexpr std::string_view kNumbers =
+    "kernel_short(), user_uint16() and the like read single characters as numbers; handlers have it from Linux 6.12 on";
+constexpr std::string_view kUserStacks =
+    "print_ubacktrace() and ubacktrace() show stacks of processes, in handlers there (-x or -c, without --runtime=bpf)";
 constexpr std::string_view kOwnStacks = "probes of one process (-x or -c, without --runtime=bpf) show its stacks";
 constexpr std::string_view kKeepAddress = "keep the address in a global, and look up its name in a timer or end probe";
 
 constexpr std::string_view kGroups = "the search for groups takes more steps than kernels before Linux 6.12 allow";
-constexpr std::string_view kMatchLater = "keep the string in a global, and match it in a timer or end probe; =~ alone is available";
+constexpr std::string_view kMatchLater =
+    "keep the string in a global, and match it in a timer or end probe; =~ alone is available";
 constexpr std::string_view kFloats = "it takes more steps than kernels before Linux 6.12 allow";
 constexpr std::string_view kKeepNumber = "keep its arguments in globals, and calculate in a timer or end probe";
 
-constexpr std::string_view kSince = "handlers have it from Linux 6.12 on, in scripts without probes on the lives of all processes";
+constexpr std::string_view kSince =
+    "handlers have it from Linux 6.12 on, in scripts without probes on the lives of all processes";
 
 constexpr KernelLack kLacks[] = {
     {"matched()", kGroups, kMatchLater},
     {"matched_str()", kGroups, kMatchLater},
     {"ngroups()", kGroups, kMatchLater},
-    {"recursion", "eBPF has eight frames of calls at most; from Linux 6.12 on, recursive functions have a stack of their own", "write it as a loop"},
+    {"recursion", "eBPF has eight frames of calls at most; from Linux 6.12 on, recursive functions have a stack of their own",
+     "write it as a loop"},
     {"isinstr", kLoops, kPrintText},
     {"strtol", kLoops, kPrintText},
     {"kernel_string_utf16", kLoops, kNumbers},

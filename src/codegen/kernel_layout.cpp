@@ -31,7 +31,8 @@ Result<Layout> make_kernel_layout(const sema::Program& program) {
   Layout layout;
   layout.string_size = kernel_string_size(program.limits);
   if (layout.string_size > abi::kMaxKernelString) {
-    return Error{fmt::format("-D MAXSTRINGLEN={}: handlers in the kernel can have strings of at most {} bytes", program.limits.max_string_length, abi::kMaxKernelString),
+    return Error{fmt::format("-D MAXSTRINGLEN={}: handlers in the kernel can have strings of at most {} bytes",
+                             program.limits.max_string_length, abi::kMaxKernelString),
                  fmt::format("-D MAXSTRINGLEN={}", abi::kMaxKernelString)};
   }
   layout.string_limit = layout.string_size;

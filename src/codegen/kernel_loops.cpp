@@ -1,9 +1,9 @@
 #include "codegen/kernel_loops.h"
 
+#include <linux/bpf.h>
+
 #include <algorithm>
 #include <map>
-
-#include <linux/bpf.h>
 
 #include "abi/kernel.h"
 #include "base/check.h"
@@ -35,8 +35,15 @@ class Outliner {
  public:
   // loops: the one to outline, and those that follow.
   Outliner(llvm::Module& module, std::span<const ScriptLoop> loops, llvm::Value* turns, unsigned number)
-      : module_(module), context_(module.getContext()), loops_(loops), loop_(loops.front()), turns_(turns), parent_(*loop_.head->getParent()), number_(number),
-        i64_(llvm::Type::getInt64Ty(context_)), pointer_(llvm::PointerType::getUnqual(context_)) {}
+      : module_(module),
+        context_(module.getContext()),
+        loops_(loops),
+        loop_(loops.front()),
+        turns_(turns),
+        parent_(*loop_.head->getParent()),
+        number_(number),
+        i64_(llvm::Type::getInt64Ty(context_)),
+        pointer_(llvm::PointerType::getUnqual(context_)) {}
 
   void run() {
     find_region();
@@ -52,8 +59,8 @@ class Outliner {
     return instruction && region_.contains(const_cast<llvm::BasicBlock*>(instruction->getParent()));
   }
 
-  // All blocks that are only reached through the head, and not through the loop's end: ways that lead out of the loop, to an error, are among them
-  // as far as they are the loop's own.
+  // All blocks that are only reached through the head, and not through the loop's end: ways that lead out of the loop, to an
+  // error, are among them as far as they are the loop's own.
   void find_region() {
     const auto before = reach(&parent_.getEntryBlock(), loop_.head);
     auto after = reach(loop_.done, loop_.head);
@@ -201,7 +208,8 @@ class Outliner {
     auto* type = llvm::FunctionType::get(i64_, {pointer_, pointer_, pointer_, i64_}, false);
     llvm::Value* helper = llvm::ConstantExpr::getIntToPtr(b.getInt64(BPF_FUNC_for_each_map_elem), pointer_);
     b.CreateCall(type, helper, {turns_, function_, values, b.getInt64(0)});
-    llvm::SwitchInst* choice = b.CreateSwitch(b.CreateLoad(i64_, loop_.exit), loop_.exhausted, static_cast<unsigned>(targets_.size()));
+    llvm::SwitchInst* choice =
+        b.CreateSwitch(b.CreateLoad(i64_, loop_.exit), loop_.exhausted, static_cast<unsigned>(targets_.size()));
     for (size_t i = 0; i < targets_.size(); ++i) choice->addCase(b.getInt64(i + 1), targets_[i]);
   }
 
@@ -293,9 +301,12 @@ void outline_loops(llvm::Module& module, std::span<const ScriptLoop> loops, llvm
 Repetitions repetitions_of(const sema::Probe& probe) {
   Walk walk;
   walk.statement(*probe.body);
-  if (probe.condition) syntax::for_each_expression(static_cast<const syntax::Expression&>(*probe.condition), [&](const syntax::Expression& e) { walk.expression(e); });
+  if (probe.condition)
+    syntax::for_each_expression(static_cast<const syntax::Expression&>(*probe.condition),
+                                [&](const syntax::Expression& e) { walk.expression(e); });
   for (const auto& save : probe.entry_saves) {
-    syntax::for_each_expression(static_cast<const syntax::Expression&>(*save), [&](const syntax::Expression& e) { walk.expression(e); });
+    syntax::for_each_expression(static_cast<const syntax::Expression&>(*save),
+                                [&](const syntax::Expression& e) { walk.expression(e); });
   }
   return std::move(walk.found);
 }

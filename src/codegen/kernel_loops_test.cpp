@@ -13,13 +13,18 @@ class LoopTest : public testing::Test {
  protected:
   void outline(const std::string& text) {
     llvm::SMDiagnostic complaint;
-    module_ = llvm::parseAssemblyString("target datalayout = \"e-m:e-p:64:64-i64:64-i128:128-n32:64-S128\"\ntarget triple = \"bpfel\"\n@turns = external global i8\n" + text, complaint, context_);
+    module_ = llvm::parseAssemblyString(
+        "target datalayout = \"e-m:e-p:64:64-i64:64-i128:128-n32:64-S128\"\ntarget triple = \"bpfel\"\n@turns = external global "
+        "i8\n" +
+            text,
+        complaint, context_);
     ASSERT_TRUE(module_) << complaint.getMessage().str();
     llvm::Function& run = *module_->getFunction("run");
     std::vector<ScriptLoop> loops;
     for (const char* suffix : {".inner", ""}) {
       if (llvm::BasicBlock* head = block(run, std::string("head") + suffix))
-        loops.push_back({head, block(run, std::string("done") + suffix), block(run, std::string("exhausted") + suffix), value(run, std::string("exit") + suffix)});
+        loops.push_back({head, block(run, std::string("done") + suffix), block(run, std::string("exhausted") + suffix),
+                         value(run, std::string("exit") + suffix)});
     }
     outline_loops(*module_, loops, module_->getNamedGlobal("turns"));
     EXPECT_FALSE(llvm::verifyModule(*module_, &llvm::errs()));
@@ -79,7 +84,7 @@ TEST_F(LoopTest, BecomesAFunctionWhoseWaysOutHaveNumbers) {
   EXPECT_FALSE(repeats(*loop));
   EXPECT_FALSE(repeats(*module_->getFunction("run")));
   const std::string inside = text("loop.0"), around = text("run");
-  EXPECT_EQ(count(inside, "alloca i64"), 1u);        // the loop's own variable
+  EXPECT_EQ(count(inside, "alloca i64"), 1u);  // the loop's own variable
   EXPECT_EQ(count(around, "alloca i64"), 0u);
   EXPECT_EQ(count(inside, "call void @report"), 1u);  // the way to an error is a part of the loop
   EXPECT_EQ(count(inside, "ret i64 1"), 2u);          // the end, and the error

@@ -6,8 +6,7 @@ namespace spile::codegen {
 
 llvm::GlobalVariable* map_symbol(ScriptModule& module, const std::string& name) {
   if (llvm::GlobalVariable* known = module.module().getNamedGlobal(name)) return known;
-  return new llvm::GlobalVariable(module.module(), module.i8(), false, llvm::GlobalValue::ExternalLinkage, nullptr,
-                                  name);
+  return new llvm::GlobalVariable(module.module(), module.i8(), false, llvm::GlobalValue::ExternalLinkage, nullptr, name);
 }
 
 std::string global_symbol(const syntax::Global& global) {
@@ -19,8 +18,7 @@ llvm::Value* KernelPlace::global(Body& body, const syntax::Global& global) {
   llvm::GlobalVariable* map = map_symbol(body.unit.module, global_symbol(global));
   if (global.is_array) return map;
   bool sharded = body.unit.sharing_of(global) == sema::Sharing::kSharded;
-  return body.call(sharded ? "spile_rt_kernel_shard" : "spile_rt_kernel_shared", body.unit.module.ptr(),
-                       {body.context, map});
+  return body.call(sharded ? "spile_rt_kernel_shard" : "spile_rt_kernel_shared", body.unit.module.ptr(), {body.context, map});
 }
 
 llvm::Value* KernelPlace::visits(Body& body, const syntax::Global& global, SourceRange range) {

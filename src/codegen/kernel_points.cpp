@@ -19,7 +19,8 @@ using abi::kKernelLayout;
 constexpr const char* kCallsThatMakeThreads[] = {"clone", "fork", "vfork", "clone3"};
 
 bool makes_threads(int32_t system_call) {
-  return std::ranges::any_of(kCallsThatMakeThreads, [&](const char* name) { return abi::system_call_number(name) == system_call; });
+  return std::ranges::any_of(kCallsThatMakeThreads,
+                             [&](const char* name) { return abi::system_call_number(name) == system_call; });
 }
 
 std::vector<uint32_t> all_points(const sema::Probe& probe) {
@@ -67,8 +68,8 @@ std::vector<PointChoice> tracepoint_choices(const sema::Probe& probe) {
     if (!known || reads_head) single.points.push_back(i);
     else (site.tracepoint.starts_with("syscalls:sys_enter_") ? entries : exits).push_back(i);
   }
-  // Tracepoints of system calls by one raw tracepoint: theirs take the kernel three grace periods to remove, and each hit a copy of the arguments. A call that is
-  // not probed costs the same with both.
+  // Tracepoints of system calls by one raw tracepoint: theirs take the kernel three grace periods to remove, and each hit a copy
+  // of the arguments. A call that is not probed costs the same with both.
   std::vector<PointChoice> choices;
   if (!single.points.empty()) choices.push_back(std::move(single));
   if (!entries.empty()) choices.push_back(in_calls(".calls", false, PointChoice::By::kCallNumber, std::move(entries)));
@@ -76,14 +77,18 @@ std::vector<PointChoice> tracepoint_choices(const sema::Probe& probe) {
   return choices;
 }
 
-// process.begin and the like, of all processes. A thread's birth is seen in the thread itself, as it leaves the system call that made it.
+// process.begin and the like, of all processes. A thread's birth is seen in the thread itself, as it leaves the system call that
+// made it.
 std::vector<PointChoice> life_choices(const sema::Probe& probe) {
   using Kind = sema::ProbeKind;
   using By = PointChoice::By;
   if (sema::is_system_call(probe.kind)) {
     const By by = sema::is_for_some_calls(probe) ? By::kCallNumber : By::kProcess;
     PointChoice choice = in_calls("", probe.kind == Kind::kSystemCallReturn, by, all_points(probe));
-    choice.not_births = choice.at_exit && (by != By::kCallNumber || std::ranges::any_of(probe.points, [](const sema::ResolvedPoint& point) { return makes_threads(point.site.system_call); }));
+    choice.not_births =
+        choice.at_exit && (by != By::kCallNumber || std::ranges::any_of(probe.points, [](const sema::ResolvedPoint& point) {
+                             return makes_threads(point.site.system_call);
+                           }));
     return {std::move(choice)};
   }
   const bool of_process = probe.kind == Kind::kProcessBegin || probe.kind == Kind::kProcessEnd;
@@ -138,7 +143,8 @@ std::vector<std::string> followed_programs(const sema::Program& program) {
   for (const sema::Probe& probe : program.probes) {
     if (probe.domain != sema::Domain::kKernel || sema::info(probe.kind).source != sema::Source::kWatch) continue;
     for (const sema::ResolvedPoint& point : probe.points) {
-      if (!point.site.module.empty() && std::ranges::find(paths, point.site.module) == paths.end()) paths.push_back(point.site.module);
+      if (!point.site.module.empty() && std::ranges::find(paths, point.site.module) == paths.end())
+        paths.push_back(point.site.module);
     }
   }
   return paths;
@@ -149,10 +155,12 @@ PointChooser::Chosen PointChooser::choose(const PointChoice& choice, bool reads_
   const bool by_call = choice.by == PointChoice::By::kCallNumber;
   // At the entry, the number is the second of the tracepoint's arguments: calls that no point is about go on at once.
   if (by_call && !choice.at_exit)
-    chosen.point = choose_call(choice.points, b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), program_.getArg(0), 1)));
+    chosen.point =
+        choose_call(choice.points, b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), program_.getArg(0), 1)));
   if (choice.in_calls) {
     // As tracepoints of system calls, these are about calls of 64-bit code.
-    only_if(call("spile_rt_kernel_makes_native_call", b_.getInt1Ty(), {context_, b_.CreateLoad(b_.getInt64Ty(), program_.getArg(0))}));
+    only_if(call("spile_rt_kernel_makes_native_call", b_.getInt1Ty(),
+                 {context_, b_.CreateLoad(b_.getInt64Ty(), program_.getArg(0))}));
     const bool knows_call = by_call && !choice.at_exit;
     if (reads_registers) read_registers(kKernelLayout.pt_regs_call_begin);
     else if (choice.only_births || choice.not_births) read_registers(kKernelLayout.pt_regs[abi::kConvention.system_call_result]);
@@ -193,9 +201,11 @@ void PointChooser::read_registers(uint32_t from) {
   registers_from_ = from;
   const uint32_t size = kKernelLayout.pt_regs_call_end - from;
   llvm::BasicBlock& entry = program_.getEntryBlock();
-  registers_ = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), size / 8), nullptr, "registers");
+  registers_ = llvm::IRBuilder<>(&entry, entry.begin())
+                   .CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), size / 8), nullptr, "registers");
   llvm::Value* saved = b_.CreateLoad(b_.getInt64Ty(), program_.getArg(0));
-  only_if(call("spile_rt_kernel_registers", b_.getInt1Ty(), {context_, b_.CreateAdd(saved, b_.getInt64(from)), b_.getInt32(size), registers_}));
+  only_if(call("spile_rt_kernel_registers", b_.getInt1Ty(),
+               {context_, b_.CreateAdd(saved, b_.getInt64(from)), b_.getInt32(size), registers_}));
 }
 
 // at: the offset in struct pt_regs
@@ -216,7 +226,8 @@ llvm::Value* PointChooser::is_born() {
   llvm::Value* makes_threads = b_.getInt1(false);
   for (const char* name : kCallsThatMakeThreads) {
     const int32_t known = abi::system_call_number(name);
-    if (known >= 0) makes_threads = b_.CreateOr(makes_threads, b_.CreateICmpEQ(number, b_.getInt64(static_cast<uint64_t>(known))));
+    if (known >= 0)
+      makes_threads = b_.CreateOr(makes_threads, b_.CreateICmpEQ(number, b_.getInt64(static_cast<uint64_t>(known))));
   }
   llvm::Value* result = register_word(kKernelLayout.pt_regs[abi::kConvention.system_call_result]);
   return b_.CreateAnd(makes_threads, b_.CreateICmpEQ(result, b_.getInt64(0)));
@@ -230,10 +241,12 @@ llvm::Value* PointChooser::choose_process(bool before_exec) {
   for (size_t i = probe_.points.size(); i-- > 0;) {
     llvm::Value* is_it = b_.getInt1(true);
     if (probe_.points[i].process != 0)
-      is_it = b_.CreateICmpEQ(call("spile_rt_pid", b_.getInt64Ty(), {context_}), b_.getInt64(static_cast<uint64_t>(probe_.points[i].process)));
+      is_it = b_.CreateICmpEQ(call("spile_rt_pid", b_.getInt64Ty(), {context_}),
+                              b_.getInt64(static_cast<uint64_t>(probe_.points[i].process)));
     if (const std::string& path = probe_.points[i].site.module; !path.empty()) {
       if (!program) {
-        llvm::Value* life = call("spile_rt_kernel_life", b_.getInt64Ty(), {context_, map_symbol(unit_.module, abi::kKernelLivesMap)});
+        llvm::Value* life =
+            call("spile_rt_kernel_life", b_.getInt64Ty(), {context_, map_symbol(unit_.module, abi::kKernelLivesMap)});
         program = before_exec ? b_.CreateLShr(life, b_.getInt64(32)) : b_.CreateAnd(life, b_.getInt64(0xffffffff));
       }
       const auto number = static_cast<uint64_t>(std::ranges::find(followed, path) - followed.begin()) + 1;

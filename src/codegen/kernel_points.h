@@ -1,7 +1,7 @@
 #pragma once
-// The programs of a probe in the kernel, and which of its points each of them serves. Most programs have an attachment for each point, whose
-// cookie names it. Others are attached once, to a raw tracepoint that all system calls or all processes pass, and look themselves
-// which point was hit:
+// The programs of a probe in the kernel, and which of its points each of them serves. Most programs have an attachment for each
+// point, whose cookie names it. Others are attached once, to a raw tracepoint that all system calls or all processes pass, and
+// look themselves which point was hit:
 //
 //   system calls:         number of the call -> point of the probe, if it has one
 //   lives of processes:   is it a birth, an exec, a death, of a process or a thread? -> point, by pid() and program
@@ -22,11 +22,11 @@ struct PointChoice {
   std::vector<uint32_t> points;  // that the program serves: indexes into Probe::points
   enum class By { kAttachment, kCallNumber, kProcess, kOnly } by = By::kAttachment;
   enum class Thread { kAny, kFirst, kOthers } thread = Thread::kAny;  // of the process
-  bool in_calls = false;   // the handler runs in a system call: its registers are read
-  bool at_exit = false;    // of the call
-  bool only_births = false;  // in a thread that the call has just made
-  bool not_births = false;   // not in such a thread: it has not made the call that it leaves
-  bool before_exec = false;  // the process's program is meant that it executed until now
+  bool in_calls = false;                                              // the handler runs in a system call: its registers are read
+  bool at_exit = false;                                               // of the call
+  bool only_births = false;                                           // in a thread that the call has just made
+  bool not_births = false;    // not in such a thread: it has not made the call that it leaves
+  bool before_exec = false;   // the process's program is meant that it executed until now
   bool by_arguments = false;  // the program's argument are the tracepoint's arguments, rather than its record
 };
 
@@ -36,7 +36,8 @@ std::vector<PointChoice> point_choices(const sema::Probe& probe);
 // Returns what the probe's programs return to the kernel: of netfilter, that the packet goes on (NF_ACCEPT).
 uint32_t program_result(const sema::Probe& probe);
 
-// Returns whether the probe's handler runs in the processes alone that abi::kKernelTargetsMap has, and the description of that map.
+// Returns whether the probe's handler runs in the processes alone that abi::kKernelTargetsMap has, and the description of that
+// map.
 bool runs_in_traced_processes(const sema::Probe& probe);
 KernelMap map_of_targets();
 

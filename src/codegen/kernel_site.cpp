@@ -57,7 +57,8 @@ llvm::Value* KernelSite::argument_register(Body& body, int64_t number) {
   }
   const size_t place = kConvention.argument_registers.find(number);
   if (place >= kConvention.argument_registers.size() || place >= static_cast<size_t>(context_.arguments)) return too_much(body);
-  return body.call("spile_rt_kernel_argument", body.b.getInt64Ty(), {runtime_argument(body), body.b.getInt32(static_cast<uint32_t>(place))});
+  return body.call("spile_rt_kernel_argument", body.b.getInt64Ty(),
+                   {runtime_argument(body), body.b.getInt32(static_cast<uint32_t>(place))});
 }
 
 // Both sides of a call are called from one frame on the kernel's stack, which has the arguments.
@@ -90,19 +91,21 @@ llvm::Value* KernelSite::load_bias(Body& body) {
   if (!body.probe || context_.at_return) return nullptr;
   llvm::Value* pc = machine_register(body, kConvention.program_counter);
   if (!pc) return nullptr;
-  llvm::Value* address = body.probe->points.size() == 1 ? body.number(static_cast<int64_t>(kernel_cookie(*body.probe, 0))) : cookie_of(body);
+  llvm::Value* address =
+      body.probe->points.size() == 1 ? body.number(static_cast<int64_t>(kernel_cookie(*body.probe, 0))) : cookie_of(body);
   return body.b.CreateSub(pc, body.b.CreateAnd(address, body.number(static_cast<int64_t>(kCookieAddressMask))));
 }
 
-// The record of a system call's tracepoint has the call's number at 8, and from 16 on the arguments, or the result, in 8 bytes each
-// (kernel/trace/trace_syscalls.c). Null: it has no such field.
+// The record of a system call's tracepoint has the call's number at 8, and from 16 on the arguments, or the result, in 8 bytes
+// each (kernel/trace/trace_syscalls.c). Null: it has no such field.
 llvm::Value* KernelSite::call_field(Body& body, int64_t offset) {
   uint32_t at = kKernelLayout.pt_regs_call;
   const int64_t word = offset / 8 - 2;
   if (offset < 8 || offset % 8 != 0 || word >= (context_.at_exit ? 1 : 6)) return nullptr;
   if (word >= 0) {
-    at = kKernelLayout.pt_regs[context_.at_exit ? static_cast<size_t>(kConvention.system_call_result)
-                                                : static_cast<size_t>(kConvention.system_call_arguments[static_cast<size_t>(word)])];
+    at = kKernelLayout
+             .pt_regs[context_.at_exit ? static_cast<size_t>(kConvention.system_call_result)
+                                       : static_cast<size_t>(kConvention.system_call_arguments[static_cast<size_t>(word)])];
   }
   return call_register(body, at);
 }

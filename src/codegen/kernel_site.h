@@ -1,6 +1,7 @@
 #pragma once
-// What handlers in the kernel know of the probed place, over maps and over an arena alike: from struct pt_regs (kprobes, uprobes), from a traced
-// function's arguments (fentry, fexit), from a tracepoint's record, or from registers that the program has read itself.
+// What handlers in the kernel know of the probed place, over maps and over an arena alike: from struct pt_regs (kprobes,
+// uprobes), from a traced function's arguments (fentry, fexit), from a tracepoint's record, or from registers that the program
+// has read itself.
 
 #include <functional>
 
@@ -22,8 +23,9 @@ class KernelSite : public Place {
   // What the kernel gives a handler.
   struct Context {
     bool at_return = false;  // at the return of the probed function
-    int arguments = -1;      // fentry, fexit: so many arguments of the function, each of a register; -1: struct pt_regs, or a record
-    bool at_exit = false;    // of a system call, where SiteValues::call_registers are read
+    // fentry, fexit: so many arguments of the function, each of a register; -1: struct pt_regs, or a record
+    int arguments = -1;
+    bool at_exit = false;  // of a system call, where SiteValues::call_registers are read
   };
   // Makes the place ready for another handler. REQUIRES: called before each body.
   void begin_handler(const Context& context) {

@@ -6,9 +6,7 @@ namespace spile::codegen {
 
 namespace {
 
-TEST(Language, PrintsANumberFromAGlobal) {
-  EXPECT_EQ(output_of(R"(global c probe begin { c++ printf("%d\n", c) })"), "1\n");
-}
+TEST(Language, PrintsANumberFromAGlobal) { EXPECT_EQ(output_of(R"(global c probe begin { c++ printf("%d\n", c) })"), "1\n"); }
 
 TEST(Language, WrapsArithmeticAtSixtyFourBits) {
   EXPECT_EQ(output_of(R"(global big = 9223372036854775807 global small = -9223372036854775808 global m = -1
@@ -29,8 +27,10 @@ TEST(Language, RaisesDivisionByZeroWithItsPlace) {
 }
 
 TEST(Language, CatchesAnErrorWithItsText) {
-  EXPECT_EQ(output_of(R"(global z probe begin { try { println(5 / z) println("no") } catch (m) { printdln("", "caught ", m) } println("on") })"),
-            "caught division by 0\non\n");
+  EXPECT_EQ(
+      output_of(
+          R"(global z probe begin { try { println(5 / z) println("no") } catch (m) { printdln("", "caught ", m) } println("on") })"),
+      "caught division by 0\non\n");
 }
 
 TEST(Language, CatchesInNestedTriesAndFunctions) {
@@ -57,21 +57,22 @@ TEST(Language, ComparesAndConcatenatesStrings) {
 TEST(Language, CutsStringsAtTheirLimit) {
   sema::Program options;
   options.limits.max_string_length = 16;
-  EXPECT_EQ(output_of(R"(probe begin { s = "0123456789" s .= s println(s) })", std::move(options)),
-            "012345678901234\n");
+  EXPECT_EQ(output_of(R"(probe begin { s = "0123456789" s .= s println(s) })", std::move(options)), "012345678901234\n");
 }
 
 TEST(Language, KeepsAnOperandThatALaterOneOverwrites) {
   EXPECT_EQ(output_of(R"(global s = "old"
     function f() { s = "new" return "." }
-    probe begin { println(s . f() . s) })"), "old.new\n");
+    probe begin { println(s . f() . s) })"),
+            "old.new\n");
 }
 
 TEST(Language, RunsLoopsWithBreakAndContinue) {
   EXPECT_EQ(output_of(R"(probe begin {
       for (i = 0; i < 10; i++) { if (i == 2) continue if (i == 5) break print(i) }
       while (i > 0) { i-- if (i % 2) continue printd("", "w", i) }
-      println("") })"), "0134w4w2w0\n");
+      println("") })"),
+            "0134w4w2w0\n");
 }
 
 TEST(Language, GivesIncrementsTheirValues) {
@@ -142,14 +143,16 @@ TEST(Language, ReadsAndPrintsHistograms) {
 TEST(Language, CallsFunctionsThatRecurse) {
   EXPECT_EQ(output_of(R"(function fib(n) { if (n < 2) return n return fib(n - 1) + fib(n - 2) }
     function down:string(n) { if (n == 0) return "" s = sprint(n) return s . down(n - 1) . s }
-    probe begin { println(fib(8)) println(down(4)) })"), "21\n43211234\n");
+    probe begin { println(fib(8)) println(down(4)) })"),
+            "21\n43211234\n");
 }
 
 TEST(Language, BoundsRecursionAndLoops) {
   EXPECT_EQ(output_of("function f:long(n) { return f(n + 1) }\nprobe begin { f(0) println(1) }"),
             "ERROR: MAXNESTING exceeded near identifier 'f' at t.stp:1:10\n");
   EXPECT_EQ(output_of("probe begin { while (1) { x++ } }"), "ERROR: MAXACTION exceeded at t.stp:1:25\n");
-  EXPECT_EQ(output_of("global a probe begin { for (i = 0; i < 30000; i++) a[i % 10] = 1 }").substr(0, 25), "ERROR: MAXACTION exceeded");
+  EXPECT_EQ(output_of("global a probe begin { for (i = 0; i < 30000; i++) a[i % 10] = 1 }").substr(0, 25),
+            "ERROR: MAXACTION exceeded");
 }
 
 TEST(Language, RaisesArrayOverflowAndWraps) {
@@ -159,8 +162,10 @@ TEST(Language, RaisesArrayOverflowAndWraps) {
 }
 
 TEST(Language, FormatsIntoStrings) {
-  EXPECT_EQ(output_of(R"(probe begin { s = sprintf("%5d|%-4s|%04x|%c|%%", 42, "ab", 255, 65) println(s) println(sprintd("", 1, "a", 2)) println(sprintf("%*d", 6, 7)) })"),
-            "   42|ab  |00ff|A|%\n1a2\n     7\n");
+  EXPECT_EQ(
+      output_of(
+          R"(probe begin { s = sprintf("%5d|%-4s|%04x|%c|%%", 42, "ab", 255, 65) println(s) println(sprintd("", 1, "a", 2)) println(sprintf("%*d", 6, 7)) })"),
+      "   42|ab  |00ff|A|%\n1a2\n     7\n");
 }
 
 TEST(Language, KnowsItsProbePoint) {
@@ -168,12 +173,14 @@ TEST(Language, KnowsItsProbePoint) {
 }
 
 TEST(Language, WritesWarningsAndErrors) {
-  EXPECT_EQ(output_of(R"(probe begin { warn("careful") log("note") error("bad") println("never") } probe begin { println("end") })"),
-            "WARNING: careful\nnote\nERROR: bad\nend\n");
+  EXPECT_EQ(
+      output_of(R"(probe begin { warn("careful") log("note") error("bad") println("never") } probe begin { println("end") })"),
+      "WARNING: careful\nnote\nERROR: bad\nend\n");
 }
 
 TEST(Language, PicksOneSideOfATernary) {
-  EXPECT_EQ(output_of(R"(global x = 3 probe begin { printdln("", x > 2 ? "big" : "small", x < 2 ? 1 : x == 3 ? 2 : 3) })"), "big2\n");
+  EXPECT_EQ(output_of(R"(global x = 3 probe begin { printdln("", x > 2 ? "big" : "small", x < 2 ? 1 : x == 3 ? 2 : 3) })"),
+            "big2\n");
 }
 
 TEST(Language, LeavesTriesByJumps) {
@@ -181,14 +188,17 @@ TEST(Language, LeavesTriesByJumps) {
   EXPECT_EQ(output_of(R"(global z
     function f(x) { return x / z }
     function g() { try { return 1 } catch { } return 2 }
-    probe begin { println(g()) f(1) println("never") })"), std::string("1\n") + kError);
+    probe begin { println(g()) f(1) println("never") })"),
+            std::string("1\n") + kError);
   EXPECT_EQ(output_of(R"(global z
     function f(x) { return x / z }
-    probe begin { while (1) { try { break } catch { } } f(1) println("never") })"), kError);
+    probe begin { while (1) { try { break } catch { } } f(1) println("never") })"),
+            kError);
   EXPECT_EQ(output_of(R"(global z
     function f(x) { return x / z }
     function g() { for (i = 0; i < 2; i++) try { if (i == 0) continue f(1) } catch { println("g") } }
-    probe begin { try { g() f(1) } catch { println("outer") } })"), "g\nouter\n");
+    probe begin { try { g() f(1) } catch { println("outer") } })"),
+            "g\nouter\n");
 }
 
 TEST(Language, SortsByStatisticsAndStrings) {
@@ -200,13 +210,17 @@ TEST(Language, SortsByStatisticsAndStrings) {
 }
 
 TEST(Language, ComputesVariance) {
-  EXPECT_EQ(output_of(R"(global s probe begin { s <<< 2 s <<< 4 s <<< 4 s <<< 4 s <<< 5 s <<< 5 s <<< 7 s <<< 9 println(@variance(s, 10)) })"), "4\n");
+  EXPECT_EQ(
+      output_of(
+          R"(global s probe begin { s <<< 2 s <<< 4 s <<< 4 s <<< 4 s <<< 5 s <<< 5 s <<< 7 s <<< 9 println(@variance(s, 10)) })"),
+      "4\n");
 }
 
 TEST(Language, PassesStringsByValue) {
   EXPECT_EQ(output_of(R"(global g = "global"
     function change(s) { g = "changed" s .= "!" return s }
-    probe begin { l = "local" printdln(" ", change(g), g, change(l), l) })"), "global! changed local! local\n");
+    probe begin { l = "local" printdln(" ", change(g), g, change(l), l) })"),
+            "global! changed local! local\n");
 }
 
 TEST(Language, TakesGlobalsFromTheCommandLine) {
@@ -216,7 +230,9 @@ TEST(Language, TakesGlobalsFromTheCommandLine) {
 }
 
 TEST(Language, SkipsUnreachableStatements) {
-  EXPECT_EQ(output_of(R"(probe begin { for (;;) { break println("no") } if (1) { println("yes") next println("no") } println("no") })"), "yes\n");
+  EXPECT_EQ(
+      output_of(R"(probe begin { for (;;) { break println("no") } if (1) { println("yes") next println("no") } println("no") })"),
+      "yes\n");
 }
 
 TEST(Language, CompilesAtEveryLevel) {

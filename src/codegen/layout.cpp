@@ -18,14 +18,14 @@ namespace {
 using sema::Sharing;
 
 constexpr uint64_t kCacheLine = 64;
-constexpr uint64_t kLargestArena = 1ull << 43;       // pages are counted in 32 bits
+constexpr uint64_t kLargestArena = 1ull << 43;  // pages are counted in 32 bits
 constexpr uint64_t kLeastSlots = 8, kFewSlots = 1024;
-constexpr uint64_t kMostSeen = 64 << 20;             // bytes of what has been merged of each slot, unless there are few slots
-constexpr uint64_t kLargestRegion = 0xffff0000;      // slots are addressed by 32 bits inside
-constexpr uint64_t kTablesSize = 256ull << 20;       // of modules' unwind rules and symbols; what is not used costs nothing
-constexpr uint64_t kKernelCodeSize = 1ull << 20;     // where the kernel's own functions are, as far as stacks need it
-constexpr uint64_t kKernelNamesSize = 32ull << 20;   // names of all functions of the kernel; what is not used costs nothing
-constexpr uint32_t kIterationBytes = 32;             // a foreach's snapshot, per element
+constexpr uint64_t kMostSeen = 64 << 20;            // bytes of what has been merged of each slot, unless there are few slots
+constexpr uint64_t kLargestRegion = 0xffff0000;     // slots are addressed by 32 bits inside
+constexpr uint64_t kTablesSize = 256ull << 20;      // of modules' unwind rules and symbols; what is not used costs nothing
+constexpr uint64_t kKernelCodeSize = 1ull << 20;    // where the kernel's own functions are, as far as stacks need it
+constexpr uint64_t kKernelNamesSize = 32ull << 20;  // names of all functions of the kernel; what is not used costs nothing
+constexpr uint32_t kIterationBytes = 32;            // a foreach's snapshot, per element
 constexpr uint32_t kNestedIterations = 4;
 
 constexpr uint64_t align(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
@@ -103,8 +103,8 @@ Home home_of(const sema::Program& program, Part part, size_t global) {
 
 constexpr uint64_t kLockBytes = 16;
 
-// Places the globals that `takes` accepts. Values of locked globals keep a cache line to themselves, together with their lock where they are
-// small.
+// Places the globals that `takes` accepts. Values of locked globals keep a cache line to themselves, together with their lock
+// where they are small.
 template <typename Takes>
 uint64_t place_globals(const sema::Program& program, Layout& layout, Takes&& takes, uint64_t at) {
   for (size_t i = 0; i < layout.globals.size(); ++i) {
@@ -151,14 +151,18 @@ uint64_t exchange_bytes(const Layout& layout) {
     most = std::max<uint64_t>(most, align(global.map.key_size, 8) + align(value, 8));
   }
   const uint64_t bytes = kExchangeHead + 2 * most + abi::kPageSize;  // the kernel's form of a key or value can be a little larger
-  return std::max<uint64_t>(bytes, 8 * abi::kMostFrames);             // a stack that spile walks
+  return std::max<uint64_t>(bytes, 8 * abi::kMostFrames);            // a stack that spile walks
 }
 
 uint64_t place_shared(const sema::Program& program, Layout& layout, Part part) {
   auto lies = [&](Home home) {
-    return [&program, part, home](size_t global) { return !is_private(program.sharing[global]) && home_of(program, part, global) == home; };
+    return [&program, part, home](size_t global) {
+      return !is_private(program.sharing[global]) && home_of(program, part, global) == home;
+    };
   };
-  uint64_t at = align(place_switches(program, layout, place_globals(program, layout, lies(Home::kHere), layout.arena.globals_offset)), abi::kPageSize);
+  uint64_t at =
+      align(place_switches(program, layout, place_globals(program, layout, lies(Home::kHere), layout.arena.globals_offset)),
+            abi::kPageSize);
   if (part != Part::kProcesses) return at;
   layout.arena.shared_offset = at;
   at = align(place_globals(program, layout, lies(Home::kSharedPages), at), abi::kPageSize);
@@ -244,16 +248,16 @@ bool has_domain(const sema::Program& program, sema::Domain domain) {
 }
 
 bool has_kind(const sema::Program& program, sema::ProbeKind kind) {
-  return std::ranges::any_of(program.probes, [&](const sema::Probe& probe) {
-    return probe.kind == kind && probe.domain == sema::Domain::kTarget;
-  });
+  return std::ranges::any_of(
+      program.probes, [&](const sema::Probe& probe) { return probe.kind == kind && probe.domain == sema::Domain::kTarget; });
 }
 
 // The number of slots: one for each thread that there may be, or as many as fit.
 uint32_t count_slots(const sema::Program& program, const LayoutOptions& options, uint64_t stride) {
   auto scalars = static_cast<uint64_t>(std::ranges::count(program.sharing, Sharing::kSharded));
   uint64_t most = std::max(kMostSeen / (8 * std::max<uint64_t>(scalars, 1)), kFewSlots);
-  return static_cast<uint32_t>(std::max(std::min({options.address_space / stride, most, uint64_t{options.slot_count}}), kLeastSlots));
+  return static_cast<uint32_t>(
+      std::max(std::min({options.address_space / stride, most, uint64_t{options.slot_count}}), kLeastSlots));
 }
 
 // Whether handlers in the kernel write records all the time; errors and exit() write a few.
@@ -263,36 +267,44 @@ bool kernel_prints(const sema::Program& program) {
     syntax::for_each_expression(body, [&](const syntax::Expression& e) {
       const auto* print = syntax::as<syntax::Print>(e);
       const auto* call = syntax::as<syntax::Call>(e);
-      const sema::Intrinsic* intrinsic = call && call->intrinsic >= 0 ? &sema::intrinsics()[static_cast<size_t>(call->intrinsic)] : nullptr;
-      found |= (print && print->to_stream) || (intrinsic && intrinsic->result == ValueType::kUnknown && intrinsic->name != "exit");
+      const sema::Intrinsic* intrinsic =
+          call && call->intrinsic >= 0 ? &sema::intrinsics()[static_cast<size_t>(call->intrinsic)] : nullptr;
+      found |=
+          (print && print->to_stream) || (intrinsic && intrinsic->result == ValueType::kUnknown && intrinsic->name != "exit");
     });
     return found;
   };
-  return std::ranges::any_of(program.probes, [&](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel && prints(*probe.body); }) ||
-         std::ranges::any_of(program.functions, [&](const syntax::Function* function) { return function->body && prints(*function->body); });
+  return std::ranges::any_of(
+             program.probes,
+             [&](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel && prints(*probe.body); }) ||
+         std::ranges::any_of(program.functions,
+                             [&](const syntax::Function* function) { return function->body && prints(*function->body); });
 }
 
-// Rings of handlers in the kernel take memory whether they are used or not. A CPU's lowest level gets 32 MiB where there are up to eight CPUs
-// (with -s 4, the default), as its records come as fast as a processor makes them and nobody can be waited for.
+// Rings of handlers in the kernel take memory whether they are used or not. A CPU's lowest level gets 32 MiB where there are up
+// to eight CPUs (with -s 4, the default), as its records come as fast as a processor makes them and nobody can be waited for.
 void size_kernel_rings(const sema::Program& program, const LayoutOptions& options, ArenaLayout& arena) {
   constexpr uint64_t kAll = 256 << 20, kSmall = 64 << 10;
   uint64_t scale = std::max<uint64_t>(options.ring_size >> 22, 1);
   uint64_t share = std::bit_floor(std::clamp<uint64_t>(kAll / options.kernel_cpus, kSmall, options.kernel_ring));
-  arena.kernel_ring_size = kernel_prints(program) ? static_cast<uint32_t>(std::min<uint64_t>(share * std::bit_floor(scale), 256 << 20)) : kSmall;
+  arena.kernel_ring_size =
+      kernel_prints(program) ? static_cast<uint32_t>(std::min<uint64_t>(share * std::bit_floor(scale), 256 << 20)) : kSmall;
   arena.kernel_small_ring_size = kSmall;
 }
 
-// Places what handlers of all processes use besides globals, from `at` on, the tables of modules not before `tables_from`. Returns where it ends.
-uint64_t place_tables(const sema::Program& program, Layout& layout, Part part, bool has_targets, bool uses_arena, uint64_t tables_from, uint64_t at) {
+// Places what handlers of all processes use besides globals, from `at` on, the tables of modules not before `tables_from`.
+// Returns where it ends.
+uint64_t place_tables(const sema::Program& program, Layout& layout, Part part, bool has_targets, bool uses_arena,
+                      uint64_t tables_from, uint64_t at) {
   ArenaLayout& arena = layout.arena;
   bool kernel_keeps_calls = uses_arena && std::ranges::any_of(program.probes, [](const sema::Probe& probe) {
-    return probe.domain == sema::Domain::kKernel && !probe.entry_saves.empty();
-  });
+                              return probe.domain == sema::Domain::kKernel && !probe.entry_saves.empty();
+                            });
   bool keeps_calls = has_targets && std::ranges::any_of(program.site_groups, [&](const sema::SiteGroup& group) {
-    return group.go && std::ranges::any_of(group.return_probes, [&](int probe) {
-      return !program.probes[static_cast<size_t>(probe)].entry_saves.empty();
-    });
-  });
+                       return group.go && std::ranges::any_of(group.return_probes, [&](int probe) {
+                                return !program.probes[static_cast<size_t>(probe)].entry_saves.empty();
+                              });
+                     });
   if (keeps_calls) {
     arena.frames_offset = at;
     at = align(at + abi::kGoroutineSets * abi::goroutine_set_stride(arena.shadow_stride), abi::kPageSize);
@@ -309,8 +321,8 @@ uint64_t place_tables(const sema::Program& program, Layout& layout, Part part, b
   }
   constexpr uint32_t kStacks = sema::kNeedsStack | sema::kNeedsModules | sema::kNeedsSymbols | sema::kNeedsLines;
   bool has_subjects = part != Part::kKernel && std::ranges::any_of(program.probes, [](const sema::Probe& p) {
-    return p.domain == sema::Domain::kController && sema::info(p.kind).has_subject;
-  });
+                        return p.domain == sema::Domain::kController && sema::info(p.kind).has_subject;
+                      });
   bool walks_in_kernel = uses_arena && program.needs & kStacks;
   if (walks_in_kernel) {
     at = align(at, abi::kPageSize);
@@ -324,7 +336,8 @@ uint64_t place_tables(const sema::Program& program, Layout& layout, Part part, b
   }
   // Over the kernel's maps, handlers of spile's own name the kernel's addresses.
   const bool over_maps = part != Part::kProcesses && !uses_arena && has_domain(program, sema::Domain::kKernel);
-  if ((uses_arena && program.needs & sema::kNeedsKernelStack) || ((uses_arena || over_maps) && program.needs & sema::kNeedsKernelNames)) {
+  if ((uses_arena && program.needs & sema::kNeedsKernelStack) ||
+      ((uses_arena || over_maps) && program.needs & sema::kNeedsKernelNames)) {
     at = align(at, abi::kPageSize);
     arena.kernel_code_offset = at;
     arena.kernel_code_size = kKernelCodeSize + (program.needs & sema::kNeedsKernelNames ? kKernelNamesSize : 0);
@@ -404,7 +417,8 @@ Result<Layout> make_part(const sema::Program& program, const LayoutOptions& opti
     arena.kernel_slots = options.kernel_cpus * abi::kKernelLevels;
     arena.slot_count += arena.kernel_slots;
   }
-  place_private(program, layout, place_tables(program, layout, part, has_targets, uses_arena, tables_from, place_shared(program, layout, part)));
+  place_private(program, layout,
+                place_tables(program, layout, part, has_targets, uses_arena, tables_from, place_shared(program, layout, part)));
   arena.size = arena.slots_offset + arena.slot_stride * arena.slot_count;
   if (uses_arena) arena.constants_offset = arena.size;
   if (arena.slot_stride > kLargestRegion || arena.size > kLargestArena) {
@@ -439,9 +453,13 @@ void place_elsewhere(const sema::Program& program, MixedLayout& mixed) {
 
 }  // namespace
 
-Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& options) { return make_part(program, options, Part::kAll); }
+Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& options) {
+  return make_part(program, options, Part::kAll);
+}
 
-bool is_mixed(const sema::Program& program) { return has_domain(program, sema::Domain::kTarget) && has_domain(program, sema::Domain::kKernel); }
+bool is_mixed(const sema::Program& program) {
+  return has_domain(program, sema::Domain::kTarget) && has_domain(program, sema::Domain::kKernel);
+}
 
 Result<MixedLayout> make_mixed_layout(const sema::Program& program, const LayoutOptions& options) {
   MixedLayout mixed;
@@ -453,10 +471,12 @@ Result<MixedLayout> make_mixed_layout(const sema::Program& program, const Layout
   constexpr uint64_t kReach = uint64_t{1} << 32;  // of addresses in the arena of handlers in the kernel
   ArenaLayout& arena = mixed.processes.arena;
   if (arena.shared_size > abi::kLargestKernelShared) {
-    return Error{"the globals that handlers in processes and in the kernel share need more than 1 GiB", "make arrays smaller (global a[N], -D MAXMAPENTRIES=N)"};
+    return Error{"the globals that handlers in processes and in the kernel share need more than 1 GiB",
+                 "make arrays smaller (global a[N], -D MAXMAPENTRIES=N)"};
   }
   arena.kernel_offset = align(arena.size, kReach) + abi::kKernelArenaBase;
-  if (uint64_t processes = mixed.kernel.arena.processes_offset; processes != 0) arena.processes_offset = arena.kernel_offset + processes;
+  if (uint64_t processes = mixed.kernel.arena.processes_offset; processes != 0)
+    arena.processes_offset = arena.kernel_offset + processes;
   place_elsewhere(program, mixed);
   return mixed;
 }

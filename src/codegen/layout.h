@@ -17,7 +17,8 @@
 
 namespace spile::codegen {
 
-// Offsets in bytes. make_kernel_layout() (lower_kernel.h) gives `lock` and `map` another meaning, and fills `name_size` and no other offset.
+// Offsets in bytes. make_kernel_layout() (lower_kernel.h) gives `lock` and `map` another meaning, and fills `name_size` and no
+// other offset.
 struct GlobalLayout {
   uint64_t storage = 0;      // from the arena's start: the copy that is shared, or the controller's merged one
   uint64_t lock = 0;         // from the arena's start: the lock word of a kLocked global; 0: none
@@ -27,29 +28,31 @@ struct GlobalLayout {
   bool in_epochs = false;    // kSharded maps and aggregates
   uint64_t seen = 0;         // kSharded scalars: from the arena's start
   uint64_t size = 0;         // bytes of the value
-  uint32_t name_size = 0;    // over the kernel's maps: bytes of the array's key, which is execname() everywhere; 0: strings are as long as all others
+  // over the kernel's maps: bytes of the array's key, which is execname() everywhere; 0: strings are as long as all others
+  uint32_t name_size = 0;
   abi::MapShape map{};              // of arrays; else all 0
   abi::AggregateShape aggregate{};  // of stats, and arrays of them; else all 0
 };
 
 struct Layout {
   ArenaLayout arena;
-  uint32_t string_size = 512;          // bytes of each string: MAXSTRINGLEN rounded up to 8
-  uint32_t string_limit = 512;         // MAXSTRINGLEN: where strings are cut off, with the NUL
-  uint32_t epoch_stride = 0;           // bytes of one epoch in a slot's shards
-  std::vector<GlobalLayout> globals;   // by global index
-  // By probe index: offset from the arena's start of the word that is 1 while the condition of a `switched` probe is true; 0: the probe
-  // is not `switched`.
+  uint32_t string_size = 512;         // bytes of each string: MAXSTRINGLEN rounded up to 8
+  uint32_t string_limit = 512;        // MAXSTRINGLEN: where strings are cut off, with the NUL
+  uint32_t epoch_stride = 0;          // bytes of one epoch in a slot's shards
+  std::vector<GlobalLayout> globals;  // by global index
+  // By probe index: offset from the arena's start of the word that is 1 while the condition of a `switched` probe is true; 0: the
+  // probe is not `switched`.
   std::vector<uint64_t> switches;
-  // By probe index, then by entry value: its offset in bytes from the probe's first one. Behind a ShadowFrame the entry values of all
-  // return probes of a site follow one another.
+  // By probe index, then by entry value: its offset in bytes from the probe's first one. Behind a ShadowFrame the entry values of
+  // all return probes of a site follow one another.
   std::vector<std::vector<uint32_t>> saves;
 };
 
 // Computes shapes and size of one global; its offsets stay 0. string_size: bytes of each string, a multiple of 8.
 GlobalLayout measure_global(const sema::Program& program, const syntax::Global& global, uint32_t string_size);
 
-// Places all globals and slots of a script whose handlers share one arena. An error: the arena would be larger than 8 TiB, or one slot than 4 GiB.
+// Places all globals and slots of a script whose handlers share one arena. An error: the arena would be larger than 8 TiB, or one
+// slot than 4 GiB.
 Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& options);
 
 // Whether a script has handlers in processes and in the kernel.
@@ -57,13 +60,15 @@ bool is_mixed(const sema::Program& program);
 // Of a script that is_mixed(): the arena that spile and processes see, and that of handlers in the kernel, which spile has at
 // ArenaLayout::kernel_offset of the first.
 struct MixedLayout {
-  Layout processes;  // what the kernel alone changes lies behind kernel_offset; both have the tables of modules at the same offset
-  Layout kernel;     // what both sides change lies at abi::kKernelSharedBase
+  // what the kernel alone changes lies behind kernel_offset; both have the tables of modules at the same offset
+  Layout processes;
+  Layout kernel;  // what both sides change lies at abi::kKernelSharedBase
   std::vector<KernelCode::Copy> copies;
 };
 Result<MixedLayout> make_mixed_layout(const sema::Program& program, const LayoutOptions& options);
 
-// Whether handlers in the kernel work over an arena, rather than over the kernel's maps, for which the script's globals may be too large.
+// Whether handlers in the kernel work over an arena, rather than over the kernel's maps, for which the script's globals may be
+// too large.
 bool works_over_arena(const sema::Program& program, const LayoutOptions& options);
 
 }  // namespace spile::codegen

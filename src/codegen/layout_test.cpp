@@ -62,7 +62,8 @@ TEST(Layout, ShardsScalarsOnceAndMapsPerEpoch) {
 }
 
 TEST(Layout, PlacesEntryValuesInFrames) {
-  auto script = sema::elaborate_text(R"(probe process("/bin/fake").function("foo").return { printf("%d %s %d\n", @entry($x), $s, @entry($x + 1)) })");
+  auto script = sema::elaborate_text(
+      R"(probe process("/bin/fake").function("foo").return { printf("%d %s %d\n", @entry($x), $s, @entry($x + 1)) })");
   ASSERT_TRUE(script.ok()) << script.messages();
   Layout layout = layout_of(script.program);
   ASSERT_EQ(layout.saves[0].size(), 3u);
@@ -98,7 +99,8 @@ TEST(Layout, GivesEachSideAnArenaOfItsOwn) {
   auto place = [&](const Layout& layout, const char* name) { return layout.globals[index(name)]; };
   GlobalLayout both = place(made->processes, "both");
   EXPECT_TRUE(both.storage > arena.shared_offset && both.storage < arena.shared_offset + arena.shared_size);
-  EXPECT_EQ(place(made->kernel, "both").storage + abi::kKernelArenaBase, abi::kKernelSharedBase + both.storage - arena.shared_offset);
+  EXPECT_EQ(place(made->kernel, "both").storage + abi::kKernelArenaBase,
+            abi::kKernelSharedBase + both.storage - arena.shared_offset);
   EXPECT_EQ(place(made->kernel, "both").lock + abi::kKernelArenaBase, abi::kKernelSharedBase + both.lock - arena.shared_offset);
   EXPECT_EQ(place(made->processes, "ours").storage, arena.kernel_offset + place(made->kernel, "ours").storage);
   EXPECT_LT(place(made->processes, "theirs").storage, arena.shared_offset) << "no process sees more of the kernel's than it must";

@@ -27,11 +27,13 @@ llvm::Value* Lowering::aggregate_of(const syntax::Expression& stats) {
 llvm::Value* Lowering::lower_statistic(const syntax::Statistic& statistic) {
   if (statistic.op == syntax::Statistic::Operator::kPercentile) {
     if (!unit.place.globals_are_memory()) {
-      unit.refuse(statistic.range, "@percentile is not available in a handler that runs in the kernel before Linux 6.12", "@hist_log is");
+      unit.refuse(statistic.range, "@percentile is not available in a handler that runs in the kernel before Linux 6.12",
+                  "@hist_log is");
       return number(0);
     }
     llvm::Value* percent = lower(*statistic.percent);
-    return aggregates_.percentile(global_of(*statistic.stats), aggregate_of(*statistic.stats), percent, statistic.percent_scale, statistic.range);
+    return aggregates_.percentile(global_of(*statistic.stats), aggregate_of(*statistic.stats), percent, statistic.percent_scale,
+                                  statistic.range);
   }
   return aggregates_.extract(global_of(*statistic.stats), aggregate_of(*statistic.stats), statistic.op, statistic.range);
 }
@@ -49,14 +51,15 @@ llvm::Value* Lowering::lower_histogram_index(const syntax::HistogramIndex& index
   }
   aggregates_.require_values(global_of(stats), aggregate, *index.histogram);
   errors_.raise_if(b.CreateICmpUGE(number_of_bucket, buckets), index.range, "histogram index out of range (%d) near operator '['",
-           {number_of_bucket});
+                   {number_of_bucket});
   return aggregates_.bucket(aggregate, number_of_bucket);
 }
 
 // sprint(@hist_log(s)): what does not fit into a string is cut off.
 llvm::Value* Lowering::histogram_string(const syntax::Histogram& histogram, bool with_newline) {
   if (!unit.place.formats_histograms()) {
-    unit.refuse(histogram.range, "sprint of a histogram is not available in a handler that runs in the kernel", "print it, or do it in a timer or end probe");
+    unit.refuse(histogram.range, "sprint of a histogram is not available in a handler that runs in the kernel",
+                "print it, or do it in a timer or end probe");
     return unit.module.text("");
   }
   const syntax::Global& global = global_of(*histogram.stats);

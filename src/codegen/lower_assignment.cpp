@@ -69,8 +69,7 @@ bool is_addition(const syntax::Assignment& assignment) {
 }  // namespace
 
 llvm::Value* Lowering::assign_variable(const syntax::Variable& variable, const syntax::Assignment& assignment) {
-  bool sharded = variable.global && unit.sharing_of(*variable.global) == sema::Sharing::kSharded &&
-                 unit.place.has_shards();
+  bool sharded = variable.global && unit.sharing_of(*variable.global) == sema::Sharing::kSharded && unit.place.has_shards();
   if ((sharded || is_atomic(variable)) && is_addition(assignment)) {
     llvm::Value* value = lower(*assignment.value);
     bool subtract = assignment.arithmetic == syntax::Binary::Operator::kSubtract;
@@ -146,8 +145,7 @@ llvm::Value* Lowering::lower_increment(const syntax::Increment& increment) {
   }
   const auto* variable = syntax::as<syntax::Variable>(increment.operand);
   if (!variable) return increment_target(increment);
-  if (variable->global && unit.sharing_of(*variable->global) == sema::Sharing::kSharded &&
-      unit.place.has_shards()) {
+  if (variable->global && unit.sharing_of(*variable->global) == sema::Sharing::kSharded && unit.place.has_shards()) {
     add_to_global(*variable->global, delta);
     return number(0);
   }
@@ -173,8 +171,11 @@ void Lowering::accumulate(const syntax::Expression& target, llvm::Value* value) 
     aggregate = maps_.insert(*global, lower_key(*global, indexes), element->range);
   }
   if (unit.layout_of(*global).aggregate.features & abi::kAggregateSketch && !unit.place.globals_are_memory()) {
-    unit.refuse(target.range, "percentiles of '" + global->name + "' are not available in a handler that runs in the kernel, before Linux 6.12 or for large arrays",
-                global->is_array ? "declare how many elements the array needs: global " + global->name + "[100]" : "@hist_log(" + global->name + ") is");
+    unit.refuse(target.range,
+                "percentiles of '" + global->name +
+                    "' are not available in a handler that runs in the kernel, before Linux 6.12 or for large arrays",
+                global->is_array ? "declare how many elements the array needs: global " + global->name + "[100]"
+                                 : "@hist_log(" + global->name + ") is");
   }
   aggregates_.add(*global, aggregate, value);
 }

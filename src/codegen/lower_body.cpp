@@ -35,7 +35,8 @@ llvm::BasicBlock* Lowering::begin_own(llvm::BasicBlock* out) {
   return end;
 }
 
-// Over the kernel's maps, what a statement keeps of the elements that it visits is there once: arrays that are only read need a lock for that.
+// Over the kernel's maps, what a statement keeps of the elements that it visits is there once: arrays that are only read need a
+// lock for that.
 static void add_visited(const Unit& unit, const sema::Probe& probe, std::vector<sema::GlobalUse>& uses) {
   for (const syntax::Global* global : repetitions_of(probe).visited) {
     if (!sema::has_lock(unit.sharing_of(*global))) uses.push_back({const_cast<syntax::Global*>(global), false});
@@ -43,8 +44,8 @@ static void add_visited(const Unit& unit, const sema::Probe& probe, std::vector<
   std::ranges::sort(uses, {}, [](const sema::GlobalUse& use) { return use.global->index; });
 }
 
-// Takes the locks in order. Returns the block to which the body goes at its end, which gives them back and leads to `out`, as does a lock that
-// can't be had.
+// Takes the locks in order. Returns the block to which the body goes at its end, which gives them back and leads to `out`, as
+// does a lock that can't be had.
 llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& probe, llvm::BasicBlock* out) {
   std::vector<sema::GlobalUse> uses = probe.uses;
   if (unit.repeats()) add_visited(unit, probe, uses);
@@ -143,7 +144,8 @@ llvm::Value* Lowering::is_wanted(const sema::Probe& probe) {
 // Stores the limits that script functions count down when the body calls them, and lets their errors become records.
 void Lowering::set_limits(const sema::Probe& probe) {
   b.CreateStore(b.getInt32(action_budget(unit.program, probe)), actions_left());
-  b.CreateStore(b.getInt32(static_cast<uint32_t>(unit.program.limits.max_nesting)), context_field(offsetof(abi::Context, nesting_left)));
+  b.CreateStore(b.getInt32(static_cast<uint32_t>(unit.program.limits.max_nesting)),
+                context_field(offsetof(abi::Context, nesting_left)));
   errors_.set_message(llvm::ConstantPointerNull::get(unit.module.ptr()));
 }
 
@@ -154,7 +156,8 @@ void Lowering::leave_if_exiting() {
   b.SetInsertPoint(going_on);
 }
 
-// Emits the frame of a probe around what `guards` emits, and the locks around what `inside` emits after it, and one way out for errors of both.
+// Emits the frame of a probe around what `guards` emits, and the locks around what `inside` emits after it, and one way out for
+// errors of both.
 void Lowering::lower_locked(const sema::Probe& probe, const std::function<void()>& guards, const std::function<void()>& inside) {
   body.probe = &probe;
   llvm::BasicBlock *done = block("done"), *out = block("out");
@@ -233,7 +236,8 @@ Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& probe) {
   next_ = done;
   b.CreateStore(b.getInt32(static_cast<uint32_t>(probe.index)), context_field(offsetof(abi::Context, probe)));
   // Expressions without calls ask for none of this.
-  if (std::any_of(probe.entry_saves.begin(), probe.entry_saves.end(), [](const auto& save) { return calls_function(*save); })) set_limits(probe);
+  if (std::any_of(probe.entry_saves.begin(), probe.entry_saves.end(), [](const auto& save) { return calls_function(*save); }))
+    set_limits(probe);
   store_site();
   frame_.open();
   if (state) b.CreateStore(llvm::ConstantPointerNull::get(unit.module.ptr()), at_offset(state, offsetof(State, match)));
@@ -270,7 +274,9 @@ void Lowering::lower_function(const syntax::Function& source) {
     return left;
   };
   errors_.set_end(given_up);
-  if (recursive) errors_.raise_if(b.CreateICmpSLT(add_nesting(-1), b.getInt32(0)), source.range, "MAXNESTING exceeded near identifier '" + source.name + "'");
+  if (recursive)
+    errors_.raise_if(b.CreateICmpSLT(add_nesting(-1), b.getInt32(0)), source.range,
+                     "MAXNESTING exceeded near identifier '" + source.name + "'");
   spend_actions(*source.body, source.range);
   errors_.set_end(failed);
   next_ = done;
@@ -286,7 +292,8 @@ void Lowering::lower_function(const syntax::Function& source) {
   for (size_t i = 0; i < source.parameters.size(); ++i) {
     const syntax::Local& parameter = *source.parameters[i];
     llvm::Value* argument = body.function->getArg(static_cast<unsigned>(2 + i));
-    if (parameter.type == ValueType::kString) call("spile_rt_string_copy", unit.module.none(), {frame_.string_of(parameter), argument});
+    if (parameter.type == ValueType::kString)
+      call("spile_rt_string_copy", unit.module.none(), {frame_.string_of(parameter), argument});
     else b.CreateStore(argument, frame_.long_of(parameter));
   }
   lower(*source.body);

@@ -61,8 +61,8 @@ struct RuntimeName {
   const char* runtime;
 };
 constexpr RuntimeName kContextLongs[] = {
-    {"pid", "spile_rt_pid"}, {"tid", "spile_rt_tid"}, {"cpu", "spile_rt_cpu"}, {"uid", "spile_rt_uid"},
-    {"target", "spile_rt_target"}, {"get_cycles", "spile_rt_cycles"},
+    {"pid", "spile_rt_pid"}, {"tid", "spile_rt_tid"},       {"cpu", "spile_rt_cpu"},
+    {"uid", "spile_rt_uid"}, {"target", "spile_rt_target"}, {"get_cycles", "spile_rt_cycles"},
 };
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -74,14 +74,16 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
   const sema::Intrinsic& intrinsic = sema::intrinsics()[static_cast<size_t>(syntax_call.intrinsic)];
   const std::string name(intrinsic.name);
-  if (intrinsic.needs & sema::kNeedsArguments) return intrinsic.needs & sema::kNeedsGuru ? lower_set_argument(syntax_call) : lower_argument(syntax_call);
+  if (intrinsic.needs & sema::kNeedsArguments)
+    return intrinsic.needs & sema::kNeedsGuru ? lower_set_argument(syntax_call) : lower_argument(syntax_call);
   if (name == "returnval") return registers_.returned(syntax_call.range);
   if (intrinsic.needs & sema::kNeedsRegisters) return lower_register(syntax_call);
   if (name == "call_history_add") {
     call("spile_rt_call_history_add", unit.module.none(), {context, lower(*syntax_call.arguments[0])});
     return number(0);
   }
-  if (name == "call_history_stop") return b.CreateZExt(call("spile_rt_call_history_stop", b.getInt1Ty(), {context}), b.getInt64Ty());
+  if (name == "call_history_stop")
+    return b.CreateZExt(call("spile_rt_call_history_stop", b.getInt1Ty(), {context}), b.getInt64Ty());
   if (intrinsic.needs & sema::kNeedsSite) return target_.site_text(name);
   for (const RuntimeName& known : kContextLongs) {
     if (known.script == name) return call(known.runtime, b.getInt64Ty(), {context});
@@ -152,8 +154,8 @@ llvm::Value* Lowering::lower_register(const syntax::Call& call) {
   return registers_.read(call.name, text ? &text->value : nullptr, [&] { return lower(name); }, call.range);
 }
 
-// system(): a record for the controller, which runs the command when it collects the output (abi/record.h). A command that the script spells out goes
-// by its number, so that a process whose memory has the record can't change it.
+// system(): a record for the controller, which runs the command when it collects the output (abi/record.h). A command that the
+// script spells out goes by its number, so that a process whose memory has the record can't change it.
 llvm::Value* Lowering::lower_system(const syntax::Call& call) {
   if (const std::string* constant = unit.own_text->constant(*call.arguments[0])) {
     write_record(body, abi::kSystem, unit.tables.add_command(constant->substr(0, unit.layout.string_limit - 1)), {});
@@ -161,7 +163,9 @@ llvm::Value* Lowering::lower_system(const syntax::Call& call) {
   }
   const std::string untrusted = unit.program.guru || unit.place.is_trusted() ? std::string() : unit.untrusted_target;
   if (!untrusted.empty()) {
-    unit.refuse(call.range, "system(): the command is computed in a handler that runs in a process, and " + untrusted + ": that process could have any command run",
+    unit.refuse(call.range,
+                "system(): the command is computed in a handler that runs in a process, and " + untrusted +
+                    ": that process could have any command run",
                 "use a literal command, or call system() in a begin, end or timer probe; -g allows it anyway");
     return number(0);
   }
@@ -204,7 +208,8 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
     const auto found = unit.written_calls.find(&syntax_call);
     const syntax::Call& written = found == unit.written_calls.end() ? syntax_call : *found->second;
     if (unit.refused_calls.insert(&written).second)
-      unit.refuse(written.range, kernel_lack_text("'" + written.name + "'", lack), lack ? std::string(lack->instead) : "keep its arguments in globals, and do it in a timer or end probe");
+      unit.refuse(written.range, kernel_lack_text("'" + written.name + "'", lack),
+                  lack ? std::string(lack->instead) : "keep its arguments in globals, and do it in a timer or end probe");
     return intrinsic.result == ValueType::kString ? static_cast<llvm::Value*>(unit.module.text("")) : number(0);
   }
   std::vector<const syntax::Expression*> operands;
@@ -234,7 +239,8 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
       return out;
     }
     if (name == "spile_fn___cmdline_args" || name == "spile_fn___env_var") {
-      errors_.raise_if(failed, syntax_call.range, "the process has ended, or can't be read, near '" + syntax_call.name.substr(2) + "'", {});
+      errors_.raise_if(failed, syntax_call.range,
+                       "the process has ended, or can't be read, near '" + syntax_call.name.substr(2) + "'", {});
       return out;
     }
     if (name == "spile_fn_raise") {
@@ -242,8 +248,12 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
       return number(0);
     }
     bool writes = name.starts_with("spile_fn_set_");
-    std::string text = std::string(syntax_call.name.starts_with("kernel_") ? "kernel read fault" : writes ? "write fault" : "read fault") + std::string(has_address ? " at %p" : "") + " near '" + syntax_call.name + "'";
-    errors_.raise_if(failed, syntax_call.range, text, has_address ? llvm::ArrayRef<llvm::Value*>(arguments[1]) : llvm::ArrayRef<llvm::Value*>());
+    std::string text = std::string(syntax_call.name.starts_with("kernel_") ? "kernel read fault"
+                                   : writes                                ? "write fault"
+                                                                           : "read fault") +
+                       std::string(has_address ? " at %p" : "") + " near '" + syntax_call.name + "'";
+    errors_.raise_if(failed, syntax_call.range, text,
+                     has_address ? llvm::ArrayRef<llvm::Value*>(arguments[1]) : llvm::ArrayRef<llvm::Value*>());
   }
   return out ? out : gives_long ? result : number(0);
 }

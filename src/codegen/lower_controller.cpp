@@ -1,9 +1,9 @@
 // Functions of the controller's image: initial values, merging of shards, the bodies of begin, end and timer probes, and
 // access to the controller's copies of globals for back ends that keep theirs elsewhere.
 
-#include "codegen/lower_native.h"
 #include "codegen/call_points.h"
 #include "codegen/global_cursor.h"
+#include "codegen/lower_native.h"
 #include "codegen/lowering.h"
 #include "sema/recorded.h"
 #include "syntax/visitor.h"
@@ -60,7 +60,8 @@ void lower_init(Unit& unit) {
     if (global->is_array) {
       f.call("spile_rt_map_init", unit.module.none(), {handle, unit.map_shape(*global)});
     } else if (const auto* text = syntax::as<syntax::String>(global->initial)) {
-      f.call("spile_rt_string_set", unit.module.none(), {f.context, handle, unit.module.text(std::string_view(text->value).substr(0, unit.layout.string_limit - 1))});
+      f.call("spile_rt_string_set", unit.module.none(),
+             {f.context, handle, unit.module.text(std::string_view(text->value).substr(0, unit.layout.string_limit - 1))});
     } else if (const auto* value = syntax::as<syntax::Number>(global->initial)) {
       f.call("spile_rt_long_set", unit.module.none(), {f.context, handle, f.number(static_cast<uint64_t>(value->value))});
     }
@@ -69,7 +70,8 @@ void lower_init(Unit& unit) {
   f.b.CreateRetVoid();
 }
 
-// The slots of one arena, from the `first` on. offset: where the arena begins in spile's. Shards lie at the same places in all slots.
+// The slots of one arena, from the `first` on. offset: where the arena begins in spile's. Shards lie at the same places in all
+// slots.
 struct SlotsOf {
   const Layout& layout;
   uint64_t offset;
@@ -77,8 +79,8 @@ struct SlotsOf {
 };
 
 // merged += shard - seen; seen = shard. The shard itself belongs to its thread and is never written here.
-void merge_scalar(ControllerFunction& f, const SlotsOf& slots, const syntax::Global& global, llvm::Value* arena, llvm::Value* shards,
-                  llvm::Value* slot) {
+void merge_scalar(ControllerFunction& f, const SlotsOf& slots, const syntax::Global& global, llvm::Value* arena,
+                  llvm::Value* shards, llvm::Value* slot) {
   const GlobalLayout& layout = f.unit.layout_of(global);
   const uint64_t all_seen = slots.offset + slots.layout.globals[static_cast<size_t>(global.index)].seen;
   llvm::Value* value = f.b.CreateLoad(f.b.getInt64Ty(), f.offset(shards, f.number(layout.shard)), true);
@@ -97,21 +99,22 @@ llvm::Value* slot_field(ControllerFunction& f, llvm::Value* slot_address, size_t
 void merge_shard(ControllerFunction& f, const syntax::Global& global, llvm::Value* of_epoch, llvm::Value* lost) {
   llvm::Value* shard = f.offset(of_epoch, f.number(f.unit.layout_of(global).shard));
   bool stats = global.type == ValueType::kStats;
-  llvm::Value* aggregate = stats ? f.unit.aggregate_shape(global)
-                                 : static_cast<llvm::Value*>(llvm::ConstantPointerNull::get(f.unit.module.ptr()));
+  llvm::Value* aggregate =
+      stats ? f.unit.aggregate_shape(global) : static_cast<llvm::Value*>(llvm::ConstantPointerNull::get(f.unit.module.ptr()));
   if (!global.is_array) {
     f.call("spile_rt_aggregate_merge", f.unit.module.none(), {f.handle(global), shard, aggregate});
     return;
   }
-  llvm::Value* fits = f.call("spile_rt_map_merge", f.unit.module.i1(), {f.context, f.handle(global), shard, f.unit.map_shape(global), aggregate});
+  llvm::Value* fits =
+      f.call("spile_rt_map_merge", f.unit.module.i1(), {f.context, f.handle(global), shard, f.unit.map_shape(global), aggregate});
   llvm::Value* more = f.b.CreateZExt(f.b.CreateNot(fits), f.b.getInt64Ty());
   f.b.CreateStore(f.b.CreateAdd(f.b.CreateLoad(f.b.getInt64Ty(), lost), more), lost);
 }
 
 // Leaves out maps and aggregates of a thread that still stands in a handler of that epoch: it may be in the midst of a
 // change. They come with the next epoch of the same parity.
-void merge_slot(ControllerFunction& f, const SlotsOf& slots, llvm::Value* arena, llvm::Value* slot, llvm::Value* address, llvm::Value* epoch,
-                llvm::Value* lost) {
+void merge_slot(ControllerFunction& f, const SlotsOf& slots, llvm::Value* arena, llvm::Value* slot, llvm::Value* address,
+                llvm::Value* epoch, llvm::Value* lost) {
   llvm::Value* shards = f.offset(address, f.number(slots.layout.arena.shards_offset));
   llvm::BasicBlock *quiet = f.block("quiet"), *merged = f.block("merged");
   for (const syntax::Global* global : f.unit.program.globals) {
@@ -143,7 +146,8 @@ void merge_slots(ControllerFunction& f, const SlotsOf& slots, llvm::Value* epoch
   f.b.CreateBr(head);
   f.b.SetInsertPoint(head);
   llvm::Value* slot = f.b.CreateLoad(f.b.getInt64Ty(), next);
-  llvm::Value* address = f.offset(arena, f.b.CreateAdd(f.b.CreateMul(slot, f.number(layout.slot_stride)), f.number(slots.offset + layout.slots_offset)));
+  llvm::Value* address = f.offset(
+      arena, f.b.CreateAdd(f.b.CreateMul(slot, f.number(layout.slot_stride)), f.number(slots.offset + layout.slots_offset)));
   f.b.CreateCondBr(f.b.CreateICmpULT(slot, end), check, done);
   f.b.SetInsertPoint(check);
   llvm::Value* owner = slot_field(f, address, offsetof(abi::ThreadSlot, owner), f.b.getInt64Ty());
@@ -160,9 +164,11 @@ void lower_merge(Unit& unit) {
   ControllerFunction f(unit, "merge", unit.module.i64(), {unit.module.i32()});
   llvm::Value* lost = f.b.CreateAlloca(f.b.getInt64Ty(), nullptr, "lost");
   f.b.CreateStore(f.number(0), lost);
-  bool any = std::any_of(unit.program.sharing.begin(), unit.program.sharing.end(), [](auto s) { return s == sema::Sharing::kSharded; });
+  bool any =
+      std::any_of(unit.program.sharing.begin(), unit.program.sharing.end(), [](auto s) { return s == sema::Sharing::kSharded; });
   if (any) merge_slots(f, {unit.layout, 0, abi::kOverflowSlot}, f.function->getArg(0), lost);
-  if (any && unit.kernel_layout) merge_slots(f, {*unit.kernel_layout, unit.layout.arena.kernel_offset, abi::kFirstSlot}, f.function->getArg(0), lost);
+  if (any && unit.kernel_layout)
+    merge_slots(f, {*unit.kernel_layout, unit.layout.arena.kernel_offset, abi::kFirstSlot}, f.function->getArg(0), lost);
   f.leave();
   f.b.CreateRet(f.b.CreateLoad(f.b.getInt64Ty(), lost));
 }
@@ -220,8 +226,10 @@ void lower_global_clear(Unit& unit) {
   for_each_global(f, f.function->getArg(0), done, [&](const syntax::Global& global) {
     llvm::Value* handle = f.handle(global);
     if (global.is_array) f.call("spile_rt_map_clear", unit.module.none(), {f.context, handle, unit.map_shape(global)});
-    else if (global.type == ValueType::kStats) f.call("spile_rt_aggregate_clear", unit.module.none(), {handle, unit.aggregate_shape(global)});
-    else if (global.type == ValueType::kString) f.call("spile_rt_string_set", unit.module.none(), {f.context, handle, unit.module.text("")});
+    else if (global.type == ValueType::kStats)
+      f.call("spile_rt_aggregate_clear", unit.module.none(), {handle, unit.aggregate_shape(global)});
+    else if (global.type == ValueType::kString)
+      f.call("spile_rt_string_set", unit.module.none(), {f.context, handle, unit.module.text("")});
     else f.call("spile_rt_long_set", unit.module.none(), {f.context, handle, f.number(0)});
     f.b.CreateBr(done);
   });
@@ -255,13 +263,15 @@ void add_value(ControllerFunction& f, const syntax::Global& global, llvm::Value*
 // global_put and global_add: they differ in what is done with an element once it is there.
 template <typename Store>
 void lower_global_store(Unit& unit, const char* name, Store&& store) {
-  ControllerFunction f(unit, name, unit.module.i1(), {unit.module.i32(), unit.module.ptr(), unit.module.i32(), unit.module.ptr()});
+  ControllerFunction f(unit, name, unit.module.i1(),
+                       {unit.module.i32(), unit.module.ptr(), unit.module.i32(), unit.module.ptr()});
   f.function->addRetAttr(llvm::Attribute::ZExt);
   llvm::BasicBlock *done = f.block("done"), *full = f.block("full");
   for_each_global(f, f.function->getArg(0), full, [&](const syntax::Global& global) {
     llvm::Value* place = f.handle(global);
     if (global.is_array) {
-      place = f.call("spile_rt_map_insert", unit.module.ptr(), {f.context, place, unit.map_shape(global), f.function->getArg(1), f.function->getArg(2)});
+      place = f.call("spile_rt_map_insert", unit.module.ptr(),
+                     {f.context, place, unit.map_shape(global), f.function->getArg(1), f.function->getArg(2)});
       llvm::BasicBlock* found = f.block("found");
       f.b.CreateCondBr(f.b.CreateIsNull(place), full, found);
       f.b.SetInsertPoint(found);
@@ -292,11 +302,13 @@ llvm::Value* lock_of(ControllerFunction& f, const syntax::Global& global) {
   return offset == 0 || f.unit.sharing_of(global) == sema::Sharing::kAtomic ? nullptr : f.number(offset);
 }
 
-// An element is read under the global's lock, if it has one. A handler that needs the lock takes it away (abi::kReadingHolder): what was read is read again then.
+// An element is read under the global's lock, if it has one. A handler that needs the lock takes it away (abi::kReadingHolder):
+// what was read is read again then.
 class LockedRead {
  public:
   // Begins to read. The cursor is where it was whenever the reading begins anew. unavailable: where the lock can't be had.
-  LockedRead(ControllerFunction& f, const syntax::Global& global, llvm::Value* cursor, llvm::BasicBlock* unavailable) : f_(f), lock_(lock_of(f, global)) {
+  LockedRead(ControllerFunction& f, const syntax::Global& global, llvm::Value* cursor, llvm::BasicBlock* unavailable)
+      : f_(f), lock_(lock_of(f, global)) {
     if (!lock_) return;
     llvm::Value* start = f.b.CreateLoad(f.b.getInt32Ty(), cursor);
     llvm::BasicBlock *before = f.b.GetInsertBlock(), *begin = f.block("lock"), *held = f.block("locked");
@@ -328,17 +340,20 @@ class LockedRead {
   llvm::BasicBlock* again_ = nullptr;
 };
 
-// Whether others can write to the global's memory. Its elements are handed out as copies in private memory: whoever reads them reads nowhere else, whatever lies in the map.
+// Whether others can write to the global's memory. Its elements are handed out as copies in private memory: whoever reads them
+// reads nowhere else, whatever lies in the map.
 bool is_shared(ControllerFunction& f, const syntax::Global& global) {
   const sema::Sharing sharing = f.unit.sharing_of(global);
   return sharing != sema::Sharing::kController && sharing != sema::Sharing::kSharded && sharing != sema::Sharing::kUnused;
 }
 
 // Copies a key and a value to the exchange. Stores where the value is, and returns the key.
-llvm::Value* copy_out(ControllerFunction& f, const syntax::Global& global, llvm::Value* key, llvm::Value* value, llvm::Value* value_at) {
+llvm::Value* copy_out(ControllerFunction& f, const syntax::Global& global, llvm::Value* key, llvm::Value* value,
+                      llvm::Value* value_at) {
   const GlobalLayout& layout = f.unit.layout_of(global);
   const uint64_t value_size = layout.map.capacity ? layout.map.value_size : layout.size;
-  llvm::Value* to = f.call("spile_rt_shared", f.unit.module.ptr(), {f.context, f.number(f.unit.layout.arena.exchange_offset + kExchangeHead)});
+  llvm::Value* to =
+      f.call("spile_rt_shared", f.unit.module.ptr(), {f.context, f.number(f.unit.layout.arena.exchange_offset + kExchangeHead)});
   if (key) f.b.CreateMemCpy(to, llvm::Align(8), key, llvm::Align(8), layout.map.key_size);
   llvm::Value* copy = f.offset(to, f.number(layout.map.key_size));
   f.b.CreateMemCpy(copy, llvm::Align(8), value, llvm::Align(8), value_size);
@@ -384,7 +399,8 @@ void next_scalar(ControllerFunction& f, const syntax::Global& global, llvm::Basi
 }
 
 void lower_global_next(Unit& unit) {
-  ControllerFunction f(unit, "global_next", unit.module.ptr(), {unit.module.i32(), unit.module.ptr(), unit.module.ptr(), unit.module.ptr()});
+  ControllerFunction f(unit, "global_next", unit.module.ptr(),
+                       {unit.module.i32(), unit.module.ptr(), unit.module.ptr(), unit.module.ptr()});
   llvm::BasicBlock *none = f.block("none"), *unavailable = f.block("unavailable");
   llvm::Argument* cursor = f.function->getArg(1);
   for_each_global(f, f.function->getArg(0), none, [&](const syntax::Global& global) {

@@ -9,19 +9,22 @@ namespace spile::codegen {
 namespace {
 
 constexpr int64_t kWord = 8;
-constexpr int64_t kLastError = 1 * kWord, kErrorBuffer = 2 * kWord, kNext = 4 * kWord;  // of struct context (embedded_prelude.cpp)
+// of struct context (embedded_prelude.cpp)
+constexpr int64_t kLastError = 1 * kWord, kErrorBuffer = 2 * kWord, kNext = 4 * kWord;
 
 // A function by which C reads or writes a global: i64 or ptr (Context*, keys...), i32 (Context*, keys..., value): 0
 // where an array has no room.
 void define_accessor(Unit& unit, const syntax::Global& global, bool writes) {
   ScriptModule& module = unit.module;
-  auto type_of = [&](ValueType type) { return type == ValueType::kString ? static_cast<llvm::Type*>(module.ptr()) : module.i64(); };
+  auto type_of = [&](ValueType type) {
+    return type == ValueType::kString ? static_cast<llvm::Type*>(module.ptr()) : module.i64();
+  };
   std::vector<llvm::Type*> types{module.ptr()};
   for (ValueType key : global.key_types) types.push_back(type_of(key));
   if (writes) types.push_back(type_of(global.type));
   auto* type = llvm::FunctionType::get(writes ? module.i32() : type_of(global.type), types, false);
-  auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, (writes ? "spile_set_" : "spile_get_") + global.name,
-                                          module.module());
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                          (writes ? "spile_set_" : "spile_get_") + global.name, module.module());
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module.context(), "entry", function));
   Body body(unit, builder, function->getArg(0), nullptr);
   Lowering(body).access_global(global, *function, writes);
@@ -82,7 +85,8 @@ llvm::Value* Lowering::run_embedded(EmbeddedC::Piece piece, llvm::ArrayRef<llvm:
   SourceRange range = piece.range;
   if (!unit.place.runs_embedded_c()) {
     unit.refuse(range, "embedded C is not available in handlers that run in the kernel",
-                "the kernel runs eBPF only, and no C of others: @cast(pointer, \"struct NAME\", \"kernel\")->MEMBER reads its structures; C can run in a timer or end probe");
+                "the kernel runs eBPF only, and no C of others: @cast(pointer, \"struct NAME\", \"kernel\")->MEMBER reads its "
+                "structures; C can run in a timer or end probe");
     return result ? result : number(0);
   }
   define_accessors(piece.code);

@@ -25,19 +25,20 @@ llvm::Value* Lowering::lower(const syntax::Expression& e) {
     }
     case ExpressionKind::kVariable: return lower_variable(*syntax::as<syntax::Variable>(e));
     case ExpressionKind::kIndex: return lower_element(*syntax::as<syntax::Index>(e));
-    case ExpressionKind::kTargetVariable: case ExpressionKind::kAtOperation: case ExpressionKind::kDereference: return read_target(e);
+    case ExpressionKind::kTargetVariable:
+    case ExpressionKind::kAtOperation:
+    case ExpressionKind::kDereference: return read_target(e);
     case ExpressionKind::kUnary: return lower_unary(*syntax::as<syntax::Unary>(e));
     case ExpressionKind::kIncrement: return lower_increment(*syntax::as<syntax::Increment>(e));
     case ExpressionKind::kBinary: return lower_binary(*syntax::as<syntax::Binary>(e));
     case ExpressionKind::kConcatenation: return lower_concatenation(*syntax::as<syntax::Concatenation>(e));
     case ExpressionKind::kTernary: return lower_ternary(*syntax::as<syntax::Ternary>(e));
-    case ExpressionKind::kComma:
-      lower(*syntax::as<syntax::Comma>(e)->left);
-      return lower(*syntax::as<syntax::Comma>(e)->right);
+    case ExpressionKind::kComma: lower(*syntax::as<syntax::Comma>(e)->left); return lower(*syntax::as<syntax::Comma>(e)->right);
     case ExpressionKind::kAssignment: return lower_assignment(*syntax::as<syntax::Assignment>(e));
-    case ExpressionKind::kLogical: case ExpressionKind::kCompare: case ExpressionKind::kIn:
-    case ExpressionKind::kRegex:
-      return b.CreateZExt(lower_condition(e), b.getInt64Ty());
+    case ExpressionKind::kLogical:
+    case ExpressionKind::kCompare:
+    case ExpressionKind::kIn:
+    case ExpressionKind::kRegex: return b.CreateZExt(lower_condition(e), b.getInt64Ty());
     case ExpressionKind::kCall: return lower_call(*syntax::as<syntax::Call>(e));
     case ExpressionKind::kPrint: return lower_print(*syntax::as<syntax::Print>(e));
     case ExpressionKind::kStatistic: return lower_statistic(*syntax::as<syntax::Statistic>(e));

@@ -52,7 +52,7 @@ void Lowering::lower_foreach_body(const syntax::Foreach& loop, llvm::Value* elem
 void Lowering::lower_bucket_loop(const syntax::Foreach& loop) {
   const auto* stats = loop.histogram->stats.get();
   const syntax::Global& global = *(syntax::as<syntax::Index>(*stats) ? syntax::as<syntax::Index>(*stats)->array->global
-                                                                    : syntax::as<syntax::Variable>(*stats)->global);
+                                                                     : syntax::as<syntax::Variable>(*stats)->global);
   Frame::Temporaries temporaries(frame_);
   llvm::Value* limit = number(aggregates_.bucket_count(global));
   if (loop.limit) limit = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, limit, lower(*loop.limit));

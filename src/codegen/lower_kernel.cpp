@@ -3,8 +3,9 @@
 //   int program(void* context)        context: struct pt_regs, a tracepoint's record, or struct bpf_perf_event_data;
 //                                     raw tracepoints: an array of 64-bit arguments; fentry and fexit: the function's arguments
 //
-// Of a probe on the kernel's functions there are two of each program where the kernel describes arguments of some of them: one with struct
-// pt_regs, for kprobes, and one with the arguments, for fentry and fexit. The loader takes one of them for each function.
+// Of a probe on the kernel's functions there are two of each program where the kernel describes arguments of some of them: one
+// with struct pt_regs, for kprobes, and one with the arguments, for fentry and fexit. The loader takes one of them for each
+// function.
 //
 //   light bodies only:    body
 //   others:               enter -> body -> leave
@@ -71,10 +72,8 @@ class KernelHandler {
     body.site.point = chosen_.point;
     body.site.call_registers = chosen_.registers;
     Lowering lowering(body);
-    if (light)
-      lowering.lower_light_probe(probe_, true);
-    else
-      lowering.lower_probe(probe_);
+    if (light) lowering.lower_light_probe(probe_, true);
+    else lowering.lower_probe(probe_);
     leave(end, light ? "spile_rt_leave_light" : "spile_rt_leave");
     b_.CreateRet(b_.getInt32(program_result(probe_)));
   }
@@ -87,16 +86,15 @@ class KernelHandler {
     Lowering::EntrySaves saves = lowering.lower_entry_saves(probe_);
     b_.CreateCondBr(saves.ok, keep, done);
     b_.SetInsertPoint(keep);
-    llvm::Value* place = call("spile_rt_kernel_return_enter", unit_.module.ptr(), {context_, map, place_.call_key(body), size_of_saves()});
+    llvm::Value* place =
+        call("spile_rt_kernel_return_enter", unit_.module.ptr(), {context_, map, place_.call_key(body), size_of_saves()});
     b_.CreateCondBr(b_.CreateIsNull(place), done, store);
     b_.SetInsertPoint(store);
     const std::vector<uint32_t>& offsets = unit_.layout.saves[static_cast<size_t>(probe_.index)];
     for (size_t i = 0; i < offsets.size(); ++i) {
       llvm::Value* to = b_.CreateConstGEP1_64(b_.getInt8Ty(), place, offsets[i]);
-      if (saves.values[i]->getType()->isPointerTy())
-        call("spile_rt_string_copy", unit_.module.none(), {to, saves.values[i]});
-      else
-        b_.CreateStore(saves.values[i], to);
+      if (saves.values[i]->getType()->isPointerTy()) call("spile_rt_string_copy", unit_.module.none(), {to, saves.values[i]});
+      else b_.CreateStore(saves.values[i], to);
     }
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
@@ -110,7 +108,8 @@ class KernelHandler {
     llvm::BasicBlock* end = enter();
     Body body(unit_, b_, context_, state_);
     Lowering lowering(body);
-    llvm::Value* saves = call("spile_rt_kernel_return_find", unit_.module.ptr(), {context_, map, place_.call_key(body), size_of_saves()});
+    llvm::Value* saves =
+        call("spile_rt_kernel_return_find", unit_.module.ptr(), {context_, map, place_.call_key(body), size_of_saves()});
     body.site.saves = saves;
     b_.CreateCondBr(b_.CreateIsNull(saves), done, found);
     b_.SetInsertPoint(found);
@@ -183,7 +182,8 @@ KernelMap map_of_global(const Unit& unit, const syntax::Global& global) {
   map.sharded = unit.sharing_of(global) == sema::Sharing::kSharded;
   if (map.sharded) map.merge = global.type == ValueType::kStats ? KernelMap::Merge::kAggregate : KernelMap::Merge::kSum;
   if (unit.sharing_of(global) == sema::Sharing::kThreadCells) {
-    map = array_map(map.symbol.c_str(), KernelMap::Kind::kArray, sizeof(abi::ThreadCellSet), layout.map.buckets);  // spile does not read it
+    // spile does not read it
+    map = array_map(map.symbol.c_str(), KernelMap::Kind::kArray, sizeof(abi::ThreadCellSet), layout.map.buckets);
   } else if (global.is_array) {
     // The kernel has no maps that give up their oldest elements, but those that are not used.
     const bool wraps = global.array_kind == syntax::ArrayKind::kWrapping;
@@ -205,7 +205,8 @@ KernelMap map_of_global(const Unit& unit, const syntax::Global& global) {
 
 KernelMap map_of_returns(const Unit& unit, const sema::Probe& probe) {
   const std::string symbol = "spile_map_returns_" + std::to_string(probe.index);
-  return array_map(symbol.c_str(), KernelMap::Kind::kArray, abi::kPendingWays * (abi::kPendingHead + save_bytes(unit.layout, probe)), abi::kPendingSets);
+  return array_map(symbol.c_str(), KernelMap::Kind::kArray,
+                   abi::kPendingWays * (abi::kPendingHead + save_bytes(unit.layout, probe)), abi::kPendingSets);
 }
 
 // Lowers the programs of all probes.
@@ -215,7 +216,8 @@ class ProbeLowering {
 
   void lower(const sema::Probe& probe) {
     if (probe.points.size() > kMostKernelPoints) {
-      unit_.refuse(probe.range, "a probe in the kernel can have 65536 places, and this one has " + std::to_string(probe.points.size()),
+      unit_.refuse(probe.range,
+                   "a probe in the kernel can have 65536 places, and this one has " + std::to_string(probe.points.size()),
                    "divide the pattern among several probes");
       return;
     }
@@ -242,10 +244,14 @@ class ProbeLowering {
   void finish() {
     code_.followed = followed_programs(unit_.program);
     if (code_.followed.empty()) return;
-    auto follows = [](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel && sema::info(probe.kind).source == sema::Source::kWatch; };
+    auto follows = [](const sema::Probe& probe) {
+      return probe.domain == sema::Domain::kKernel && sema::info(probe.kind).source == sema::Source::kWatch;
+    };
     const sema::Probe& any = *std::ranges::find_if(unit_.program.probes, follows);
     if (code_.followed.size() > abi::kMostKernelPrograms) {
-      return unit_.refuse(any.range, "probes on the lives of all processes can be for 64 programs, and these are for " + std::to_string(code_.followed.size()),
+      return unit_.refuse(any.range,
+                          "probes on the lives of all processes can be for 64 programs, and these are for " +
+                              std::to_string(code_.followed.size()),
                           "use a pattern that fewer files match");
     }
     keep_lives(any);
@@ -295,10 +301,14 @@ class ProbeLowering {
     program.by_arguments = by_arguments;
   }
 
-  // Programs that note which of the followed programs a process executes come first, and the one that forgets it last: programs on one
-  // tracepoint run in the order in which they were attached. As a process ends, its program can't be found out any more.
+  // Programs that note which of the followed programs a process executes come first, and the one that forgets it last: programs
+  // on one tracepoint run in the order in which they were attached. As a process ends, its program can't be found out any more.
   void keep_lives(const sema::Probe& any) {
-    code_.maps.push_back({.symbol = abi::kKernelLivesMap, .kind = KernelMap::Kind::kLruHash, .key_size = 8, .value_size = sizeof(abi::KernelLife), .entries = kMostLives});
+    code_.maps.push_back({.symbol = abi::kKernelLivesMap,
+                          .kind = KernelMap::Kind::kLruHash,
+                          .key_size = 8,
+                          .value_size = sizeof(abi::KernelLife),
+                          .entries = kMostLives});
     auto make = [&](const char* section, const char* raw_tracepoint, KernelHandler::Event event) {
       KernelHandler handler(unit_, place_, any, section);
       handler.lower_life(event);
@@ -349,7 +359,8 @@ void add_maps_of_loops(const Unit& unit, const KernelPlace& place, KernelCode& c
   for (const auto& [statement, visits] : place.all_visits()) {
     const abi::MapShape& shape = unit.layout_of(*visits.global).map;
     const uint32_t text = visits.global->type == ValueType::kString ? unit.layout.string_size : 0;
-    code.maps.push_back(array_map(visits.symbol.c_str(), KernelMap::Kind::kArray, abi::kKernelVisitEntry + shape.key_size + text, shape.capacity));
+    code.maps.push_back(array_map(visits.symbol.c_str(), KernelMap::Kind::kArray, abi::kKernelVisitEntry + shape.key_size + text,
+                                  shape.capacity));
     turns = std::max<int64_t>(turns, shape.capacity);
   }
   // The turn that ends a loop, besides: nothing is left of MAXACTION, or no element.

@@ -19,7 +19,9 @@ MapLowering::Key Lowering::lower_key(const syntax::Global& global, llvm::ArrayRe
   if (maps_.has_cells(global)) return {};  // the key is tid(), or a variable that has it
   if (unit.layout_of(global).name_size) return maps_.pack_name_bytes(global);
   constexpr uint32_t kNameSize = 16;
-  if (unit.place.has_name_keys() && unit.layout.string_size >= kNameSize && indexes.size() == 1 && sema::calls_execname(*indexes[0])) return maps_.pack_name();
+  if (unit.place.has_name_keys() && unit.layout.string_size >= kNameSize && indexes.size() == 1 &&
+      sema::calls_execname(*indexes[0]))
+    return maps_.pack_name();
   if (unit.place.has_text_keys() && indexes.size() == 1 && is_site_text(*indexes[0])) return maps_.pack_text(lower(*indexes[0]));
   return maps_.pack(global, lower_operands(indexes));
 }
@@ -80,9 +82,8 @@ void Lowering::lower_delete(const syntax::Delete& statement) {
 void Lowering::delete_slice(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> slice) {
   llvm::Value* key = frame_.temporary_bytes(unit.layout_of(global).map.key_size);
   SourceRange range = slice.empty() || !slice[0] ? global.range : slice[0]->range;
-  maps_.iterate(global, lower_slice(slice), {}, range, [&](llvm::Value* element, const MapLowering::Blocks&) {
-    maps_.remove_visited(global, element, key);
-  });
+  maps_.iterate(global, lower_slice(slice), {}, range,
+                [&](llvm::Value* element, const MapLowering::Blocks&) { maps_.remove_visited(global, element, key); });
 }
 
 }  // namespace spile::codegen

@@ -59,7 +59,9 @@ void Lowering::fold_constants(std::vector<FormatPart>& parts, std::vector<const 
     const bool is_plain = next - first == 1 && part.kind == FormatPart::Kind::kString && part.width < 0 && part.precision < 0;
     const std::string* text = is_plain ? unit.own_text->constant(*arguments[first]) : nullptr;
     if (text) part = literal(text->substr(0, unit.layout.string_limit - 1));
-    else left.insert(left.end(), arguments.begin() + static_cast<ptrdiff_t>(first), arguments.begin() + static_cast<ptrdiff_t>(next));
+    else
+      left.insert(left.end(), arguments.begin() + static_cast<ptrdiff_t>(first),
+                  arguments.begin() + static_cast<ptrdiff_t>(next));
   }
   arguments = std::move(left);
 }
@@ -86,7 +88,8 @@ llvm::Value* Lowering::lower_print(const syntax::Print& print) {
   std::vector<llvm::Value*> values = lower_operands(arguments);
   std::vector<llvm::Value*> lengths(values.size());
   llvm::Value* mark = read_dumps(print, parts, values, lengths, types);
-  write_record(body, abi::kPrintf, unit.tables.add_format(printf_format(std::move(parts), std::move(types), std::move(own))), values, lengths);
+  write_record(body, abi::kPrintf, unit.tables.add_format(printf_format(std::move(parts), std::move(types), std::move(own))),
+               values, lengths);
   if (mark) frame_.release_to(mark);
   return number(0);
 }
@@ -129,7 +132,8 @@ llvm::Value* Lowering::read_dump(llvm::Value* address, llvm::Value* wanted, llvm
   SourceRange range = print.range;
   const char* name = print.to_stream ? "printf" : "sprintf";
   constexpr int64_t kMostBytes = 8192;
-  errors_.raise_if(b.CreateICmpSGT(wanted, number(kMostBytes)), range, "can't print %d bytes of memory at once: at most 8192", {wanted});
+  errors_.raise_if(b.CreateICmpSGT(wanted, number(kMostBytes)), range, "can't print %d bytes of memory at once: at most 8192",
+                   {wanted});
   llvm::Value* room = b.CreateAnd(b.CreateAdd(length, b.getInt32(15)), b.getInt32(~15u));
   llvm::Value* bytes = call("spile_rt_frame", unit.module.ptr(), {context, room});
   errors_.raise_if(b.CreateIsNull(bytes), range, "no scratch memory is left to print memory");
@@ -144,8 +148,8 @@ uint32_t flags_of(const FormatPart& part) {
          (part.space ? abi::kFormatSpace : 0u) | (part.alternate ? abi::kFormatAlternate : 0u);
 }
 
-// Returns the sprintf of each argument, if that text can be written directly into the text around it, as the text of a variable of $$vars$
-// can; else null. Writing in place changes the order of evaluation, so arguments with side effects are excluded.
+// Returns the sprintf of each argument, if that text can be written directly into the text around it, as the text of a variable
+// of $$vars$ can; else null. Writing in place changes the order of evaluation, so arguments with side effects are excluded.
 std::vector<const syntax::Print*> written_in_place(const std::vector<FormatPart>& parts,
                                                    const std::vector<const syntax::Expression*>& arguments) {
   std::vector<const syntax::Print*> in_place(arguments.size());
@@ -203,9 +207,10 @@ llvm::Value* Lowering::put_formatted(const syntax::Print& print, llvm::Value* ou
   for (const syntax::Expression* argument : arguments) types.push_back(argument->type);
   std::vector<llvm::Value*> values(arguments.size()), lengths(arguments.size());
   llvm::Value* mark = nullptr;
-  // The values of a large structure would not all find room on the stack of eBPF, so each is computed where it is written. Nobody sees the order,
-  // unless one of them changes something; the text of a print that fails is dropped.
-  const bool one_by_one = std::ranges::none_of(parts, is_dump) && std::ranges::none_of(arguments, [](auto* argument) { return may_write(*argument); });
+  // The values of a large structure would not all find room on the stack of eBPF, so each is computed where it is written. Nobody
+  // sees the order, unless one of them changes something; the text of a print that fails is dropped.
+  const bool one_by_one = std::ranges::none_of(parts, is_dump) &&
+                          std::ranges::none_of(arguments, [](auto* argument) { return may_write(*argument); });
   if (!one_by_one) {
     values = lower_operands(arguments);
     mark = read_dumps(print, parts, values, lengths, types);

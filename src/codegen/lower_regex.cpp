@@ -34,8 +34,8 @@ llvm::Value* Lowering::lower_regex(const syntax::Regex& expression) {
                 "keep the string in a global, and match it in a timer or end probe");
     return b.getFalse();
   }
-  llvm::Value* found = call("spile_rt_regex_search", b.getInt32Ty(),
-                            {context, constants.table, constants.program, subject, match_memory()});
+  llvm::Value* found =
+      call("spile_rt_regex_search", b.getInt32Ty(), {context, constants.table, constants.program, subject, match_memory()});
   errors_.raise_if(b.CreateICmpSLT(found, b.getInt32(0)), expression.range, "no scratch memory is left to match a pattern");
   return expression.negated ? b.CreateICmpEQ(found, b.getInt32(0)) : b.CreateICmpNE(found, b.getInt32(0));
 }
@@ -46,10 +46,10 @@ llvm::Value* Lowering::lower_match_question(const syntax::Call& question) {
   llvm::Value* group = question.arguments.empty() ? number(0) : lower(*question.arguments[0]);
   llvm::Value* groups = call("spile_rt_match_groups", b.getInt64Ty(), {memory});
   errors_.raise_if(b.CreateICmpEQ(groups, number(0)), question.range,
-           "no string has been matched by the last =~ near identifier '" + question.name + "'");
+                   "no string has been matched by the last =~ near identifier '" + question.name + "'");
   if (question.name == "ngroups") return groups;
   errors_.raise_if(b.CreateICmpUGE(group, groups), question.range,
-           "the last pattern has no subexpression %d near identifier '" + question.name + "'", {group});
+                   "the last pattern has no subexpression %d near identifier '" + question.name + "'", {group});
   llvm::Value* out = frame_.temporary_string();
   call("spile_rt_match_text", unit.module.none(), {memory, group, out});
   return out;

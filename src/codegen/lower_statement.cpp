@@ -51,7 +51,8 @@ void Lowering::lower(const syntax::Statement& s) {
       errors_.leave_tries(0);
       b.CreateBr(fall_through_ ? fall_through_ : next_);
       return;
-    case StatementKind::kBreak: case StatementKind::kContinue:
+    case StatementKind::kBreak:
+    case StatementKind::kContinue:
       if (loops_.empty()) return unit.refuse(s.range, "this is only possible in a loop");
       errors_.leave_tries(loops_.back().tries);
       b.CreateBr(s.kind == StatementKind::kBreak ? loops_.back().on_break : loops_.back().on_continue);
@@ -146,7 +147,8 @@ namespace {
 // Whether what follows the statement may be left out.
 bool may_leave(const syntax::Statement& s) {
   if (s.kind == StatementKind::kReturn || s.kind == StatementKind::kNext || s.kind == StatementKind::kBreak ||
-      s.kind == StatementKind::kContinue) return true;
+      s.kind == StatementKind::kContinue)
+    return true;
   bool leaves = false;
   syntax::for_each_statement(s, [&](const syntax::Statement& inner) { leaves |= may_leave(inner); });
   return leaves;

@@ -8,9 +8,9 @@
 //   Go, exit:                   guard -> find the entry values -> bodies -> leave
 //   return, exit:               guard -> find the frame -> bodies -> the real address back, guard or not -> leave
 
-#include "codegen/lower_native.h"
 #include "abi/stack_tables.h"
 #include "codegen/call_points.h"
+#include "codegen/lower_native.h"
 #include "codegen/lowering.h"
 #include "codegen/native_target.h"
 
@@ -66,7 +66,8 @@ class Handler {
   const sema::Probe& probe(int index) const { return unit_.program.probes[static_cast<size_t>(index)]; }
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
   bool all_light(const std::vector<int>& probes) const {
-    return !unit_.targets_exit() && std::all_of(probes.begin(), probes.end(), [&](int index) { return probe(index).only_accumulates; });
+    return !unit_.targets_exit() &&
+           std::all_of(probes.begin(), probes.end(), [&](int index) { return probe(index).only_accumulates; });
   }
 
   Unit& unit_;
@@ -96,7 +97,9 @@ llvm::Function* make_function(Unit& unit, const std::string& name, llvm::Type* r
 
 Handler::Handler(Unit& unit, const sema::SiteGroup& group, uint32_t flags, const std::string& name, llvm::Type* result,
                  size_t arguments)
-    : unit_(unit), group_(group), flags_(flags),
+    : unit_(unit),
+      group_(group),
+      flags_(flags),
       function_(make_function(unit, name, result, flags & abi::kWantsRegisters, arguments)),
       b_(llvm::BasicBlock::Create(unit.module.context(), "entry", function_)) {
   auto* context = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(abi::Context) / 8), nullptr, "context");
@@ -107,7 +110,8 @@ Handler::Handler(Unit& unit, const sema::SiteGroup& group, uint32_t flags, const
            std::all_of(group.return_probes.begin(), group.return_probes.end(),
                        [&](int index) { return probe(index).entry_saves.empty(); });
   if (flags & abi::kWantsRegisters) registers_ = function_->getArg(0);
-  else for (llvm::Argument& argument : function_->args()) arguments_.push_back(&argument);
+  else
+    for (llvm::Argument& argument : function_->args()) arguments_.push_back(&argument);
 }
 
 // The word at `offset` from where the return address of the handler lies.
@@ -141,7 +145,8 @@ void Handler::set_frame(uint32_t kind) {
     llvm::Value* slot = b_.CreateIntToPtr(b_.CreateAdd(site_.cfa, b_.getInt64(kConvention.return_slot)), unit_.module.ptr());
     pc = b_.CreateLoad(b_.getInt64Ty(), slot);
   } else if (site_.saves) {
-    int64_t back = static_cast<int64_t>(offsetof(abi::ShadowFrame, return_address)) - static_cast<int64_t>(sizeof(abi::ShadowFrame));
+    int64_t back =
+        static_cast<int64_t>(offsetof(abi::ShadowFrame, return_address)) - static_cast<int64_t>(sizeof(abi::ShadowFrame));
     pc = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt8Ty(), site_.saves, static_cast<uint64_t>(back)));
   }
   put(pc, offsetof(abi::Context, user_pc));
@@ -223,7 +228,8 @@ void Handler::lower_entry() {
     cfa = cfa_at_entry(b_, registers_);
     if (wants_id) id = load_register(b_, registers_, offsetof(abi::Registers, site_id));
   } else {
-    cfa = b_.CreatePtrToInt(word_above_return_address(wants_id ? abi::kEntrySiteIdCfaOffset : abi::kEntryCfaOffset), b_.getInt64Ty());
+    cfa = b_.CreatePtrToInt(word_above_return_address(wants_id ? abi::kEntrySiteIdCfaOffset : abi::kEntryCfaOffset),
+                            b_.getInt64Ty());
     if (wants_id) id = b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(abi::kSiteIdOffset));
   }
   set_site(cfa, id);
@@ -294,7 +300,8 @@ void Handler::release_frame(const EntrySide& entry) {
 
 void Handler::lower_return_enter() {
   site_.arguments = arguments_;
-  llvm::BasicBlock *run = block("run"), *push = block("push"), *pushed = block("pushed"), *leave = block("leave"), *refused = block("refused");
+  llvm::BasicBlock *run = block("run"), *push = block("push"), *pushed = block("pushed"), *leave = block("leave"),
+                   *refused = block("refused");
   llvm::Value* entered = enter();
   b_.CreateCondBr(entered, run, refused, llvm::MDBuilder(b_.getContext()).createBranchWeights(100000, 1));
   b_.SetInsertPoint(refused);
@@ -302,8 +309,7 @@ void Handler::lower_return_enter() {
 
   b_.SetInsertPoint(run);
   if (registers_) {
-    set_site(cfa_at_entry(b_, registers_),
-             load_register(b_, registers_, offsetof(abi::Registers, site_id)));
+    set_site(cfa_at_entry(b_, registers_), load_register(b_, registers_, offsetof(abi::Registers, site_id)));
   } else {
     set_site(b_.CreatePtrToInt(word_above_return_address(abi::kReturnEnterCfaOffset), b_.getInt64Ty()),
              b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(abi::kSiteIdOffset)));
@@ -313,8 +319,9 @@ void Handler::lower_return_enter() {
   b_.CreateCondBr(entry.ok, push, leave);
   b_.SetInsertPoint(push);
   bool saves = !entry.saves.empty();
-  llvm::Value* place = unit_.module.call_runtime(b_, saves ? "spile_rt_return_enter" : "spile_rt_return_push",
-                                                 saves ? unit_.module.ptr() : unit_.module.i1(), {context_, site_.cfa, site_.site_id});
+  llvm::Value* place =
+      unit_.module.call_runtime(b_, saves ? "spile_rt_return_enter" : "spile_rt_return_push",
+                                saves ? unit_.module.ptr() : unit_.module.i1(), {context_, site_.cfa, site_.site_id});
   llvm::BasicBlock* from_push = b_.GetInsertBlock();
   b_.CreateCondBr(b_.CreateIsNull(place), leave, pushed, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 100000));
   b_.SetInsertPoint(pushed);
@@ -360,7 +367,8 @@ void Handler::lower_return_exit() {
 
 // A call that is not taken down must not find what another one left.
 void Handler::lower_enter_in_place() {
-  llvm::BasicBlock *run = block("run"), *refused = block("refused"), *push = block("push"), *pushed = block("pushed"), *leave = block("leave");
+  llvm::BasicBlock *run = block("run"), *refused = block("refused"), *push = block("push"), *pushed = block("pushed"),
+                   *leave = block("leave");
   llvm::Value* cfa = cfa_at_entry(b_, registers_);
   llvm::Value* id = load_register(b_, registers_, offsetof(abi::Registers, site_id));
   auto forget = [&] {
@@ -446,8 +454,8 @@ void Handler::lower_exit_in_place() {
   b_.CreateRetVoid();
 }
 
-// The handler of the entries of functions whose registers handlers within them ask for. It has no guard, and takes no part in what handlers
-// share: each entry has to be seen, also those that a handler's own thread makes.
+// The handler of the entries of functions whose registers handlers within them ask for. It has no guard, and takes no part in
+// what handlers share: each entry has to be seen, also those that a handler's own thread makes.
 void lower_keep_entry(Unit& unit) {
   const uint32_t flags = keep_entry_flags(unit.program);
   llvm::Function* function = make_function(unit, "keep_entry", unit.module.none(), flags & abi::kWantsRegisters, kArguments);
@@ -500,8 +508,8 @@ void lower_unwind(Unit& unit, const std::string& name, const char* runtime, cons
   b.CreateRetVoid();
 }
 
-// The handlers of functions that take one step of a walk. At the entry all return addresses of the thread are put back, and the function
-// returns by a frame of its own, as a return probe's does, when they become pending again. Its exits can't be sites, as
+// The handlers of functions that take one step of a walk. At the entry all return addresses of the thread are put back, and the
+// function returns by a frame of its own, as a return probe's does, when they become pending again. Its exits can't be sites, as
 // it may end in a jump to another function that does the work.
 class StepHandlers {
  public:
@@ -604,9 +612,8 @@ uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group,
 
 uint32_t keep_entry_flags(const sema::Program& program) {
   const std::vector<uint8_t>& kept = program.sites.kept_registers();
-  bool only_arguments = std::all_of(kept.begin(), kept.end(), [](uint8_t number) {
-    return kConvention.argument_registers.has(number);
-  });
+  bool only_arguments =
+      std::all_of(kept.begin(), kept.end(), [](uint8_t number) { return kConvention.argument_registers.has(number); });
   return only_arguments ? abi::kWantsSiteId : abi::kWantsSiteId | abi::kWantsRegisters;
 }
 
@@ -654,7 +661,8 @@ std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
   lower_unwind(unit, "unwind", "spile_rt_unwind", {});
   lower_unwind(unit, "caught", "spile_rt_rewind_caught", {});
   lower_unwind(unit, "walked", "spile_rt_rewind", [](llvm::IRBuilder<>& b, llvm::Function*) { return b.getInt64(0); });
-  lower_unwind(unit, "landing", "spile_rt_rewind", [](llvm::IRBuilder<>&, llvm::Function* function) { return function->getArg(3); });
+  lower_unwind(unit, "landing", "spile_rt_rewind",
+               [](llvm::IRBuilder<>&, llvm::Function* function) { return function->getArg(3); });
   StepHandlers(unit).lower_enter();
   StepHandlers(unit).lower_exit();
   for (const std::string& name : unit.module.exports()) keep_all_registers(*unit.module.module().getFunction(name));

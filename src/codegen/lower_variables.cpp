@@ -41,11 +41,13 @@ llvm::Value* Lowering::lower_operand(const syntax::Expression& node, const locat
 }
 
 llvm::Value* Lowering::read_target(const syntax::Expression& node) {
-  return target_.read(target_of(node).binding, node.type, node.range, [&](const location::Operation& op) { return lower_operand(node, op); });
+  return target_.read(target_of(node).binding, node.type, node.range,
+                      [&](const location::Operation& op) { return lower_operand(node, op); });
 }
 
 void Lowering::write_target(const syntax::Expression& node, llvm::Value* value) {
-  target_.write(target_of(node).binding, value, node.range, [&](const location::Operation& op) { return lower_operand(node, op); });
+  target_.write(target_of(node).binding, value, node.range,
+                [&](const location::Operation& op) { return lower_operand(node, op); });
 }
 
 llvm::Value* Lowering::assign_target(const syntax::Assignment& assignment) {

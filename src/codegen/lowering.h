@@ -23,28 +23,38 @@ namespace spile::codegen {
 // One object emits into one Body, one body after another, on the Body's thread.
 class Lowering : BodyPart {
  public:
-  explicit Lowering(Body& body) : BodyPart(body), frame_(body), errors_(body), arithmetic_(body, errors_), maps_(body, frame_, errors_),
-                                   aggregates_(body, errors_, arithmetic_, maps_), target_(body, frame_, errors_, arithmetic_),
-                                   registers_(body, frame_, errors_, target_) {}
+  explicit Lowering(Body& body)
+      : BodyPart(body),
+        frame_(body),
+        errors_(body),
+        arithmetic_(body, errors_),
+        maps_(body, frame_, errors_),
+        aggregates_(body, errors_, arithmetic_, maps_),
+        target_(body, frame_, errors_, arithmetic_),
+        registers_(body, frame_, errors_, target_) {}
 
   // Emits the whole body of a probe, with its locks, condition and frame. Control goes on after it, whatever happened.
   void lower_probe(const sema::Probe& probe);
   // Evaluates, in the controller, the condition of a probe that is `switched`, and stores it where handlers elsewhere read it.
   // Returns an i64: 1 where it is true, or where its evaluation failed.
   llvm::Value* lower_switch(const sema::Probe& probe);
-  // Emits the body of a probe. REQUIRES: sema::Probe::only_accumulates. Nothing in it fails, and a signal handler may run it in the midst
-  // of itself, so it needs no guard, and looks for the thread's slot at the first addition only. entered: the handler has found the slot.
+  // Emits the body of a probe. REQUIRES: sema::Probe::only_accumulates. Nothing in it fails, and a signal handler may run it in
+  // the midst of itself, so it needs no guard, and looks for the thread's slot at the first addition only. entered: the handler
+  // has found the slot.
   void lower_light_probe(const sema::Probe& probe, bool entered);
   // Emits the body of a script function, and its returns (FunctionStatus). REQUIRES: Body::function is Unit::function(function).
   void lower_function(const syntax::Function& function);
-  // Evaluates the entry values of a return probe. ok: an i1, false where one of them was an error: the values mean nothing then. The frame
-  // stays taken where uses_frame(): the caller stores the values (strings lie in the frame), then emits spile_rt_frame_release to a mark
-  // that it has taken before.
-  struct EntrySaves { std::vector<llvm::Value*> values; llvm::Value* ok; };
+  // Evaluates the entry values of a return probe. ok: an i1, false where one of them was an error: the values mean nothing then.
+  // The frame stays taken where uses_frame(): the caller stores the values (strings lie in the frame), then emits
+  // spile_rt_frame_release to a mark that it has taken before.
+  struct EntrySaves {
+    std::vector<llvm::Value*> values;
+    llvm::Value* ok;
+  };
   EntrySaves lower_entry_saves(const sema::Probe& probe);
 
-  // Stores what the handler knows of the probed place in State, where something asks for it there. REQUIRES: emitted before a body, with
-  // Body::probe set. lower_entry_saves() does it itself.
+  // Stores what the handler knows of the probed place in State, where something asks for it there. REQUIRES: emitted before a
+  // body, with Body::probe set. lower_entry_saves() does it itself.
   void store_site() {
     registers_.store_site();
     target_.find_point();
@@ -64,7 +74,7 @@ class Lowering : BodyPart {
 
   // lower_expression.cpp
   llvm::Value* lower(const syntax::Expression& expression);
-  llvm::Value* lower_condition(const syntax::Expression& expression);   // i1
+  llvm::Value* lower_condition(const syntax::Expression& expression);  // i1
   llvm::Value* lower_variable(const syntax::Variable& variable);
   llvm::Value* lower_unary(const syntax::Unary& unary);
   llvm::Value* lower_binary(const syntax::Binary& binary);
@@ -102,7 +112,7 @@ class Lowering : BodyPart {
   void lower_foreach_body(const syntax::Foreach& loop, llvm::Value* element, const Loop& blocks);
 
   // lower_aggregates.cpp
-  llvm::Value* aggregate_of(const syntax::Expression& stats);   // null at run time: empty
+  llvm::Value* aggregate_of(const syntax::Expression& stats);  // null at run time: empty
   llvm::Value* lower_statistic(const syntax::Statistic& statistic);
   llvm::Value* lower_histogram_index(const syntax::HistogramIndex& index);
   llvm::Value* histogram_string(const syntax::Histogram& histogram, bool with_newline);
@@ -117,8 +127,7 @@ class Lowering : BodyPart {
   llvm::Value* put_formatted(const syntax::Print& print, llvm::Value* out, llvm::Value* at);
   llvm::Value* put_literal(const std::string& text, llvm::Value* out, llvm::Value* at);
   llvm::Value* read_dumps(const syntax::Print& print, const std::vector<syntax::FormatPart>& parts,
-                          std::vector<llvm::Value*>& values, std::vector<llvm::Value*>& lengths,
-                          std::vector<ValueType>& types);
+                          std::vector<llvm::Value*>& values, std::vector<llvm::Value*>& lengths, std::vector<ValueType>& types);
   llvm::Value* read_dump(llvm::Value* address, llvm::Value* wanted, llvm::Value* length, const syntax::Print& print);
 
   // lower_call.cpp

@@ -8,7 +8,8 @@ namespace spile::codegen {
 
 llvm::Value* MapLowering::handle_of(const syntax::Global& global) {
   llvm::Value* handle = unit.place.global(body, global);
-  return unit.sharing_of(global) == sema::Sharing::kStriped ? b.CreateGEP(b.getInt8Ty(), handle, body.stripe_offset(global)) : handle;
+  return unit.sharing_of(global) == sema::Sharing::kStriped ? b.CreateGEP(b.getInt8Ty(), handle, body.stripe_offset(global))
+                                                            : handle;
 }
 
 bool MapLowering::has_cells(const syntax::Global& global) const { return unit.sharing_of(global) == sema::Sharing::kThreadCells; }
@@ -43,7 +44,8 @@ MapLowering::Key MapLowering::pack_name() {
   llvm::Value* bytes = entry_alloca(llvm::ArrayType::get(b.getInt64Ty(), 2), "name");
   call("spile_rt_execname", unit.module.none(), {context, bytes});
   Key key;
-  for (unsigned i = 0; i < key.name.size(); ++i) key.name[i] = b.CreateLoad(b.getInt64Ty(), b.CreateConstGEP1_64(b.getInt64Ty(), bytes, i));
+  for (unsigned i = 0; i < key.name.size(); ++i)
+    key.name[i] = b.CreateLoad(b.getInt64Ty(), b.CreateConstGEP1_64(b.getInt64Ty(), bytes, i));
   return key;
 }
 
@@ -91,10 +93,10 @@ llvm::Value* MapLowering::insert(const syntax::Global& global, const Key& key, S
   llvm::Value* handle = handle_of(global);
   llvm::Value* shape = unit.map_shape(global);
   llvm::Value* element =
-      key.name[0] ? call("spile_rt_map_insert_name", unit.module.ptr(), {context, handle, shape, key.name[0], key.name[1]})
+      key.name[0]  ? call("spile_rt_map_insert_name", unit.module.ptr(), {context, handle, shape, key.name[0], key.name[1]})
       : key.text   ? call("spile_rt_map_insert_text", unit.module.ptr(), {context, handle, shape, key.text})
       : key.single ? call("spile_rt_map_insert_long", unit.module.ptr(), {context, handle, shape, key.single})
-                 : call("spile_rt_map_insert", unit.module.ptr(), {context, handle, shape, key.buffer, key.length});
+                   : call("spile_rt_map_insert", unit.module.ptr(), {context, handle, shape, key.buffer, key.length});
   raise_if_full(b.CreateIsNull(element), global, range);
   return element;
 }
@@ -104,9 +106,11 @@ void MapLowering::raise_if_full(llvm::Value* full, const syntax::Global& global,
 }
 
 void MapLowering::set(const syntax::Global& global, const Key& key, llvm::Value* value, SourceRange range) {
-  // Of a thread's own element it is the value of `start[tid()] = ...`, which has been deleted since: one call of a helper instead of three.
+  // Of a thread's own element it is the value of `start[tid()] = ...`, which has been deleted since: one call of a helper instead
+  // of three.
   if (key.single && !unit.place.globals_are_memory() && unit.sharing_of(global) == sema::Sharing::kByThread) {
-    llvm::Value* fits = call("spile_rt_map_set_long", unit.module.i1(), {context, handle_of(global), unit.map_shape(global), key.single, value});
+    llvm::Value* fits =
+        call("spile_rt_map_set_long", unit.module.i1(), {context, handle_of(global), unit.map_shape(global), key.single, value});
     raise_if_full(b.CreateNot(fits), global, range);
     return;
   }
@@ -169,8 +173,8 @@ void MapLowering::remove_visited(const syntax::Global& global, llvm::Value* elem
   remove(global, key);
 }
 
-void MapLowering::match(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted,
-                        llvm::ArrayRef<llvm::Value*> keys, llvm::BasicBlock* otherwise) {
+void MapLowering::match(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, llvm::ArrayRef<llvm::Value*> keys,
+                        llvm::BasicBlock* otherwise) {
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!wanted[i]) continue;
     llvm::Value* equal = nullptr;
@@ -195,11 +199,13 @@ void MapLowering::note_loop(llvm::BasicBlock* head, llvm::BasicBlock* done, llvm
   unit.loops.push_back({head, done, exhausted, exit});
 }
 
-// A function that the kernel calls for each element of a map, made once for each statement: it does what the runtime's function does with these arguments, and with what the
-// kernel gives it, in place of those that are null: the key, the value, and the last one.
+// A function that the kernel calls for each element of a map, made once for each statement: it does what the runtime's function
+// does with these arguments, and with what the kernel gives it, in place of those that are null: the key, the value, and the last
+// one.
 llvm::Function* MapLowering::callback(const std::string& name, const char* runtime, std::vector<llvm::Value*> arguments) {
   if (llvm::Function* known = unit.module.module().getFunction(name)) return known;
-  auto* type = llvm::FunctionType::get(b.getInt64Ty(), {unit.module.ptr(), unit.module.ptr(), unit.module.ptr(), unit.module.ptr()}, false);
+  auto* type = llvm::FunctionType::get(b.getInt64Ty(),
+                                       {unit.module.ptr(), unit.module.ptr(), unit.module.ptr(), unit.module.ptr()}, false);
   llvm::Function* function = unit.module.add_function(name, type);
   function->setSection(abi::kKernelCallbackPrefix + name);
   function->addFnAttr(llvm::Attribute::NoInline);
@@ -213,19 +219,23 @@ llvm::Function* MapLowering::callback(const std::string& name, const char* runti
 }
 
 llvm::Value* MapLowering::snapshot(const syntax::Global& global, const Order& order, llvm::Value* limit, SourceRange range) {
-  llvm::Value *column = b.getInt32(order.column), *direction = b.getInt32(static_cast<uint32_t>(order.direction)), *statistic = b.getInt32(order.statistic);
+  llvm::Value *column = b.getInt32(order.column), *direction = b.getInt32(static_cast<uint32_t>(order.direction)),
+              *statistic = b.getInt32(order.statistic);
   llvm::Value* shape = unit.map_shape(global);
   if (unit.place.globals_are_memory()) {
-    llvm::Value* iteration = call("spile_rt_iterate", unit.module.ptr(), {context, handle_of(global), shape, column, direction, statistic, limit});
+    llvm::Value* iteration =
+        call("spile_rt_iterate", unit.module.ptr(), {context, handle_of(global), shape, column, direction, statistic, limit});
     errors_.raise_if(b.CreateIsNull(iteration), range, "no scratch memory is left to iterate over '" + global.name + "'");
     return iteration;
   }
   llvm::Value* visits = unit.place.visits(body, global, range);
   const std::string suffix = visits->getName().substr(visits->getName().rfind('_') + 1).str();
-  llvm::Value* collect = callback("collect." + suffix, "spile_rt_kernel_collect", {visits, shape, column, statistic, nullptr, nullptr, nullptr});
+  llvm::Value* collect =
+      callback("collect." + suffix, "spile_rt_kernel_collect", {visits, shape, column, statistic, nullptr, nullptr, nullptr});
   llvm::Value* pass = llvm::ConstantPointerNull::get(unit.module.ptr());
   if (order.direction != 0) {
-    llvm::Function* step = callback("sort.step." + suffix, "spile_rt_kernel_sort_step", {visits, shape, column, direction, nullptr});
+    llvm::Function* step =
+        callback("sort.step." + suffix, "spile_rt_kernel_sort_step", {visits, shape, column, direction, nullptr});
     pass = callback("sort.pass." + suffix, "spile_rt_kernel_sort_pass", {visits, step, nullptr});
   }
   llvm::Value* visit = frame_.temporary_bytes(abi::kKernelVisit);
@@ -235,7 +245,8 @@ llvm::Value* MapLowering::snapshot(const syntax::Global& global, const Order& or
 
 llvm::Value* MapLowering::next_of(const syntax::Global& global, llvm::Value* iteration, const Order& order, SourceRange range) {
   if (unit.place.globals_are_memory()) return call("spile_rt_iterate_next", unit.module.ptr(), {iteration});
-  return call("spile_rt_kernel_visit_next", unit.module.ptr(), {iteration, unit.place.visits(body, global, range), b.getInt1(order.direction != 0)});
+  return call("spile_rt_kernel_visit_next", unit.module.ptr(),
+              {iteration, unit.place.visits(body, global, range), b.getInt1(order.direction != 0)});
 }
 
 void MapLowering::iterate(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, const Order& order,

@@ -22,7 +22,7 @@ class MapLowering : BodyPart {
     llvm::Value* single = nullptr;  // the array has one key, a long
     llvm::Value* buffer = nullptr;  // else: packed, and its length in bytes
     llvm::Value* length = nullptr;
-    llvm::Value* text = nullptr;  // else: a text of site_texts.h, which is the array's only key
+    llvm::Value* text = nullptr;            // else: a text of site_texts.h, which is the array's only key
     std::array<llvm::Value*, 2> name = {};  // else: the name of the running thread, which is the array's only key
   };
   // Whether elements are cells of threads (sema::Sharing::kThreadCells): find, insert, set and remove need no key then.
@@ -47,26 +47,33 @@ class MapLowering : BodyPart {
   // Returns the value at `element`, an address from find() or value_of(): a long, or a string in place; 0 or "" where it is null.
   llvm::Value* load_or_default(llvm::Value* element, ValueType type);
 
-  // The order of visits, in the terms of spile_rt_iterate (runtime/interface.h). column: 0: by value, n: by the n-th key; direction: +1,
-  // -1, 0: order of insertion. limit: the number of visits, an i64; 0 or less: none; null: all.
-  struct Order { uint32_t column = 0; int32_t direction = 0; uint32_t statistic = 0; llvm::Value* limit = nullptr; };
+  // The order of visits, in the terms of spile_rt_iterate (runtime/interface.h). column: 0: by value, n: by the n-th key;
+  // direction: +1, -1, 0: order of insertion. limit: the number of visits, an i64; 0 or less: none; null: all.
+  struct Order {
+    uint32_t column = 0;
+    int32_t direction = 0;
+    uint32_t statistic = 0;
+    llvm::Value* limit = nullptr;
+  };
   struct Blocks {
     llvm::BasicBlock* on_break;
     llvm::BasicBlock* on_continue;
   };
-  // Emits a loop with the code of `visit` for every element whose keys equal those of `wanted` that are not null (empty: any element).
-  // The runtime makes a (sorted) snapshot of the array first, in scratch memory (a script error where none is left), so `visit` may change
-  // the array. Where `visit` leaves its block open, the next element follows. Blocks: the targets of jumps past
-  // the loop, and to the next element.
+  // Emits a loop with the code of `visit` for every element whose keys equal those of `wanted` that are not null (empty: any
+  // element). The runtime makes a (sorted) snapshot of the array first, in scratch memory (a script error where none is left), so
+  // `visit` may change the array. Where `visit` leaves its block open, the next element follows. Blocks: the targets of jumps
+  // past the loop, and to the next element.
   void iterate(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, const Order& order, SourceRange range,
                const std::function<void(llvm::Value* element, const Blocks&)>& visit);
-  // Return the keys, and the value (a long, or a string in place), of an element that iterate() visits. Strings are those of the snapshot or element: copy
-  // them before the element is removed.
+  // Return the keys, and the value (a long, or a string in place), of an element that iterate() visits. Strings are those of the
+  // snapshot or element: copy them before the element is removed.
   std::vector<llvm::Value*> keys_of(const syntax::Global& global, llvm::Value* element);
   llvm::Value* value_of(const syntax::Global& global, llvm::Value* element);
-  // Notes a loop that was emitted, for kernel_loops.h. exit: of Frame::loop_exit(), made before head. Emits code where `done` stands.
+  // Notes a loop that was emitted, for kernel_loops.h. exit: of Frame::loop_exit(), made before head. Emits code where `done`
+  // stands.
   void note_loop(llvm::BasicBlock* head, llvm::BasicBlock* done, llvm::Value* exit, SourceRange range);
-  // Removes such an element. buffer: of MapShape::key_size bytes, to which its key is copied first, as the key goes with the element.
+  // Removes such an element. buffer: of MapShape::key_size bytes, to which its key is copied first, as the key goes with the
+  // element.
   void remove_visited(const syntax::Global& global, llvm::Value* element, llvm::Value* buffer);
 
  private:

@@ -42,17 +42,14 @@ llvm::Value* NativePlace::cfa(Body& body) {
 }
 
 llvm::Value* NativePlace::load_bias(Body& body) {
-  return body.b.CreateLoad(body.b.getInt64Ty(),
-                               body.at_offset(body.unit.module.cells(), offsetof(abi::ImageCells, load_bias)));
+  return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(body.unit.module.cells(), offsetof(abi::ImageCells, load_bias)));
 }
 
 llvm::Value* NativePlace::call_number(Body& body) {
   return body.b.CreateLoad(body.b.getInt64Ty(), body.context_field(offsetof(abi::Context, call_number)));
 }
 
-llvm::Value* TargetPlace::thread_pointer(Body& body) {
-  return body.call("spile_rt_thread_pointer", body.b.getInt64Ty(), {});
-}
+llvm::Value* TargetPlace::thread_pointer(Body& body) { return body.call("spile_rt_thread_pointer", body.b.getInt64Ty(), {}); }
 
 llvm::Value* TargetPlace::global(Body& body, const syntax::Global& global) { return global_of_slot(body, global); }
 
@@ -77,9 +74,7 @@ llvm::Value* ControllerPlace::machine_register(Body& body, int64_t number) {
   return number >= 0 && number < kRegisters ? subject_register(body, 8 * number) : nullptr;
 }
 
-llvm::Value* ControllerPlace::call_number(Body& body) {
-  return subject_register(body, offsetof(abi::Registers, site_id));
-}
+llvm::Value* ControllerPlace::call_number(Body& body) { return subject_register(body, offsetof(abi::Registers, site_id)); }
 
 llvm::Value* ControllerPlace::all_registers(Body& body) {
   return body.call("spile_rt_subject_registers", body.unit.module.ptr(), {body.context});
@@ -87,7 +82,7 @@ llvm::Value* ControllerPlace::all_registers(Body& body) {
 
 llvm::Value* ControllerPlace::global(Body& body, const syntax::Global& global) {
   return body.call("spile_rt_shared", body.unit.module.ptr(),
-                       {body.context, body.number(static_cast<int64_t>(body.unit.layout_of(global).storage))});
+                   {body.context, body.number(static_cast<int64_t>(body.unit.layout_of(global).storage))});
 }
 
 }  // namespace spile::codegen

@@ -27,7 +27,8 @@ class NativePlace : public Place {
   bool is_user_mode() const override { return true; }
 };
 
-// Returns the Handle of a global for handlers that have a slot: in it where the global is sharded, else in the arena's shared part.
+// Returns the Handle of a global for handlers that have a slot: in it where the global is sharded, else in the arena's shared
+// part.
 llvm::Value* global_of_slot(Body& body, const syntax::Global& global);
 
 // Handlers that trampolines call on the probed thread.

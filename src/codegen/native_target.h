@@ -1,6 +1,6 @@
 #pragma once
-// The facts that generating code for this machine needs beyond LLVM's own knowledge of it: one implementation for each machine, in a folder
-// of its name.
+// The facts that generating code for this machine needs beyond LLVM's own knowledge of it: one implementation for each machine,
+// in a folder of its name.
 
 #include "codegen/llvm.h"
 
@@ -20,8 +20,8 @@ void initialize_native_target();
 // REQUIRES: the handler's body is complete.
 void keep_all_registers(llvm::Function& handler);
 
-// Reads the low 8 bytes of vector register `place` (from 0), as an i64. A handler has no instruction that writes to a vector register,
-// so they are what they were at the probed place.
+// Reads the low 8 bytes of vector register `place` (from 0), as an i64. A handler has no instruction that writes to a vector
+// register, so they are what they were at the probed place.
 llvm::Value* read_vector_register(llvm::IRBuilder<>& b, int64_t place);
 
 }  // namespace spile::codegen

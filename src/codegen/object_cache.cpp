@@ -19,7 +19,9 @@ constexpr std::string_view kFormat = "spile code 1\n";
 
 using Hash = llvm::BLAKE3Result<>;
 
-Hash hash_of(std::string_view bytes) { return llvm::BLAKE3::hash<>(llvm::arrayRefFromStringRef(llvm::StringRef(bytes.data(), bytes.size()))); }
+Hash hash_of(std::string_view bytes) {
+  return llvm::BLAKE3::hash<>(llvm::arrayRefFromStringRef(llvm::StringRef(bytes.data(), bytes.size())));
+}
 
 bool read_all(int fd, char* bytes, size_t size) {
   for (size_t done = 0; done < size;) {

@@ -5,8 +5,8 @@
 // it uses, the machine, the effort, and the build of spile. So an entry can't be out of date: what changes with the
 // script, its arguments, options or the programs it probes has changed the module.
 //
-// DIRECTORY/KEY is a file with, in this order: "spile code 1\n", the 32-byte BLAKE3 hash of what follows, the object. Code is only taken
-// from files of our own in a directory of our own that nobody else can write to. Any other file is treated as absent.
+// DIRECTORY/KEY is a file with, in this order: "spile code 1\n", the 32-byte BLAKE3 hash of what follows, the object. Code is
+// only taken from files of our own in a directory of our own that nobody else can write to. Any other file is treated as absent.
 // Written by rename, so a reader never sees half of an entry. Thread rule: any thread, any number of processes.
 
 #include <sys/types.h>
@@ -29,7 +29,8 @@ class ObjectCache {
   explicit ObjectCache(std::string directory) : directory_(std::move(directory)) {}
 
   bool is_used() const { return !directory_.empty(); }
-  // Returns the object, and marks it as used now. key: a file's name, from module_key() (backend.h); empty: nothing is found or kept.
+  // Returns the object, and marks it as used now. key: a file's name, from module_key() (backend.h); empty: nothing is found or
+  // kept.
   std::optional<std::string> find(const std::string& key) const;
   // Writes the object, and makes the directory (mode 0700) where it is absent. Failure is silent.
   void keep(const std::string& key, std::string_view object) const;

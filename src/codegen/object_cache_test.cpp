@@ -41,9 +41,7 @@ class ObjectCacheTest : public testing::Test {
     EXPECT_TRUE(compiled.ok());
     return std::move(compiled).value();
   }
-  size_t entries() const {
-    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
+  size_t entries() const { return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator())); }
 
   std::string root_, folder_;
 };
@@ -166,8 +164,10 @@ TEST_F(ObjectCacheTest, CompilesAnewOnlyWhatIsNew) {
   EXPECT_EQ(first.script.controller.probes, again.script.controller.probes);
   EXPECT_EQ(first.script.target.image.bytes, again.script.target.image.bytes);
   EXPECT_EQ(first.script.target.groups[0].enter, again.script.target.groups[0].enter);
-  EXPECT_FALSE(compile_text("global c probe process(\"/bin/fake\").function(\"foo\") { c += 2 } probe end { println(c) }").from_cache);
-  EXPECT_FALSE(compile_text("global c probe process(\"/bin/fake\").function(\"foo\") { c++ } probe end { println(c + 1) }").from_cache);
+  EXPECT_FALSE(
+      compile_text("global c probe process(\"/bin/fake\").function(\"foo\") { c += 2 } probe end { println(c) }").from_cache);
+  EXPECT_FALSE(
+      compile_text("global c probe process(\"/bin/fake\").function(\"foo\") { c++ } probe end { println(c + 1) }").from_cache);
   EXPECT_FALSE(compile_text(text, 3).from_cache);
 }
 

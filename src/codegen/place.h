@@ -54,8 +54,8 @@ class Place {
   // The map that holds the elements which the statement visits of an array. REQUIRES: !globals_are_memory().
   virtual llvm::Value* visits(Body&, const syntax::Global&, SourceRange) { return nullptr; }
 
-  // Has the kernel's stack kept for the library's functions, as it is now; returns an i1, false at run time: it can't be walked. Null: functions
-  // know it without that (outside of the kernel), or from the handler that called this script function.
+  // Has the kernel's stack kept for the library's functions, as it is now; returns an i1, false at run time: it can't be walked.
+  // Null: functions know it without that (outside of the kernel), or from the handler that called this script function.
   virtual llvm::Value* keep_kernel_stack(Body&) { return nullptr; }
 
   // -- Abilities of handlers
@@ -65,10 +65,11 @@ class Place {
   virtual bool globals_are_memory() const = 0;
   // Additions to a sharded global go to a shard that only this thread (or CPU) writes. False: there is one copy.
   virtual bool has_shards() const = 0;
-  // Handlers stop by themselves, by flags that they share with spile, after exit() or more errors than MAXERRORS. False: spile, which reads
-  // their records, stops them.
+  // Handlers stop by themselves, by flags that they share with spile, after exit() or more errors than MAXERRORS. False: spile,
+  // which reads their records, stops them.
   virtual bool stops_itself() const = 0;
-  // A function can keep its caller's registers (LLVM's preserve_most), so that a call of it on a cold path costs the hot one nothing.
+  // A function can keep its caller's registers (LLVM's preserve_most), so that a call of it on a cold path costs the hot one
+  // nothing.
   virtual bool has_preserve_most() const = 0;
   // Keys that are execname() alone are two numbers: spile_rt_map_find_name and _insert_name.
   virtual bool has_name_keys() const { return false; }
@@ -87,12 +88,13 @@ class Place {
   // Arguments and registers can be chosen by a number or name that the handler computes, and by script functions (through
   // State, body.h). False: the script names them by constants, and functions are inlined into their probe's handler.
   virtual bool chooses_registers() const = 0;
-  // Handlers run on the thread that they are about: thread-local variables, the callers on its stack and values of function entries are
-  // there.
+  // Handlers run on the thread that they are about: thread-local variables, the callers on its stack and values of function
+  // entries are there.
   virtual bool runs_on_thread() const = 0;
   // Handlers read what the kernel counts for the thread (@perf).
   virtual bool reads_perf_counters() const = 0;
-  // Loops become functions that the kernel calls for each turn (kernel_loops.h): variables that they change lie in memory, not in registers.
+  // Loops become functions that the kernel calls for each turn (kernel_loops.h): variables that they change lie in memory, not in
+  // registers.
   virtual bool repeats_by_calls() const { return false; }
   // Handlers write to variables and registers of traced programs (guru mode).
   virtual bool may_write() const = 0;

@@ -9,11 +9,12 @@ namespace spile::codegen {
 
 namespace {
 
-// A fifth of these is left after the optimizer, which is more than eBPF's jumps reach. A handler of 60 sprintf() has 79,000, one of 100 has 131,000 and does not
-// fit; syscall.* with argstr has 160,000.
+// A fifth of these is left after the optimizer, which is more than eBPF's jumps reach. A handler of 60 sprintf() has 79,000, one
+// of 100 has 131,000 and does not fit; syscall.* with argstr has 160,000.
 constexpr uint64_t kLargestInlined = 150'000;
 
-// Instructions of a function with all that is inlined into it, before the optimizer. known: of functions that were asked for. REQUIRES: no function calls itself.
+// Instructions of a function with all that is inlined into it, before the optimizer. known: of functions that were asked for.
+// REQUIRES: no function calls itself.
 uint64_t inlined_size(llvm::Function& function, std::map<llvm::Function*, uint64_t>& known) {
   auto [found, is_new] = known.try_emplace(&function);
   if (!is_new) return found->second;
@@ -42,9 +43,7 @@ void inline_everything(llvm::Module& module) {
 void expand_division(llvm::BinaryOperator& division) {
   llvm::IRBuilder<> b(&division);
   llvm::Value *left = division.getOperand(0), *right = division.getOperand(1);
-  auto negative = [&](llvm::Value* value) {
-    return b.CreateICmpSLT(value, llvm::Constant::getNullValue(value->getType()));
-  };
+  auto negative = [&](llvm::Value* value) { return b.CreateICmpSLT(value, llvm::Constant::getNullValue(value->getType())); };
   auto magnitude = [&](llvm::Value* value) { return b.CreateSelect(negative(value), b.CreateNeg(value), value); };
   bool quotient = division.getOpcode() == llvm::Instruction::SDiv;
   llvm::Value* result =

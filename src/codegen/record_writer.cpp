@@ -2,7 +2,8 @@
 
 namespace spile::codegen {
 
-void write_record(Body& body, uint32_t kind, uint32_t id, llvm::ArrayRef<llvm::Value*> values, std::vector<llvm::Value*> lengths) {
+void write_record(Body& body, uint32_t kind, uint32_t id, llvm::ArrayRef<llvm::Value*> values,
+                  std::vector<llvm::Value*> lengths) {
   ScriptModule& module = body.unit.module;
   llvm::IRBuilder<>& b = body.b;
   body.unit.note_record(kind);
@@ -16,8 +17,7 @@ void write_record(Body& body, uint32_t kind, uint32_t id, llvm::ArrayRef<llvm::V
     }
     size = b.CreateAdd(size, bytes);
   }
-  llvm::Value* record =
-      body.call("spile_rt_record_begin", module.ptr(), {body.context, b.getInt32(kind), b.getInt32(id), size});
+  llvm::Value* record = body.call("spile_rt_record_begin", module.ptr(), {body.context, b.getInt32(kind), b.getInt32(id), size});
   llvm::BasicBlock *put = body.block("record.put"), *done = body.block("record.done");
   b.CreateCondBr(b.CreateIsNull(record), done, put, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 10000));
   b.SetInsertPoint(put);

@@ -1,5 +1,6 @@
-// Rejects what handlers in the kernel can't do, in the script's terms; kernel_lacks.h has the reasons. All of it works in the controller
-// (end, timers), where results are usually presented. What the verifier of Linux 6.12 follows over a BPF arena (lower_arena.h) is rejected only over kernel maps.
+// Rejects what handlers in the kernel can't do, in the script's terms; kernel_lacks.h has the reasons. All of it works in the
+// controller (end, timers), where results are usually presented. What the verifier of Linux 6.12 follows over a BPF arena
+// (lower_arena.h) is rejected only over kernel maps.
 
 #include "codegen/kernel_lacks.h"
 #include "codegen/lower_kernel.h"
@@ -10,7 +11,8 @@ namespace spile::codegen {
 
 namespace {
 
-constexpr const char* kElsewhere = "do it in a timer or end probe; handlers in processes (-x or -c, without --runtime=bpf) have it, too";
+constexpr const char* kElsewhere =
+    "do it in a timer or end probe; handlers in processes (-x or -c, without --runtime=bpf) have it, too";
 
 class KernelCheck {
  public:
@@ -22,23 +24,24 @@ class KernelCheck {
   void expression(const syntax::Expression& e) {
     if (const auto* call = syntax::as<syntax::Call>(e)) {
       for (const syntax::Function* fallback : call->fallbacks) function(*fallback, *call);
-      if (call->function)
-        function(*call->function, *call);
-      else if (call->intrinsic >= 0)
-        intrinsic(*call);
+      if (call->function) function(*call->function, *call);
+      else if (call->intrinsic >= 0) intrinsic(*call);
     } else if (const auto* variable = syntax::as<syntax::Variable>(e); variable && variable->global) {
       const syntax::ArrayKindInfo& kind = syntax::info(variable->global->array_kind);
-      if (kind.refused_in_kernel && !variable->global->is_made) refuse(e.range, kind.refused_in_kernel + (" (" + variable->global->name) + kind.mark + ")");
+      if (kind.refused_in_kernel && !variable->global->is_made)
+        refuse(e.range, kind.refused_in_kernel + (" (" + variable->global->name) + kind.mark + ")");
     }
   }
 
  private:
   void function(const syntax::Function& callee, const syntax::Call& call) {
-    if (unit_.is_recursive(callee) && !over_arena_)
-      refuse_always(call.range, "recursion", kElsewhere);
+    if (unit_.is_recursive(callee) && !over_arena_) refuse_always(call.range, "recursion", kElsewhere);
     else if (needs_structures(callee))
-      unit_.refuse(call.range, "'" + callee.name + "' is not available in a handler that runs in the kernel: this version does not know the kernel's structures",
-                   "pid(), tid(), execname(), uid(), and the tracepoint's fields, say who runs");
+      unit_.refuse(
+          call.range,
+          "'" + callee.name +
+              "' is not available in a handler that runs in the kernel: this version does not know the kernel's structures",
+          "pid(), tid(), execname(), uid(), and the tracepoint's fields, say who runs");
     else if (seen_.insert(&callee).second) {
       const bool enters_library = !written_ && callee.from_library;
       if (enters_library) written_ = &call;
@@ -48,12 +51,14 @@ class KernelCheck {
       if (enters_library) written_ = nullptr;
     }
   }
-  // Functions of the library that are about the kernel's structures are errors everywhere: `error("NAME: only available to ...")`.
+  // Functions of the library that are about the kernel's structures are errors everywhere: `error("NAME: only available to
+  // ...")`.
   static bool needs_structures(const syntax::Function& callee) {
     bool needs = false;
     syntax::for_each_expression(static_cast<const syntax::Statement&>(*callee.body), [&](const syntax::Expression& e) {
       const auto* text = syntax::as<syntax::String>(e);
-      needs |= text && text->value == callee.name + ": only available to probes that run in the kernel" && callee.name != "task_current";
+      needs |= text && text->value == callee.name + ": only available to probes that run in the kernel" &&
+               callee.name != "task_current";
     });
     return needs;
   }
@@ -62,7 +67,9 @@ class KernelCheck {
     if (written_) unit_.written_calls.try_emplace(&call, written_);
     if (call.name == "matched" || call.name == "matched_str" || call.name == "ngroups") refuse(call.range, call.name + "()");
     bool needs_site = sema::intrinsics()[static_cast<size_t>(call.intrinsic)].needs & sema::kNeedsSite;
-    if (needs_site && probe_.points.size() > 1 && depth_ > 0) refuse(call.range, call.name + "() inside a function, for a probe with many places,", "call it in the handler, and pass what it returns to the function");
+    if (needs_site && probe_.points.size() > 1 && depth_ > 0)
+      refuse(call.range, call.name + "() inside a function, for a probe with many places,",
+             "call it in the handler, and pass what it returns to the function");
   }
   void refuse(SourceRange range, const std::string& what, const char* hint = kElsewhere) {
     if (!over_arena_) refuse_always(range, what, hint);

@@ -27,10 +27,12 @@ void RegisterAccess::store_site() {
   put(number(known), offsetof(State, knowledge));
   put(registers(), offsetof(State, registers));
   if (known == kKnowsReturned) {
-    if (llvm::Value* value = unit.place.machine_register(body, kConvention.result_registers[0])) put(returned_part(value), offsetof(State, returned));
+    if (llvm::Value* value = unit.place.machine_register(body, kConvention.result_registers[0]))
+      put(returned_part(value), offsetof(State, returned));
   } else if (known == kKnowsArguments) {
     for (size_t i = 0; i < kConvention.argument_registers.size(); ++i) {
-      if (llvm::Value* value = unit.place.machine_register(body, kConvention.argument_registers[i])) put(value, offsetof(State, arguments) + 8 * i);
+      if (llvm::Value* value = unit.place.machine_register(body, kConvention.argument_registers[i]))
+        put(value, offsetof(State, arguments) + 8 * i);
     }
   }
 }
@@ -44,7 +46,7 @@ llvm::Value* RegisterAccess::registers() {
 // An error unless the probed place is known so far.
 void RegisterAccess::require_knowledge(SiteKnowledge wanted, SourceRange range, const std::string& text) {
   llvm::Value* known = body.script_function ? b.CreateLoad(b.getInt64Ty(), at_offset(state, offsetof(State, knowledge)))
-                                        : static_cast<llvm::Value*>(number(site_knowledge()));
+                                            : static_cast<llvm::Value*>(number(site_knowledge()));
   errors_.raise_if(b.CreateICmpNE(known, number(wanted)), range, text);
 }
 
@@ -76,15 +78,19 @@ llvm::Value* RegisterAccess::constant_argument(const std::string& name, int64_t 
 }
 
 void RegisterAccess::set_argument(const std::string& name, int64_t index, llvm::Value* value, SourceRange range) {
-  llvm::Value* all = unit.place.may_write() && unit.place.chooses_registers() && index >= 1 && index <= 1000 ? registers() : nullptr;
-  if (!all) return unit.refuse(range, name + "() is only available at a function's entry in a process, and its first argument must be a number from 1");
+  llvm::Value* all =
+      unit.place.may_write() && unit.place.chooses_registers() && index >= 1 && index <= 1000 ? registers() : nullptr;
+  if (!all)
+    return unit.refuse(
+        range, name + "() is only available at a function's entry in a process, and its first argument must be a number from 1");
   require_knowledge(kKnowsArguments, range, kNoArguments + name + "'");
   errors_.raise_if(b.CreateIsNull(all), range, kNoRegisters + name + "'");
   if (has_32_bits(name)) value = extend(value, 32, is_signed_argument(name));
   const auto place = static_cast<size_t>(index - 1);
   if (place < kConvention.argument_registers.size()) {
     b.CreateStore(value, at_offset(all, 8 * kConvention.argument_registers[place]));
-    if (state) b.CreateStore(value, at_offset(state, static_cast<int64_t>(offsetof(State, arguments) + 8 * place)));  // what int_arg() reads in script functions
+    // what int_arg() reads in script functions
+    if (state) b.CreateStore(value, at_offset(state, static_cast<int64_t>(offsetof(State, arguments) + 8 * place)));
     return;
   }
   llvm::Value* cfa = unit.place.cfa(body);
@@ -97,7 +103,8 @@ void RegisterAccess::set_argument(const std::string& name, int64_t index, llvm::
 llvm::Value* RegisterAccess::constant_argument_at(int64_t index, SourceRange range) {
   if (index < 1 || index > 1000) return nullptr;
   const auto place = static_cast<size_t>(index - 1);
-  if (place < kConvention.argument_registers.size()) return unit.place.machine_register(body, kConvention.argument_registers[place]);
+  if (place < kConvention.argument_registers.size())
+    return unit.place.machine_register(body, kConvention.argument_registers[place]);
   llvm::Value* cfa = unit.place.cfa(body);
   return cfa ? target_.load(b.CreateAdd(cfa, number(kConvention.stack_argument(index - 1))), 8, false, range) : nullptr;
 }
@@ -110,7 +117,8 @@ llvm::Value* RegisterAccess::argument_at(llvm::Value* index, SourceRange range) 
     llvm::Value* offset = b.CreateShl(b.CreateSub(index, number(kInRegisters + 1)), 3);
     return target_.load(b.CreateAdd(cfa, offset), 8, false, range);
   };
-  errors_.raise_if(b.CreateICmpUGE(b.CreateSub(index, number(1)), number(1000)), range, "arguments are numbered from 1, not %d", {index});
+  errors_.raise_if(b.CreateICmpUGE(b.CreateSub(index, number(1)), number(1000)), range, "arguments are numbered from 1, not %d",
+                   {index});
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(index)) {
     int64_t n = constant->getSExtValue();
     if (n < 1 || n > 1000) return number(0);
@@ -147,7 +155,8 @@ llvm::Value* RegisterAccess::returned(SourceRange range) {
   }
   require_knowledge(kKnowsReturned, range, "the returned value is only known in .return probes near 'returnval'");
   if (body.script_function) return b.CreateLoad(b.getInt64Ty(), at_offset(state, offsetof(State, returned)));
-  llvm::Value* value = site_knowledge() == kKnowsReturned ? unit.place.machine_register(body, kConvention.result_registers[0]) : nullptr;
+  llvm::Value* value =
+      site_knowledge() == kKnowsReturned ? unit.place.machine_register(body, kConvention.result_registers[0]) : nullptr;
   return value ? returned_part(value) : number(0);
 }
 
@@ -155,11 +164,15 @@ llvm::Value* RegisterAccess::read(const std::string& name, const std::string* te
                                   SourceRange range) {
   bool is_signed = name == "register";
   const abi::RegisterName* found = text ? abi::find_register(text->c_str()) : nullptr;
-  auto part = [&](llvm::Value* value) { return found->bits == 64 ? value : extend(b.CreateLShr(value, found->shift), found->bits, is_signed); };
+  auto part = [&](llvm::Value* value) {
+    return found->bits == 64 ? value : extend(b.CreateLShr(value, found->shift), found->bits, is_signed);
+  };
   bool only_constants = !unit.place.chooses_registers();
-  if (found && (only_constants || (!body.script_function && body.site.registers && found->number <= kConvention.program_counter))) {
+  if (found &&
+      (only_constants || (!body.script_function && body.site.registers && found->number <= kConvention.program_counter))) {
     // The number of the flags is another register's for machine_register().
-    llvm::Value* value = found->number == kConvention.flags ? unit.place.machine_flags(body) : unit.place.machine_register(body, found->number);
+    llvm::Value* value =
+        found->number == kConvention.flags ? unit.place.machine_flags(body) : unit.place.machine_register(body, found->number);
     if (value) return part(value);
   }
   if (only_constants) {

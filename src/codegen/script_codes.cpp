@@ -15,15 +15,16 @@ constexpr bool same(Tree tree, Code code) {
 
 using Part = syntax::FormatPart::Kind;
 static_assert(same(Part::kLiteral, abi::kFormatLiteral) && same(Part::kSigned, abi::kFormatSigned) &&
-              same(Part::kUnsigned, abi::kFormatUnsigned) && same(Part::kOctal, abi::kFormatOctal) && same(Part::kHex, abi::kFormatHex) &&
-              same(Part::kHexUpper, abi::kFormatHexUpper) && same(Part::kPointer, abi::kFormatPointer) &&
-              same(Part::kString, abi::kFormatString) && same(Part::kChar, abi::kFormatChar) && same(Part::kBinary, abi::kFormatBinary) &&
+              same(Part::kUnsigned, abi::kFormatUnsigned) && same(Part::kOctal, abi::kFormatOctal) &&
+              same(Part::kHex, abi::kFormatHex) && same(Part::kHexUpper, abi::kFormatHexUpper) &&
+              same(Part::kPointer, abi::kFormatPointer) && same(Part::kString, abi::kFormatString) &&
+              same(Part::kChar, abi::kFormatChar) && same(Part::kBinary, abi::kFormatBinary) &&
               same(Part::kMemory, abi::kFormatMemory) && same(Part::kMemoryHex, abi::kFormatMemoryHex));
 
 using Statistic = syntax::Statistic::Operator;
-static_assert(same(Statistic::kCount, abi::kSortByCount) && same(Statistic::kSum, abi::kSortBySum) && same(Statistic::kMin, abi::kSortByMin) &&
-              same(Statistic::kMax, abi::kSortByMax) && same(Statistic::kAverage, abi::kSortByAverage) &&
-              same(Statistic::kVariance, abi::kSortByVariance));
+static_assert(same(Statistic::kCount, abi::kSortByCount) && same(Statistic::kSum, abi::kSortBySum) &&
+              same(Statistic::kMin, abi::kSortByMin) && same(Statistic::kMax, abi::kSortByMax) &&
+              same(Statistic::kAverage, abi::kSortByAverage) && same(Statistic::kVariance, abi::kSortByVariance));
 
 using Event = sema::PerfEvent;
 static_assert(same(Event::kTaskClock, abi::kCountTaskClock) && same(Event::kPageFaults, abi::kCountPageFaults) &&

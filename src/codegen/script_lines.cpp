@@ -73,7 +73,8 @@ void settle_lines(llvm::Module& module) {
     function.setSubprogram(nullptr);
     llvm::Instruction* first = function.isDeclaration() ? nullptr : first_with_place(function);
     if (!first) continue;
-    llvm::DISubprogram* subprogram = make_subprogram(builder, function, first->getDebugLoc()->getFile(), first->getDebugLoc().getLine());
+    llvm::DISubprogram* subprogram =
+        make_subprogram(builder, function, first->getDebugLoc()->getFile(), first->getDebugLoc().getLine());
     std::map<llvm::DIFile*, llvm::DILocalScope*> scopes{{subprogram->getFile(), subprogram}};
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
       const llvm::DebugLoc& place = instruction.getDebugLoc();

@@ -1,6 +1,7 @@
 #pragma once
-// The places of statements in a module for the kernel, as LLVM's debug information. LLVM keeps them with the instructions through all passes, and writes
-// them for eBPF as .BTF.ext (https://docs.kernel.org/bpf/btf.html, "line_info"), by which spile names the statement at which the verifier stopped.
+// The places of statements in a module for the kernel, as LLVM's debug information. LLVM keeps them with the instructions through
+// all passes, and writes them for eBPF as .BTF.ext (https://docs.kernel.org/bpf/btf.html, "line_info"), by which spile names the
+// statement at which the verifier stopped.
 
 #include "base/source.h"
 #include "codegen/llvm.h"
@@ -37,8 +38,8 @@ class LineScope {
   llvm::DebugLoc outer_;
 };
 
-// Makes the places of each function its own, whatever was inlined into it or moved to another function, as LLVM's emitter wants them.
-// REQUIRES: after all passes that change functions.
+// Makes the places of each function its own, whatever was inlined into it or moved to another function, as LLVM's emitter wants
+// them. REQUIRES: after all passes that change functions.
 void settle_lines(llvm::Module& module);
 
 }  // namespace spile::codegen

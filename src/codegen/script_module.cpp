@@ -16,8 +16,7 @@ constexpr const char* kLibraryCalls[] = {"memcpy", "memset", "memmove", "memcmp"
 
 }  // namespace
 
-Result<std::unique_ptr<ScriptModule>> ScriptModule::create(std::string_view name,
-                                                           std::span<const unsigned char> bitcode) {
+Result<std::unique_ptr<ScriptModule>> ScriptModule::create(std::string_view name, std::span<const unsigned char> bitcode) {
   std::unique_ptr<ScriptModule> script(new ScriptModule);
   script->context_ = std::make_unique<llvm::LLVMContext>();
   llvm::StringRef bytes(reinterpret_cast<const char*>(bitcode.data()), bitcode.size());
@@ -76,16 +75,14 @@ llvm::Constant* ScriptModule::text(std::string_view value) {
 
 llvm::GlobalVariable* ScriptModule::words(const std::string& name, llvm::ArrayRef<uint32_t> values) {
   auto* data = llvm::ConstantDataArray::get(*context_, values);
-  auto* variable =
-      new llvm::GlobalVariable(*module_, data->getType(), true, llvm::GlobalValue::InternalLinkage, data, name);
+  auto* variable = new llvm::GlobalVariable(*module_, data->getType(), true, llvm::GlobalValue::InternalLinkage, data, name);
   variable->setAlignment(llvm::Align(8));
   return variable;
 }
 
 llvm::GlobalVariable* ScriptModule::words(const std::string& name, llvm::ArrayRef<uint64_t> values) {
   auto* data = llvm::ConstantDataArray::get(*context_, values);
-  auto* variable =
-      new llvm::GlobalVariable(*module_, data->getType(), true, llvm::GlobalValue::InternalLinkage, data, name);
+  auto* variable = new llvm::GlobalVariable(*module_, data->getType(), true, llvm::GlobalValue::InternalLinkage, data, name);
   variable->setAlignment(llvm::Align(8));
   return variable;
 }

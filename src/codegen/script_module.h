@@ -30,16 +30,16 @@ class ScriptModule {
   llvm::PointerType* ptr() { return llvm::PointerType::getUnqual(*context_); }
   llvm::Type* none() { return llvm::Type::getVoidTy(*context_); }
 
-  // Emits a call of a runtime function, whose prototype is taken from `result` and `arguments`. A function that the bitcode lacks, or
-  // that has another prototype there, is an error of finish().
+  // Emits a call of a runtime function, whose prototype is taken from `result` and `arguments`. A function that the bitcode
+  // lacks, or that has another prototype there, is an error of finish().
   llvm::CallInst* call_runtime(llvm::IRBuilder<>& builder, const std::string& name, llvm::Type* result,
                                llvm::ArrayRef<llvm::Value*> arguments);
   bool has_runtime(const std::string& name) const;
 
   // Gives the runtime's uint32_t constant `name` its value; without effect where the runtime does not ask for it.
   void define_constant(const std::string& name, uint32_t value);
-  // Make read-only data without relocations, aligned to 8 bytes: text (may hold NULs; one is appended; equal texts are made once), or raw
-  // numbers.
+  // Make read-only data without relocations, aligned to 8 bytes: text (may hold NULs; one is appended; equal texts are made
+  // once), or raw numbers.
   llvm::Constant* text(std::string_view value);
   llvm::GlobalVariable* words(const std::string& name, llvm::ArrayRef<uint64_t> values);
   llvm::GlobalVariable* words(const std::string& name, llvm::ArrayRef<uint32_t> values);
@@ -52,8 +52,9 @@ class ScriptModule {
   void export_function(llvm::Function* function);
   const std::vector<std::string>& exports() const { return exports_; }
 
-  // Reads in the runtime functions that exported ones reach, drops the rest, gives all one set of attributes. The module is complete
-  // then, and not yet optimized. REQUIRES: called once. Errors are mistakes of ours: a mismatch of call_runtime(), an undefined function.
+  // Reads in the runtime functions that exported ones reach, drops the rest, gives all one set of attributes. The module is
+  // complete then, and not yet optimized. REQUIRES: called once. Errors are mistakes of ours: a mismatch of call_runtime(), an
+  // undefined function.
   Result<void> finish();
   std::string print() const;
 

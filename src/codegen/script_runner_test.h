@@ -86,9 +86,7 @@ class ScriptRunner {
       if (probe.kind == kind) call<void()>(code().controller.probes.at(static_cast<size_t>(probe.index)));
     }
   }
-  uint64_t merge(uint32_t epoch = 0) {
-    return call<uint64_t(uint32_t)>(code().controller.merge, epoch);
-  }
+  uint64_t merge(uint32_t epoch = 0) { return call<uint64_t(uint32_t)>(code().controller.merge, epoch); }
   void* enter_of(size_t group) { return target_->at(code().target.groups.at(group).enter); }
   void* exit_of(size_t group) { return target_->at(code().target.groups.at(group).exit); }
   void* keep_entry() { return target_->at(code().target.keep_entry); }
@@ -112,7 +110,8 @@ class ScriptRunner {
   }
   void place() {
     const ArenaLayout& layout = code().layout;
-    arena_ = static_cast<char*>(mmap(nullptr, layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    arena_ =
+        static_cast<char*>(mmap(nullptr, layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     ASSERT_NE(arena_, MAP_FAILED);
     header()->magic = abi::kArenaMagic;
     header()->version = abi::kArenaVersion;
@@ -124,7 +123,8 @@ class ScriptRunner {
     slot(abi::kOverflowSlot)->owner = ~uint64_t{0};
     slot(abi::kOverflowSlot)->shared = 1;
     table_.assign((abi::kInheritedOffset + abi::inherited_size(layout.shadow_stride, layout.shadow_capacity)) / 8, 0);
-    reinterpret_cast<abi::InheritedState*>(reinterpret_cast<char*>(table_.data()) + abi::kInheritedOffset)->slots = layout.slot_count;
+    reinterpret_cast<abi::InheritedState*>(reinterpret_cast<char*>(table_.data()) + abi::kInheritedOffset)->slots =
+        layout.slot_count;
     cells_.arena = reinterpret_cast<uint64_t>(arena_);
     cells_.process_table = reinterpret_cast<uint64_t>(table_.data());
     controller_ = std::make_unique<PlacedImage>(code().controller.image, cells_);
@@ -188,8 +188,10 @@ class ScriptRunner {
       else if (part.kind == Kind::kString) text += take_string(at);
       else if (part.kind == Kind::kHex) text += fmt::format("{:x}", static_cast<uint64_t>(take_long(at)));
       else if (part.kind == Kind::kChar) text += static_cast<char>(take_long(at));
-      else if (part.width_argument) { int64_t width = take_long(at); text += fmt::format("{:{}}", take_long(at), width); }
-      else text += std::to_string(take_long(at));
+      else if (part.width_argument) {
+        int64_t width = take_long(at);
+        text += fmt::format("{:{}}", take_long(at), width);
+      } else text += std::to_string(take_long(at));
     }
     return text;
   }

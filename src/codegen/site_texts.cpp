@@ -41,15 +41,16 @@ std::vector<std::vector<int>> points_by_site(const sema::Program& program) {
 
 }  // namespace
 
-// Fills in offsets, base and mask: offset_of says what stands for a point, by the probe and the point's index (of a probe without points: 0).
-// in_kernel: for handlers there, which know the number of the point; a probe of the kernel has no sites.
+// Fills in offsets, base and mask: offset_of says what stands for a point, by the probe and the point's index (of a probe without
+// points: 0). in_kernel: for handlers there, which know the number of the point; a probe of the kernel has no sites.
 template <typename Tables, typename OffsetOf>
 static void add_offsets(const sema::Program& program, Tables& tables, bool in_kernel, OffsetOf&& offset_of) {
   std::vector<std::vector<int>> points = points_by_site(program);
   for (size_t i = 0; i < program.probes.size(); ++i) {
     const sema::Probe& probe = program.probes[i];
     tables.base.push_back(static_cast<uint32_t>(tables.offsets.size()));
-    if (probe.points.size() > 1 && (sema::is_for_some_calls(probe) || (in_kernel && probe.domain == sema::Domain::kKernel))) {  // the number of the point is that of the site
+    // the number of the point is that of the site
+    if (probe.points.size() > 1 && (sema::is_for_some_calls(probe) || (in_kernel && probe.domain == sema::Domain::kKernel))) {
       tables.mask.push_back(~0u);
       for (size_t point = 0; point < probe.points.size(); ++point) tables.offsets.push_back(offset_of(probe, point));
       continue;

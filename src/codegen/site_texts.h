@@ -14,7 +14,8 @@
 namespace spile::codegen {
 
 struct SiteTexts {
-  std::string blob;                // for each text: abi::KeyTextHead, then the text, packed as a key; aligned to 8 bytes. In the kernel: NUL-terminated texts
+  // for each text: abi::KeyTextHead, then the text, packed as a key; aligned to 8 bytes. In the kernel: NUL-terminated texts
+  std::string blob;
   std::vector<uint32_t> offsets;
   std::vector<uint32_t> base, mask;  // by probe index
 };
@@ -23,11 +24,12 @@ struct SiteTexts {
 std::string text_of(const sema::ResolvedPoint& point, const std::string& what);
 
 // Makes the tables of what = "pp", "pn", "probefunc", "ppfunc" or "__tracepoint". Texts are cut off at `string_size` - 1 bytes.
-// in_kernel: handlers there read them; the tables of others leave out the points of the kernel's probes, which may be tens of thousands.
+// in_kernel: handlers there read them; the tables of others leave out the points of the kernel's probes, which may be tens of
+// thousands.
 SiteTexts make_site_texts(const sema::Program& program, const std::string& what, uint32_t string_size, bool in_kernel);
 
-// sema::Site::callers of all points, by offsets (in words) into `words` as above. The offset of a point without callers is 0, which may
-// also be another point's: it must not be read.
+// sema::Site::callers of all points, by offsets (in words) into `words` as above. The offset of a point without callers is 0,
+// which may also be another point's: it must not be read.
 struct SiteCallers {
   std::vector<uint64_t> words;
   std::vector<uint32_t> offsets;
@@ -35,8 +37,9 @@ struct SiteCallers {
 };
 SiteCallers make_site_callers(const sema::Program& program);
 
-// sema::Probe::tables of all probes, as abi/point_tables.h describes them. `offsets` (by the formula above) are those of a point's first slot
-// in `slots`. A place's registers are numbers of values: kCfaValue, kBiasValue, then `registers` (DWARF's numbers) in their order.
+// sema::Probe::tables of all probes, as abi/point_tables.h describes them. `offsets` (by the formula above) are those of a
+// point's first slot in `slots`. A place's registers are numbers of values: kCfaValue, kBiasValue, then `registers` (DWARF's
+// numbers) in their order.
 struct PointTables {
   std::string texts;
   std::vector<uint64_t> places;
@@ -47,7 +50,8 @@ struct PointTables {
 };
 inline constexpr uint32_t kCfaValue = 0, kBiasValue = 1, kFirstRegisterValue = 2;
 
-// Makes them for handlers in the kernel, or for all others. string_size: as of make_site_texts. entry_id: returns the site id of the entry of a kept function.
+// Makes them for handlers in the kernel, or for all others. string_size: as of make_site_texts. entry_id: returns the site id of
+// the entry of a kept function.
 using EntryIdOf = std::function<uint32_t(const std::string& module, FileAddress function)>;
 PointTables make_point_tables(const sema::Program& program, uint32_t string_size, bool in_kernel, const EntryIdOf& entry_id);
 

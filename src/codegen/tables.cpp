@@ -10,9 +10,9 @@ std::string identity(const OutputFormat& format) {
   std::string key = fmt::format("{} {} {} {} {} {} {} {}|", static_cast<int>(format.kind), format.is_log, format.low, format.high,
                                 format.width, format.elision, format.has_summary, format.unit);
   for (const syntax::FormatPart& part : format.parts) {
-    key += fmt::format("{} {}{}{}{}{}{}{} {} {} {}:{}|", static_cast<int>(part.kind), part.left, part.zero, part.plus,
-                       part.space, part.alternate, part.width_argument, part.precision_argument, part.width,
-                       part.precision, part.literal.size(), part.literal);
+    key += fmt::format("{} {}{}{}{}{}{}{} {} {} {}:{}|", static_cast<int>(part.kind), part.left, part.zero, part.plus, part.space,
+                       part.alternate, part.width_argument, part.precision_argument, part.width, part.precision,
+                       part.literal.size(), part.literal);
   }
   for (ValueType type : format.arguments) key += static_cast<char>('0' + static_cast<int>(type));
   for (bool own : format.own) key += own ? 'o' : '-';

@@ -35,11 +35,14 @@ void TargetAccess::find_point() {
   if (!body.probe || body.probe->tables.empty()) return;
   const Unit::PlaceTables& tables = unit.place_tables();
   values_ = entry_alloca(llvm::ArrayType::get(b.getInt64Ty(), abi::kPointValues), "values");
-  auto put = [&](uint32_t index, llvm::Value* value) { b.CreateStore(value ? value : number(0), at_offset(values_, 8 * int64_t{index})); };
+  auto put = [&](uint32_t index, llvm::Value* value) {
+    b.CreateStore(value ? value : number(0), at_offset(values_, 8 * int64_t{index}));
+  };
   put(kCfaValue, unit.place.cfa(body));
   put(kBiasValue, unit.place.load_bias(body));
   // analyze-uses has seen to it that those are known which some place asks for; others at a return are of its entry.
-  for (size_t i = 0; i < tables.registers.size(); ++i) put(kFirstRegisterValue + static_cast<uint32_t>(i), unit.place.machine_register(body, tables.registers[i]));
+  for (size_t i = 0; i < tables.registers.size(); ++i)
+    put(kFirstRegisterValue + static_cast<uint32_t>(i), unit.place.machine_register(body, tables.registers[i]));
   row_ = site_offset(tables.where, b.getInt32(static_cast<uint32_t>(body.probe->index)));
 }
 
@@ -70,9 +73,10 @@ llvm::Value* TargetAccess::load_record_string(llvm::Value* offset, SourceRange r
   if (!record) return refused(ValueType::kString, range, "this string is not known here");
   llvm::Value* address = b.CreatePtrToInt(record, b.getInt64Ty());
   llvm::Value* out = frame_.temporary_string();
-  llvm::Value* length =
-      call("spile_rt_load_string", b.getInt64Ty(), {context, b.CreateAdd(address, offset), out, b.getInt32(unit.layout.string_size)});
-  errors_.raise_if(b.CreateICmpSLT(length, number(0)), range, "the tracepoint's record can't be read near '" + std::string(range.text()) + "'");
+  llvm::Value* length = call("spile_rt_load_string", b.getInt64Ty(),
+                             {context, b.CreateAdd(address, offset), out, b.getInt32(unit.layout.string_size)});
+  errors_.raise_if(b.CreateICmpSLT(length, number(0)), range,
+                   "the tracepoint's record can't be read near '" + std::string(range.text()) + "'");
   return out;
 }
 
@@ -102,10 +106,22 @@ bool TargetAccess::run_location(llvm::ArrayRef<location::Operation> ops, SourceR
 static void shuffle(location::Stack op, std::vector<llvm::Value*>& stack) {
   const size_t depth = stack.size();
   switch (op) {
-    case location::Stack::kDup: CHECK(depth >= 1); stack.push_back(stack.back()); return;
-    case location::Stack::kDrop: CHECK(depth >= 1); stack.pop_back(); return;
-    case location::Stack::kSwap: CHECK(depth >= 2); std::swap(stack[depth - 1], stack[depth - 2]); return;
-    case location::Stack::kRot: CHECK(depth >= 3); std::rotate(stack.end() - 3, stack.end() - 1, stack.end()); return;
+    case location::Stack::kDup:
+      CHECK(depth >= 1);
+      stack.push_back(stack.back());
+      return;
+    case location::Stack::kDrop:
+      CHECK(depth >= 1);
+      stack.pop_back();
+      return;
+    case location::Stack::kSwap:
+      CHECK(depth >= 2);
+      std::swap(stack[depth - 1], stack[depth - 2]);
+      return;
+    case location::Stack::kRot:
+      CHECK(depth >= 3);
+      std::rotate(stack.end() - 3, stack.end() - 1, stack.end());
+      return;
   }
 }
 
@@ -119,7 +135,8 @@ llvm::Value* TargetAccess::apply_binary(location::Binary op, llvm::Value* x, llv
     case Binary::kMul: return b.CreateMul(x, y);
     case Binary::kDiv: return arithmetic_.divide(false, x, y, range);
     case Binary::kMod:
-      errors_.raise_if(b.CreateICmpEQ(y, number(0)), range, "division by 0 in the location of '" + std::string(range.text()) + "'");
+      errors_.raise_if(b.CreateICmpEQ(y, number(0)), range,
+                       "division by 0 in the location of '" + std::string(range.text()) + "'");
       return b.CreateURem(x, y);
     case Binary::kAnd: return b.CreateAnd(x, y);
     case Binary::kOr: return b.CreateOr(x, y);
@@ -194,7 +211,8 @@ bool TargetAccess::apply(const location::Operation& op, std::vector<llvm::Value*
         return push(stack[stack.size() - 1 - o.depth]);
       },
       // run_location has answered the first two, and debuginfo leaves none of the last.
-      [](location::Index) { return false; }, [](location::ScriptPointer) { return false; }, [](location::FormTlsAddress) { return false; });
+      [](location::Index) { return false; }, [](location::ScriptPointer) { return false; },
+      [](location::FormTlsAddress) { return false; });
 }
 
 llvm::Value* TargetAccess::record_field(const location::RecordField& field) {
@@ -208,8 +226,7 @@ llvm::Value* TargetAccess::record_field(const location::RecordField& field) {
 
 llvm::Value* TargetAccess::load(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range) {
   llvm::Value* value = entry_alloca(b.getInt64Ty(), "loaded");
-  llvm::Value* ok = call("spile_rt_load", b.getInt1Ty(),
-                         {context, address, b.getInt32(size), b.getInt1(is_signed), value});
+  llvm::Value* ok = call("spile_rt_load", b.getInt1Ty(), {context, address, b.getInt32(size), b.getInt1(is_signed), value});
   llvm::Value* failed = b.CreateNot(ok);
   // The kernel's own data are in the upper half of the addresses; a pointer into the process is one for user_long() and its kin.
   if (binding_ && binding_->reads_kernel_memory) failed = b.CreateOr(failed, b.CreateICmpSGE(address, number(0)));
@@ -223,7 +240,8 @@ llvm::Value* TargetAccess::module_bias(SourceRange range) {
   llvm::Value* bias = entry_alloca(b.getInt64Ty(), "bias");
   llvm::Value* name = at_offset(unit.module.text(path), static_cast<int64_t>(path.rfind('/') + 1));
   llvm::Value* ok = call("spile_rt_module_bias", b.getInt1Ty(), {context, unit.module.text(path), name, bias});
-  errors_.raise_if(b.CreateNot(ok), range, path + " is not loaded in this process, so there is no '" + std::string(range.text()) + "'");
+  errors_.raise_if(b.CreateNot(ok), range,
+                   path + " is not loaded in this process, so there is no '" + std::string(range.text()) + "'");
   return b.CreateLoad(b.getInt64Ty(), bias);
 }
 
@@ -253,14 +271,16 @@ llvm::Value* TargetAccess::entry_known(const location::EntryKnown& op, llvm::Val
 llvm::Value* TargetAccess::entry_register(const location::EntryValue& op, llvm::Value* cfa, SourceRange range) {
   llvm::Value* value = entry_alloca(b.getInt64Ty(), "entered");
   errors_.raise_if(b.CreateNot(kept_register(op.number, op.function, cfa, value)), range,
-                   "the value at the function's entry, needed for '" + std::string(range.text()) + "' here, was not recorded near '" + std::string(range.text()) + "'");
+                   "the value at the function's entry, needed for '" + std::string(range.text()) +
+                       "' here, was not recorded near '" + std::string(range.text()) + "'");
   return b.CreateLoad(b.getInt64Ty(), value);
 }
 
 llvm::Value* TargetAccess::thread_block(llvm::Value* slot, SourceRange range) {
   llvm::Value* block = call("spile_rt_thread_block", b.getInt64Ty(), {context, slot});
-  errors_.raise_if(b.CreateICmpEQ(block, number(0)), range,
-           "this thread has no memory yet for the thread-local variables of the module of '" + std::string(range.text()) + "'");
+  errors_.raise_if(
+      b.CreateICmpEQ(block, number(0)), range,
+      "this thread has no memory yet for the thread-local variables of the module of '" + std::string(range.text()) + "'");
   return block;
 }
 
@@ -268,12 +288,12 @@ llvm::Value* TargetAccess::load_string(llvm::Value* address, llvm::Value* limit,
   llvm::Value* out = frame_.temporary_string();
   llvm::Value* length = call("spile_rt_load_string", b.getInt64Ty(), {context, address, out, limit});
   errors_.raise_if(b.CreateICmpSLT(length, number(0)), range, "read fault at %p near '" + std::string(range.text()) + "'",
-           {address});
+                   {address});
   return out;
 }
 
-// The target is bound as for reading, and sema/written_place.h says where it lies: in memory, or in one of the saved registers that
-// the trampoline restores from.
+// The target is bound as for reading, and sema/written_place.h says where it lies: in memory, or in one of the saved registers
+// that the trampoline restores from.
 void TargetAccess::write(int index, llvm::Value* value, SourceRange range, const Operand& operand) {
   const std::vector<sema::Binding>* bindings = current_bindings();
   if (!unit.place.may_write()) {
@@ -284,7 +304,8 @@ void TargetAccess::write(int index, llvm::Value* value, SourceRange range, const
   }
   const sema::Binding& binding = (*bindings)[static_cast<size_t>(index)];
   auto place = sema::written_place(binding.ops);
-  if (!place || binding.type != ValueType::kLong) return unit.refuse(range, "the variable can't be written to: its value is computed, not stored");
+  if (!place || binding.type != ValueType::kLong)
+    return unit.refuse(range, "the variable can't be written to: its value is computed, not stored");
   if (place->is_float) value = call("spile_rt_narrow_float", b.getInt64Ty(), {value});
   auto merged = [&](llvm::Value* old, uint32_t bits) {
     uint64_t mask = (place->bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << place->bits) - 1) << place->shift;
@@ -293,7 +314,8 @@ void TargetAccess::write(int index, llvm::Value* value, SourceRange range, const
     return b.CreateOr(kept, b.CreateAnd(b.CreateShl(value, b.getInt64(place->shift)), b.getInt64(mask)));
   };
   if (place->in_register) {
-    if (!body.site.registers || !abi::may_be_written(place->number)) return unit.refuse(range, "this register can't be written to here");
+    if (!body.site.registers || !abi::may_be_written(place->number))
+      return unit.refuse(range, "this register can't be written to here");
     llvm::Value* slot = at_offset(body.site.registers, 8 * place->number);
     // The upper half becomes 0, as by an instruction that writes to the lower one.
     if (place->shift == 0 && place->bits == 32) b.CreateStore(extend(value, 32, false), slot);
@@ -345,7 +367,8 @@ llvm::Value* TargetAccess::site_offset(const Unit::SiteTables& tables, llvm::Val
   llvm::Value* index = word(tables.base, probe_index);
   bool single = body.probe && body.probe->points.size() <= 1;
   if (!single) {
-    llvm::Value* id = body.site.site_id ? body.site.site_id : b.CreateLoad(b.getInt64Ty(), context_field(offsetof(abi::Context, site_id)));
+    llvm::Value* id =
+        body.site.site_id ? body.site.site_id : b.CreateLoad(b.getInt64Ty(), context_field(offsetof(abi::Context, site_id)));
     llvm::Value* masked = b.CreateAnd(b.CreateTrunc(id, b.getInt32Ty()), word(tables.mask, probe_index));
     index = b.CreateAdd(index, masked);
   }

@@ -18,18 +18,20 @@ class TargetAccess : BodyPart {
   TargetAccess(Body& body, Frame& frame, ErrorFlow& errors, Arithmetic& arithmetic)
       : BodyPart(body), frame_(frame), errors_(errors), arithmetic_(arithmetic) {}
 
-  // Evaluates the expression of the script that a location::Index or a location::ScriptPointer of a binding names, an i64; null: there is
-  // none, and the variable is rejected. May read variables by this object.
+  // Evaluates the expression of the script that a location::Index or a location::ScriptPointer of a binding names, an i64; null:
+  // there is none, and the variable is rejected. May read variables by this object.
   using Operand = std::function<llvm::Value*(const location::Operation&)>;
 
-  // Stores what places in tables start from, and finds the point's row, where a binding of the probe is by_point. REQUIRES: emitted before
-  // the body.
+  // Stores what places in tables start from, and finds the point's row, where a binding of the probe is by_point. REQUIRES:
+  // emitted before the body.
   void find_point();
-  // Read a binding of this body, whose type is `type`, and assign to it (guru mode). binding: its index; -1: rejected. range: of the
-  // variable in the script. A string is a temporary of the frame. What can't be read or written at run time is a script error.
+  // Read a binding of this body, whose type is `type`, and assign to it (guru mode). binding: its index; -1: rejected. range: of
+  // the variable in the script. A string is a temporary of the frame. What can't be read or written at run time is a script
+  // error.
   llvm::Value* read(int binding, ValueType type, SourceRange range, const Operand& operand);
   void write(int binding, llvm::Value* value, SourceRange range, const Operand& operand);
-  // Loads `size` bytes (1, 2, 4, 8) from a run-time address of the program, extended to an i64; a script error where they can't be read.
+  // Loads `size` bytes (1, 2, 4, 8) from a run-time address of the program, extended to an i64; a script error where they can't
+  // be read.
   llvm::Value* load(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range);
   // Returns a value that the probe kept at the function's entry; a string in place. Elsewhere than at its return it is rejected.
   llvm::Value* entry_value(const syntax::EntryValue& value);
@@ -39,7 +41,8 @@ class TargetAccess : BodyPart {
  private:
   // The bindings of this body; null: absent.
   const std::vector<sema::Binding>* current_bindings() const;
-  bool run_location(llvm::ArrayRef<location::Operation> ops, SourceRange range, const Operand& operand, std::vector<llvm::Value*>& stack);
+  bool run_location(llvm::ArrayRef<location::Operation> ops, SourceRange range, const Operand& operand,
+                    std::vector<llvm::Value*>& stack);
   bool apply(const location::Operation& op, std::vector<llvm::Value*>& stack, SourceRange range);
   llvm::Value* apply_unary(location::Unary op, llvm::Value* x);
   llvm::Value* apply_binary(location::Binary op, llvm::Value* x, llvm::Value* y, SourceRange range);

@@ -17,7 +17,7 @@ struct TestCall {
   void* enter;
   void* exit;
   uint64_t site_id;
-  uint64_t result;       // of the function that test_return probes
+  uint64_t result;  // of the function that test_return probes
   uint64_t (*body)(uint64_t, uint64_t);
 };
 void test_enter(TestCall* call);
@@ -168,7 +168,8 @@ TEST(Target, CountsAndKeepsAllRegisters) {
 }
 
 TEST(Target, SaysWhereNoEntryWasSeen) {
-  RUN(runner, R"(probe process("/bin/fake").function("baz") { try { println($kept) } catch (m) { println(m) } println($$vars) })");
+  RUN(runner,
+      R"(probe process("/bin/fake").function("baz") { try { println($kept) } catch (m) { println(m) } println($$vars) })");
   EXPECT_NE(runner.code().target.keep_entry, 0u);
   EXPECT_EQ(runner.code().target.keep_entry_flags, abi::kWantsSiteId);
   EXPECT_NE(runner.code().layout.entries_offset, 0u);
@@ -181,7 +182,9 @@ TEST(Target, CountsOnSeveralThreads) {
   RUN(runner, "global c, s " + foo("{ c++ s <<< $x } probe end { printd(\" \", c, @count(s), @sum(s)) }"));
   // The wrapper's state is one for all threads, so handlers are called plainly here.
   auto handler = reinterpret_cast<void (*)(uint64_t)>(runner.enter_of(0));
-  auto work = [&] { for (uint64_t i = 0; i < 20000; ++i) handler(i); };
+  auto work = [&] {
+    for (uint64_t i = 0; i < 20000; ++i) handler(i);
+  };
   std::thread other(work), third(work);
   work();
   other.join();
@@ -272,7 +275,8 @@ TEST(Target, DoesNothingWhenDisabled) {
 }
 
 TEST(Target, RunsAllProbesOfASiteEachToItsOwnEnd) {
-  RUN(runner, "global z, n " + foo("{ if ($x == 1) next print(\"a\") } ") + foo("{ if ($x == 2) next print(5 / z) } ") + foo("{ print(\"c\") n = $x if (n) z = 0 }"));
+  RUN(runner, "global z, n " + foo("{ if ($x == 1) next print(\"a\") } ") + foo("{ if ($x == 2) next print(5 / z) } ") +
+                  foo("{ print(\"c\") n = $x if (n) z = 0 }"));
   enter(runner.enter_of(0), {2});
   EXPECT_EQ(runner.output(), "ac");
   enter(runner.enter_of(0), {1});
@@ -352,7 +356,8 @@ TEST(TargetReturn, GivesTheReturnValueAndEntryValues) {
 }
 
 TEST(TargetReturn, ReportsErrorsOfFunctionsThatEntryValuesCall) {
-  RUN(runner, std::string("function half(x) { if (x % 2) error(\"odd\") return x / 2 } ") + kFooReturn + R"({ printf("%d|", @entry(half($x))) })");
+  RUN(runner, std::string("function half(x) { if (x % 2) error(\"odd\") return x / 2 } ") + kFooReturn +
+                  R"({ printf("%d|", @entry(half($x))) })");
   allow_returns(runner);
   EXPECT_EQ(call_returning(runner, 4, 0), 4u);
   EXPECT_EQ(runner.output(), "2|");
@@ -365,7 +370,10 @@ TEST(TargetReturn, SavesStrings) {
   RUN(runner, std::string(kFooReturn) + R"({ printf("%s %d|", @entry($s), @entry($x)) })");
   allow_returns(runner);
   static char text[] = "before";
-  call_returning(runner, 1, reinterpret_cast<uint64_t>(text), [](uint64_t, uint64_t) -> uint64_t { text[0] = 'X'; return 0; });
+  call_returning(runner, 1, reinterpret_cast<uint64_t>(text), [](uint64_t, uint64_t) -> uint64_t {
+    text[0] = 'X';
+    return 0;
+  });
   EXPECT_EQ(runner.output(), "before 1|");
 }
 

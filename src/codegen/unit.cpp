@@ -123,8 +123,14 @@ class RecursiveFunctions {
 }  // namespace
 
 Unit::Unit(const sema::Program& p, const Layout& l, Tables& t, ScriptModule& m, Place& where)
-    : program(p), layout(l), tables(t), module(m), place(where), map_shapes_(p.globals.size()),
-      aggregate_shapes_(p.globals.size()), functions_(p.functions.size()) {}
+    : program(p),
+      layout(l),
+      tables(t),
+      module(m),
+      place(where),
+      map_shapes_(p.globals.size()),
+      aggregate_shapes_(p.globals.size()),
+      functions_(p.functions.size()) {}
 
 const GlobalLayout& Unit::layout_of(const syntax::Global& global) const {
   return layout.globals[static_cast<size_t>(global.index)];
@@ -152,8 +158,8 @@ llvm::Constant* Unit::aggregate_shape(const syntax::Global& global) {
     const abi::AggregateShape& s = layout_of(global).aggregate;
     auto word = [&](uint32_t v) { return llvm::ConstantInt::get(module.i32(), v); };
     auto quad = [&](int64_t v) { return llvm::ConstantInt::get(module.i64(), static_cast<uint64_t>(v)); };
-    auto* value = llvm::ConstantStruct::getAnon({word(s.features), word(s.bits), quad(s.low), quad(s.high),
-                                                 quad(s.width), word(s.linear_buckets), word(s.size)});
+    auto* value = llvm::ConstantStruct::getAnon(
+        {word(s.features), word(s.bits), quad(s.low), quad(s.high), quad(s.width), word(s.linear_buckets), word(s.size)});
     shape = new llvm::GlobalVariable(module.module(), value->getType(), true, llvm::GlobalValue::InternalLinkage, value,
                                      "aggregate." + global.name);
   }
@@ -198,7 +204,8 @@ const Unit::SiteTables& Unit::site_tables(const std::string& what) {
   if (fresh) {
     SiteTexts texts = make_site_texts(program, what, layout.string_limit, !place.is_user_mode());
     auto* data = llvm::ConstantDataArray::getString(module.context(), texts.blob, false);
-    auto* blob = new llvm::GlobalVariable(module.module(), data->getType(), true, llvm::GlobalValue::InternalLinkage, data, "texts." + what);
+    auto* blob = new llvm::GlobalVariable(module.module(), data->getType(), true, llvm::GlobalValue::InternalLinkage, data,
+                                          "texts." + what);
     blob->setAlignment(llvm::Align(8));
     entry->second.blob = blob;
     entry->second.offsets = module.words("offsets." + what, texts.offsets);
@@ -221,15 +228,21 @@ const Unit::SiteTables& Unit::site_callers() {
 
 const Unit::PlaceTables& Unit::place_tables() {
   if (!place_tables_) {
-    PointTables made = make_point_tables(program, layout.string_limit, !place.is_user_mode(), [&](const std::string& path, FileAddress function) { return kept_site_id(path, function); });
+    PointTables made =
+        make_point_tables(program, layout.string_limit, !place.is_user_mode(),
+                          [&](const std::string& path, FileAddress function) { return kept_site_id(path, function); });
     // Constants are never empty.
     made.slots.push_back(0);
     made.places.push_back(0);
     made.lists.push_back(0);
-    place_tables_ = PlaceTables{.where = {.blob = module.words("slots", made.slots), .offsets = module.words("offsets.slots", made.offsets),
-                                          .base = module.words("base.slots", made.base), .mask = module.words("mask.slots", made.mask)},
-                                .texts = module.text(made.texts), .places = module.words("places", made.places),
-                                .lists = module.words("lists", made.lists), .registers = std::move(made.registers)};
+    place_tables_ = PlaceTables{.where = {.blob = module.words("slots", made.slots),
+                                          .offsets = module.words("offsets.slots", made.offsets),
+                                          .base = module.words("base.slots", made.base),
+                                          .mask = module.words("mask.slots", made.mask)},
+                                .texts = module.text(made.texts),
+                                .places = module.words("places", made.places),
+                                .lists = module.words("lists", made.lists),
+                                .registers = std::move(made.registers)};
   }
   return *place_tables_;
 }
@@ -268,7 +281,8 @@ static bool calls(const syntax::Statement& body, std::initializer_list<std::stri
 
 // Whether the call asks for something that is only known when it runs.
 static bool is_computed(const syntax::Call& call) {
-  return !call.arguments.empty() && !syntax::as<syntax::Number>(call.arguments[0]) && !syntax::as<syntax::String>(call.arguments[0]);
+  return !call.arguments.empty() && !syntax::as<syntax::Number>(call.arguments[0]) &&
+         !syntax::as<syntax::String>(call.arguments[0]);
 }
 
 bool Unit::asks_for_site() {

@@ -1,6 +1,6 @@
 #pragma once
-// One module that is made for one place: the data that all lowerings of its functions share. Constants and functions are made when they
-// are first asked for; the module owns them. Thread rule: one thread; units of different modules are independent.
+// One module that is made for one place: the data that all lowerings of its functions share. Constants and functions are made
+// when they are first asked for; the module owns them. Thread rule: one thread; units of different modules are independent.
 
 #include <map>
 #include <optional>
@@ -22,8 +22,8 @@ namespace spile::codegen {
 enum FunctionStatus : uint32_t {
   kFunctionFailed,  // a script error is on its way
   kFunctionDone,
-  kFunctionNext,    // it executed `next`: another overload is to be tried
-  kFunctionAborted, // abort(): the whole handler ends, whatever `try` is around
+  kFunctionNext,     // it executed `next`: another overload is to be tried
+  kFunctionAborted,  // abort(): the whole handler ends, whatever `try` is around
 };
 
 class Unit {
@@ -38,9 +38,10 @@ class Unit {
   Place& place;
   const Layout* kernel_layout = nullptr;  // of a script that is_mixed(): where handlers in the kernel have their shards
 
-  std::map<const syntax::Call*, const syntax::Call*> written_calls;  // of calls in functions of the library: the script's call by which they are reached
+  // of calls in functions of the library: the script's call by which they are reached
+  std::map<const syntax::Call*, const syntax::Call*> written_calls;
   std::set<const syntax::Call*> refused_calls;
-  bool over_maps = false;                 // handlers in the kernel work over its maps, whose values have no atomic changes
+  bool over_maps = false;  // handlers in the kernel work over its maps, whose values have no atomic changes
   const GlobalLayout& layout_of(const syntax::Global& global) const;
   sema::Sharing sharing_of(const syntax::Global& global) const;
   // abi::MapShape and abi::AggregateShape of a global as constants, for the runtime to read.
@@ -56,7 +57,9 @@ class Unit {
   const syntax::Function* take_pending();
 
   // Tables of site_texts.h. return_flags: whether a probe is a return probe, a uint32_t by probe index.
-  struct SiteTables { llvm::Constant *blob, *offsets, *base, *mask; };
+  struct SiteTables {
+    llvm::Constant *blob, *offsets, *base, *mask;
+  };
   const SiteTables& site_tables(const std::string& what);
   const SiteTables& site_callers();  // of SiteCallers
   // codegen::PointTables. `where` finds a point's first slot; its blob is `slots`.
@@ -69,8 +72,11 @@ class Unit {
   llvm::Constant* return_flags();
   // Returns the site id of a function's entry. path: of its module. REQUIRES: one of SiteTable::kept_functions().
   uint32_t kept_site_id(const std::string& path, FileAddress function);
-  // A compiled pattern's blocks (regex/program.h); the table is null where it would be too large. A pattern that is wrong is refused.
-  struct RegexConstants { llvm::Constant *table, *program; };
+  // A compiled pattern's blocks (regex/program.h); the table is null where it would be too large. A pattern that is wrong is
+  // refused.
+  struct RegexConstants {
+    llvm::Constant *table, *program;
+  };
   const RegexConstants& regex(const syntax::Regex& expression);
   // Whether anything in the script asks what the last =~ matched.
   bool remembers_matches();
@@ -92,8 +98,8 @@ class Unit {
   // Notes that handlers of this place can write records of that kind (abi::RecordKind).
   void note_record(uint32_t kind);
 
-  // void(Context*, i32 error, i64, i64): writes an error record. error: of Tables::add_error(); then its arguments, or 0. Out of line,
-  // cold, and keeps its caller's registers where the place can: call it with its own calling convention.
+  // void(Context*, i32 error, i64, i64): writes an error record. error: of Tables::add_error(); then its arguments, or 0. Out of
+  // line, cold, and keeps its caller's registers where the place can: call it with its own calling convention.
   llvm::Function* raise_function();
 
   // The embedded C that lowerings have met.
@@ -122,7 +128,7 @@ class Unit {
  public:
   // REQUIRES: set before anything is lowered, and not null.
   const sema::OwnText* own_text = nullptr;
-  std::string untrusted_target;  // codegen::Options
+  std::string untrusted_target;      // codegen::Options
   std::optional<ScriptLines> lines;  // in modules for the kernel
   ScriptLines* script_lines() { return lines ? &*lines : nullptr; }
 };

@@ -64,10 +64,13 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 Result<std::vector<ModuleAnswers>> parse(const std::string& path, std::string_view bytes) {
-  auto damaged = [&](const std::string& what) { return Error{fmt::format("{}: {}", path, what), "export it again: spile cache export FILE"}; };
+  auto damaged = [&](const std::string& what) {
+    return Error{fmt::format("{}: {}", path, what), "export it again: spile cache export FILE"};
+  };
   constexpr std::string_view kAnyVersion = "spile cache ";
   if (!bytes.starts_with(kAnyVersion)) return Error{fmt::format("{}: not a file of 'spile cache export'", path), {}};
-  if (bytes.size() < kHead || memcmp(bytes.data(), kFormat, sizeof kFormat) != 0) return damaged("written by another version of spile");
+  if (bytes.size() < kHead || memcmp(bytes.data(), kFormat, sizeof kFormat) != 0)
+    return damaged("written by another version of spile");
   uint64_t sum;
   memcpy(&sum, bytes.data() + sizeof kFormat, sizeof sum);
   bytes.remove_prefix(kHead);
@@ -104,26 +107,30 @@ bool is_answer(const std::string& key, const std::string& answer) {
     uint64_t address = 0;
     if (words.size() < 3) return false;
     auto [end, failure] = std::from_chars(words[1].data(), words[1].data() + words[1].size(), address, 16);
-    return failure == std::errc() && end == words[1].data() + words[1].size() && function_from_bytes(answer, FileAddress(address)).has_value();
+    return failure == std::errc() && end == words[1].data() + words[1].size() &&
+           function_from_bytes(answer, FileAddress(address)).has_value();
   }
   for (const char* places : {"inlined", "inlined-like", "inlined-in", "labels", "statements", "place", "calls"})
     if (kind == places) return places_from_bytes(answer).has_value();
   return false;
 }
 
-Result<ArchiveCounts> export_answers(const std::string& directory, const std::vector<std::string>& build_ids, const std::string& file) {
+Result<ArchiveCounts> export_answers(const std::string& directory, const std::vector<std::string>& build_ids,
+                                     const std::string& file) {
   std::vector<CachedFile> chosen;
   for (CachedFile& cached : cached_files(directory)) {
     const bool wanted = build_ids.empty() || std::find(build_ids.begin(), build_ids.end(), cached.build_id) != build_ids.end();
     if (!wanted || cached.answers == 0 || !is_build_id(cached.build_id)) continue;
     // Answers of this machine rather than imported ones.
-    auto same = std::find_if(chosen.begin(), chosen.end(), [&](const CachedFile& other) { return other.build_id == cached.build_id; });
+    auto same =
+        std::find_if(chosen.begin(), chosen.end(), [&](const CachedFile& other) { return other.build_id == cached.build_id; });
     if (same == chosen.end()) chosen.push_back(std::move(cached));
     else if (same->imported) *same = std::move(cached);
   }
   for (const std::string& id : build_ids)
     if (std::none_of(chosen.begin(), chosen.end(), [&](const CachedFile& cached) { return cached.build_id == id; }))
-      return Error{fmt::format("nothing is cached about build-id {}", id), "spile cache add FILE adds what is known about a file"};
+      return Error{fmt::format("nothing is cached about build-id {}", id),
+                   "spile cache add FILE adds what is known about a file"};
   if (chosen.empty()) return Error{"the cache is empty", "spile cache add FILE adds what is known about a file"};
   ArchiveCounts counts;
   ByteWriter out;
@@ -145,7 +152,9 @@ Result<ArchiveCounts> export_answers(const std::string& directory, const std::ve
   std::string bytes(kFormat, sizeof kFormat);
   bytes.append(reinterpret_cast<const char*>(&sum), sizeof sum);
   bytes += body;
-  if (bytes.size() > kLargestArchive) return Error{fmt::format("{}: would be larger than {} MiB", file, kLargestArchive >> 20), "name the files whose answers are wanted"};
+  if (bytes.size() > kLargestArchive)
+    return Error{fmt::format("{}: would be larger than {} MiB", file, kLargestArchive >> 20),
+                 "name the files whose answers are wanted"};
   TRY_DO(replace_file(file, bytes));
   return counts;
 }
@@ -157,7 +166,8 @@ Result<ArchiveCounts> import_answers(const std::string& directory, const std::st
   for (ModuleAnswers& module : modules) {
     AnswerCache cache(imported_path(directory, module.build_id), kImportedStamp, module.name);
     for (auto& [key, answer] : module.answers) cache.put(key, std::move(answer));
-    if (!cache.save()) return Error{fmt::format("can't write to {}", directory), "XDG_CACHE_HOME names another folder for the cache"};
+    if (!cache.save())
+      return Error{fmt::format("can't write to {}", directory), "XDG_CACHE_HOME names another folder for the cache"};
     counts.answers += module.answers.size();
     ++counts.modules;
   }

@@ -31,7 +31,8 @@ struct Head {
 };
 static_assert(sizeof(Head) == 48);
 
-// FNV-1a, eight bytes at a time: against accidents (a full disk, a bad block), not against malice: the directory is the user's own.
+// FNV-1a, eight bytes at a time: against accidents (a full disk, a bad block), not against malice: the directory is the user's
+// own.
 uint64_t checksum(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325) {
   const auto add = [&](uint64_t word) {
     hash = (hash ^ word) * 0x100000001b3;
@@ -107,7 +108,8 @@ std::optional<std::pair<std::string, std::string>> AnswerCache::read_entry(const
   if (both > kMostBytes) return std::nullopt;
   std::string key(place.key_bytes, '\0'), answer(place.answer_bytes, '\0');
   const iovec parts[] = {{key.data(), key.size()}, {answer.data(), answer.size()}, {&sum, sizeof sum}};
-  if (::preadv(file_.get(), parts, std::size(parts), static_cast<off_t>(place.offset)) != static_cast<ssize_t>(both + sizeof sum)) return std::nullopt;
+  if (::preadv(file_.get(), parts, std::size(parts), static_cast<off_t>(place.offset)) != static_cast<ssize_t>(both + sizeof sum))
+    return std::nullopt;
   if (checksum(answer, checksum(key)) != sum) return std::nullopt;
   return std::pair(std::move(key), std::move(answer));
 }
@@ -153,7 +155,8 @@ bool AnswerCache::save() {
   std::string entries;
   uint64_t begin = sizeof head + stamp_.size() + name_.size() + all.size() * sizeof(Place);
   for (const auto& [key, answer] : all) {
-    places.push_back({checksum(key), begin + entries.size(), static_cast<uint32_t>(key.size()), static_cast<uint32_t>(answer.size())});
+    places.push_back(
+        {checksum(key), begin + entries.size(), static_cast<uint32_t>(key.size()), static_cast<uint32_t>(answer.size())});
     const uint64_t sum = checksum(answer, checksum(key));
     entries += key;
     entries += answer;
@@ -168,8 +171,8 @@ bool AnswerCache::save() {
   std::string temporary = path_ + ".XXXXXX";
   UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return false;
-  const bool written = write_whole(fd.get(), {reinterpret_cast<const char*>(&head), sizeof head}) && write_whole(fd.get(), rest) &&
-                       write_whole(fd.get(), entries);
+  const bool written = write_whole(fd.get(), {reinterpret_cast<const char*>(&head), sizeof head}) &&
+                       write_whole(fd.get(), rest) && write_whole(fd.get(), entries);
   if (!written || ::rename(temporary.c_str(), path_.c_str()) != 0) {
     ::unlink(temporary.c_str());
     return false;
@@ -198,16 +201,18 @@ std::vector<CachedFile> cached_files(const std::string& directory) {
     if (file.sections) {
       file.name = kept_name(fd.get(), file.bytes);
     } else if (::pread(fd.get(), &head, sizeof head, 0) == sizeof head && memcmp(head.format, kFormat, sizeof kFormat) == 0 &&
-        uint64_t{head.stamp_bytes} + head.name_bytes <= file.bytes) {
+               uint64_t{head.stamp_bytes} + head.name_bytes <= file.bytes) {
       file.name.resize(head.name_bytes);
-      if (::pread(fd.get(), file.name.data(), head.name_bytes, static_cast<off_t>(sizeof head + head.stamp_bytes)) != static_cast<ssize_t>(head.name_bytes))
+      if (::pread(fd.get(), file.name.data(), head.name_bytes, static_cast<off_t>(sizeof head + head.stamp_bytes)) !=
+          static_cast<ssize_t>(head.name_bytes))
         file.name.clear();
       file.answers = head.count;
     }
     files.push_back(std::move(file));
   }
   ::closedir(opened);
-  std::sort(files.begin(), files.end(), [](const CachedFile& a, const CachedFile& b) { return a.used != b.used ? a.used < b.used : a.path < b.path; });
+  std::sort(files.begin(), files.end(),
+            [](const CachedFile& a, const CachedFile& b) { return a.used != b.used ? a.used < b.used : a.path < b.path; });
   return files;
 }
 
@@ -231,7 +236,8 @@ void remove_unfinished(const std::string& directory) {
     if (!whole.ends_with(kAnswersEnding) && !whole.ends_with(kImportedEnding) && !whole.ends_with(kSectionsEnding)) continue;
     struct stat status;
     const std::string path = directory + "/" + entry->d_name;
-    if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && now - status.st_mtim.tv_sec > kOld) ::unlink(path.c_str());
+    if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && now - status.st_mtim.tv_sec > kOld)
+      ::unlink(path.c_str());
   }
   ::closedir(opened);
 }

@@ -5,15 +5,17 @@
 //   char[24] kFormat           another version is not read
 //   u64 checksum               of everything up to the entries, but format and checksum
 //   u32 stamp, name, count     bytes of the two texts; number of entries
-//   stamp                      which debug file the answers came from: its path, number, size and times; "imported": none on this machine
+//   stamp                      which debug file the answers came from: its path, number, size and times; "imported": none on this
+//                              machine
 //   name                       the module's path when the answers were found, for people
 //   { u64 hash of the key, u64 offset in the file, u32 bytes of key, u32 bytes of answer }  for each entry, ascending by hash
 //   { key, answer, u64 checksum of both }
 //
-// So a look-up reads the head and one entry. A file that does not fit, is larger than 256 MiB, or belongs to another user is ignored: with sudo, HOME may
-// be somebody else's, who must not decide where root's probes look. Written by rename, so a reader never sees half of it;
-// of two writers at the same time the last one's answers stay, and the other's are found again when asked for. When a file is written, the least
-// recently used ones are removed until all take no more than kMostCached together, those of kept_sections.h first.
+// So a look-up reads the head and one entry. A file that does not fit, is larger than 256 MiB, or belongs to another user is
+// ignored: with sudo, HOME may be somebody else's, who must not decide where root's probes look. Written by rename, so a reader
+// never sees half of it; of two writers at the same time the last one's answers stay, and the other's are found again when asked
+// for. When a file is written, the least recently used ones are removed until all take no more than kMostCached together, those
+// of kept_sections.h first.
 
 #include <cstdint>
 #include <optional>
@@ -33,7 +35,8 @@ using Answers = std::unordered_map<std::string, std::string>;
 
 class AnswerCache {
  public:
-  // path: of the file; "": remembers for this run only. stamp: a file with another one is ignored. name: the module's path. Reads nothing yet.
+  // path: of the file; "": remembers for this run only. stamp: a file with another one is ignored. name: the module's path. Reads
+  // nothing yet.
   AnswerCache(std::string path, std::string stamp, std::string name)
       : path_(std::move(path)), stamp_(std::move(stamp)), name_(std::move(name)) {}
   // To read a file whatever its stamp is.
@@ -73,13 +76,13 @@ class AnswerCache {
 
 // A file of the cache.
 struct CachedFile {
-  std::string path;        // of the file
-  std::string build_id;    // or path-HASH
-  std::string name;        // of the module, as AnswerCache has it; "": the file can't be read (another version, damaged)
+  std::string path;      // of the file
+  std::string build_id;  // or path-HASH
+  std::string name;      // of the module, as AnswerCache has it; "": the file can't be read (another version, damaged)
   bool imported = false;
-  bool sections = false;   // not answers: kept_sections.h
+  bool sections = false;  // not answers: kept_sections.h
   uint64_t bytes = 0, answers = 0;
-  int64_t used = 0;        // when it was last used or written: seconds since 1970
+  int64_t used = 0;  // when it was last used or written: seconds since 1970
 };
 // Returns the files of answers and sections in a directory, the least recently used first.
 std::vector<CachedFile> cached_files(const std::string& directory);
@@ -87,7 +90,8 @@ std::vector<CachedFile> cached_files(const std::string& directory);
 Answers all_answers(const std::string& path);
 // Returns the path of the file with imported answers about a build.
 std::string imported_path(const std::string& directory, const std::string& build_id);
-// Removes the least recently used files, those of sections first, until the others have at most that many bytes together. Returns the number of removed bytes.
+// Removes the least recently used files, those of sections first, until the others have at most that many bytes together. Returns
+// the number of removed bytes.
 uint64_t prune_answers(const std::string& directory, uint64_t most_bytes);
 
 // Writes numbers and texts in a row. Numbers are little-endian base 128 (LEB128), signed ones zigzag.
@@ -104,8 +108,8 @@ class ByteWriter {
   std::string bytes_;
 };
 
-// Reads what ByteWriter wrote. Once the bytes have ended or are wrong, ok() is false and all reads give 0 or ""; loops must check it.
-// The bytes must outlive the reader.
+// Reads what ByteWriter wrote. Once the bytes have ended or are wrong, ok() is false and all reads give 0 or ""; loops must check
+// it. The bytes must outlive the reader.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}

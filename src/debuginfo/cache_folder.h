@@ -1,6 +1,6 @@
 #pragma once
-// Files in the cache's folder. With sudo, HOME may be somebody else's, who must not decide what root's spile believes: only regular files and folders of our own are used.
-// Any thread.
+// Files in the cache's folder. With sudo, HOME may be somebody else's, who must not decide what root's spile believes: only
+// regular files and folders of our own are used. Any thread.
 
 #include <cstdint>
 #include <string>

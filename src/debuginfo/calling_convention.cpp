@@ -25,10 +25,8 @@ struct Classes {
   bool memory() const { return eightbytes[0] == Class::kMemory; }
   size_t count(Class c) const { return static_cast<size_t>(std::count(eightbytes.begin(), eightbytes.end(), c)); }
   void merge(uint64_t eightbyte, Class c) {
-    if (eightbyte > 1 || c == Class::kMemory)
-      eightbytes = {Class::kMemory, Class::kMemory};
-    else if (!memory())
-      eightbytes[eightbyte] = std::max(eightbytes[eightbyte], c);
+    if (eightbyte > 1 || c == Class::kMemory) eightbytes = {Class::kMemory, Class::kMemory};
+    else if (!memory()) eightbytes[eightbyte] = std::max(eightbytes[eightbyte], c);
   }
 };
 
@@ -38,18 +36,15 @@ uint64_t alignment_of(const Type& type, int depth = 0) {
     case TypeKind::kInteger:
     case TypeKind::kEnum:
     case TypeKind::kPointer:
-    case TypeKind::kFloat:
-      return std::clamp<uint64_t>(type.size(), 1, 16);
-    case TypeKind::kArray:
-      return alignment_of(type.target(), depth + 1);
+    case TypeKind::kFloat: return std::clamp<uint64_t>(type.size(), 1, 16);
+    case TypeKind::kArray: return alignment_of(type.target(), depth + 1);
     case TypeKind::kStruct:
     case TypeKind::kUnion: {
       uint64_t most = std::max<uint64_t>(type.stated_alignment(), 1);
       for (const Member& member : type.members()) most = std::max(most, alignment_of(member.type, depth + 1));
       return most;
     }
-    default:
-      return 1;
+    default: return 1;
   }
 }
 
@@ -85,16 +80,13 @@ void classify(const Type& type, uint64_t offset, Classes& classes, int depth) {
     case TypeKind::kInteger:
     case TypeKind::kEnum:
     case TypeKind::kPointer:
-      for (uint64_t at = 0; at < std::max<uint64_t>(type.size(), 1); at += 8)
-        classes.merge((offset + at) / 8, Class::kInteger);
+      for (uint64_t at = 0; at < std::max<uint64_t>(type.size(), 1); at += 8) classes.merge((offset + at) / 8, Class::kInteger);
       return;
     case TypeKind::kVoid:  // decltype(nullptr)
       return classes.merge(offset / 8, Class::kInteger);
-    case TypeKind::kFloat:
-      return classify_float(type, offset, classes);
+    case TypeKind::kFloat: return classify_float(type, offset, classes);
     case TypeKind::kStruct:
-    case TypeKind::kUnion:
-      return classify_members(type, offset, classes, depth);
+    case TypeKind::kUnion: return classify_members(type, offset, classes, depth);
     case TypeKind::kArray: {
       const uint64_t stride = type.target().size();
       if (!type.count()) {
@@ -106,8 +98,7 @@ void classify(const Type& type, uint64_t offset, Classes& classes, int depth) {
         classify(type.target(), offset + i * stride, classes, depth + 1);
       return;
     }
-    default:
-      classes.known = false;
+    default: classes.known = false;
   }
 }
 
@@ -153,7 +144,8 @@ Place in_registers(const Type& type, const Classes& classes, NextInteger next_in
 // Hands out registers and stack in the order of the parameters.
 class Assignment {
  public:
-  Assignment(bool hidden_return_pointer, FlexibleArrays flexible) : flexible_(flexible), integers_(hidden_return_pointer ? 1 : 0) {}
+  Assignment(bool hidden_return_pointer, FlexibleArrays flexible)
+      : flexible_(flexible), integers_(hidden_return_pointer ? 1 : 0) {}
 
   Place place(const PassedParameter& parameter) {
     if (lost_) return missing("is at a location that depends on a parameter of unknown type before it");
@@ -164,7 +156,8 @@ class Assignment {
       return missing("has a type that is not supported");
     }
     const size_t integers = classes.count(Class::kInteger), sse = classes.count(Class::kSse);
-    if (classes.memory() || integers_ + integers > kConvention.argument_registers.size() || sse_ + sse > kConvention.vector_arguments)
+    if (classes.memory() || integers_ + integers > kConvention.argument_registers.size() ||
+        sse_ + sse > kConvention.vector_arguments)
       return on_stack(parameter.type);
     return in_registers(
         parameter.type, classes, [&] { return kConvention.argument_registers[integers_++]; },
@@ -216,8 +209,7 @@ bool returned_in_memory(const Type& returned, FlexibleArrays flexible) {
 
 }  // namespace
 
-std::vector<Place> parameter_places(const Type& returned, std::span<const PassedParameter> parameters,
-                                    FlexibleArrays flexible) {
+std::vector<Place> parameter_places(const Type& returned, std::span<const PassedParameter> parameters, FlexibleArrays flexible) {
   Assignment assignment(returned_in_memory(returned, flexible), flexible);
   std::vector<Place> places;
   for (const PassedParameter& parameter : parameters) {
@@ -239,8 +231,7 @@ Place return_place(const Type& returned, FlexibleArrays flexible) {
   } else {
     size_t used = 0;
     int64_t vector = kConvention.first_vector;
-    place = in_registers(
-        returned, classes, [&] { return kConvention.result_registers[used++]; }, [&] { return vector++; });
+    place = in_registers(returned, classes, [&] { return kConvention.result_registers[used++]; }, [&] { return vector++; });
   }
   place.type = returned;
   return place;

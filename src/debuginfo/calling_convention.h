@@ -18,12 +18,14 @@ struct PassedParameter {
 // in C, since 4.4) as if it had no such member.
 enum class FlexibleArrays : uint8_t { kInMemory, kIgnored };
 
-// Returns where each parameter is before the function's first instruction, in general or vector registers or on the stack. returned: the
-// function's result, as it may take the first register. Unavailable: empty, of an unknown type, or behind such a parameter.
+// Returns where each parameter is before the function's first instruction, in general or vector registers or on the stack.
+// returned: the function's result, as it may take the first register. Unavailable: empty, of an unknown type, or behind such a
+// parameter.
 std::vector<Place> parameter_places(const Type& returned, std::span<const PassedParameter> parameters,
                                     FlexibleArrays flexible = FlexibleArrays::kInMemory);
 
-// Returns where the returned value is just after the function returned. Unavailable: in x87 registers, empty, or of an unknown type.
+// Returns where the returned value is just after the function returned. Unavailable: in x87 registers, empty, or of an unknown
+// type.
 Place return_place(const Type& returned, FlexibleArrays flexible = FlexibleArrays::kInMemory);
 
 }  // namespace spile::debuginfo

@@ -71,8 +71,7 @@ class CallingConvention : public testing::Test {
 
   std::shared_ptr<HandMadeTypes> source_ = std::make_shared<HandMadeTypes>();
   Type void_{source_, kVoidType};
-  Type int_ = integer(4), long_ = integer(8), double_ = real(8), wide_ = integer(16),
-       long_double_ = real(16, "long double");
+  Type int_ = integer(4), long_ = integer(8), double_ = real(8), wide_ = integer(16), long_double_ = real(16, "long double");
 };
 
 TEST_F(CallingConvention, IntegersTakeSixRegistersThenTheStack) {
@@ -106,9 +105,8 @@ TEST_F(CallingConvention, LongDoublesAreOnTheStack) {
 TEST_F(CallingConvention, SmallStructuresAreInRegistersByEightbytes) {
   EXPECT_THAT(places(void_, {structure({int_, int_}), structure({long_, int_}), long_}),
               ElementsAre("rdi", "rsi:8|rdx:4", "rcx"));
-  EXPECT_THAT(
-      places(void_, {structure({double_, long_}), structure({long_, double_}), structure({double_, double_}), int_}),
-      ElementsAre("xmm0:8|rdi:8", "rsi:8|xmm1:8", "xmm2:8|xmm3:8", "rdx"));
+  EXPECT_THAT(places(void_, {structure({double_, long_}), structure({long_, double_}), structure({double_, double_}), int_}),
+              ElementsAre("xmm0:8|rdi:8", "rsi:8|xmm1:8", "xmm2:8|xmm3:8", "rdx"));
   // A float and an int in one eightbyte: the int decides.
   EXPECT_THAT(places(void_, {structure({real(4, "float"), int_})}), ElementsAre("rdi"));
 }
@@ -188,8 +186,10 @@ TEST_F(CallingConvention, GoReturnsAResultsPartsInItsOwnRegisters) {
   EXPECT_THAT(results({structure({number, real(8)}), number}), ElementsAre("rax:8|-:8", "rbx"));
   EXPECT_THAT(results({array(number, 1), structure({})}), ElementsAre("rax", "is empty"));
   // Nine registers; what doesn't fit lies on the stack as a whole, and takes none.
-  EXPECT_THAT(results({structure({number, number, number, number}), array(number, 2), structure({number, number, number, number}), string, number}),
-              ElementsAre("rax:8|rbx:8|rcx:8|rdi:8", "is returned on the stack", "rsi:8|r8:8|r9:8|r10:8", "is returned on the stack", "r11"));
+  EXPECT_THAT(results({structure({number, number, number, number}), array(number, 2), structure({number, number, number, number}),
+                       string, number}),
+              ElementsAre("rax:8|rbx:8|rcx:8|rdi:8", "is returned on the stack", "rsi:8|r8:8|r9:8|r10:8",
+                          "is returned on the stack", "r11"));
 }
 
 }  // namespace

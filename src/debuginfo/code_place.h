@@ -22,9 +22,9 @@ struct CodePlace {
   std::string name;          // a label's name; a callee's linkage name
   SourcePlace source;        // the line; for an inlined call, where the function is declared
   // Of a call:
-  bool tail = false;         // a jump, with which the function ends
-  uint8_t length = 0;        // of the instruction, bytes; in records of DwarfReader::calls(), see there
-  FileAddress target;        // where it leads; 0: through a slot of the global offset table
+  bool tail = false;   // a jump, with which the function ends
+  uint8_t length = 0;  // of the instruction, bytes; in records of DwarfReader::calls(), see there
+  FileAddress target;  // where it leads; 0: through a slot of the global offset table
 
   bool operator==(const CodePlace& other) const { return address == other.address && scope == other.scope; }
 };

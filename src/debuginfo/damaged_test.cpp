@@ -50,7 +50,9 @@ TEST(DamagedFiles, ThatAreCompressedUnitsAreNamed) {
     auto variables = (*module)->variables(functions->front().address, functions->front().address);
     if (variables.ok()) continue;
     ++unread;
-    EXPECT_THAT(variables.error().message, testing::AnyOf(HasSubstr("/a.dwo, which "), HasSubstr("does not describe the function"))) << i;
+    EXPECT_THAT(variables.error().message,
+                testing::AnyOf(HasSubstr("/a.dwo, which "), HasSubstr("does not describe the function")))
+        << i;
   }
   EXPECT_GT(unread, 50);
 }
@@ -74,8 +76,9 @@ TEST(DamagedFiles, ThatNameAFifoAreRefused) {
   }
   TestDirectory directory;
   directory.write("b.c", "int b(int x) { return x; } int main(void) { return b(1); }");
-  ASSERT_TRUE(directory.run("gcc -g b.c -o b && (printf 'common.debug\\0'; head -c 20 /dev/zero) > link && "
-                            "objcopy --add-section .gnu_debugaltlink=link b && mkfifo common.debug"));
+  ASSERT_TRUE(
+      directory.run("gcc -g b.c -o b && (printf 'common.debug\\0'; head -c 20 /dev/zero) > link && "
+                    "objcopy --add-section .gnu_debugaltlink=link b && mkfifo common.debug"));
   auto module = Module::open(directory.path("b"), without_cache());
   auto functions = (*module)->functions({.name = "b", .file = {}});
   alarm(20);
@@ -89,7 +92,8 @@ TEST(DamagedFiles, WithoutSectionHeadersHaveTheirDynamicSymbols) {
   TestDirectory directory;
   directory.write("a.c", "int exported(int a) { return a; }\nstatic int own(int a) { return a; }\nint (*volatile p)(int) = own;");
   for (const char* style : {"gnu", "sysv"}) {
-    ASSERT_TRUE(directory.run(std::string("gcc -g -fPIC -shared -Wl,-soname,its.so -Wl,--hash-style=") + style + " a.c -o whole"));
+    ASSERT_TRUE(
+        directory.run(std::string("gcc -g -fPIC -shared -Wl,-soname,its.so -Wl,--hash-style=") + style + " a.c -o whole"));
     std::string bytes = directory.read("whole");
     auto whole = Module::open(directory.path("whole"), without_cache());
     ASSERT_TRUE(whole.ok());
@@ -108,7 +112,8 @@ TEST(DamagedFiles, WithoutSectionHeadersHaveTheirDynamicSymbols) {
       EXPECT_EQ((*module)->soname(), "its.so");
       auto of_file = (*module)->functions({.name = "*", .file = "a.c"});
       ASSERT_FALSE(of_file.ok());
-      const std::string wanted = name == std::string("cut") ? "the file is truncated: its section headers should be at byte" : "install";
+      const std::string wanted =
+          name == std::string("cut") ? "the file is truncated: its section headers should be at byte" : "install";
       EXPECT_THAT(of_file.error().hint, HasSubstr(wanted));
       EXPECT_EQ((*module)->truncation().empty(), name != std::string("cut"));
     }

@@ -9,21 +9,19 @@
 #include "debuginfo/calling_convention.h"
 #include "debuginfo/dwarf_file.h"
 #include "debuginfo/go_convention.h"
-#include "debuginfo/rust_convention.h"
 #include "debuginfo/records.h"
+#include "debuginfo/rust_convention.h"
 
 namespace spile::debuginfo {
 namespace {
 
 // Without a build-id, the file itself (its stamp is compared too) has to tell one build from another.
 std::string cache_path(const ElfImage& image, const OpenOptions& options, bool imported) {
-  const std::string directory =
-      options.cache_directory.empty() ? AnswerCache::default_directory() : options.cache_directory;
+  const std::string directory = options.cache_directory.empty() ? AnswerCache::default_directory() : options.cache_directory;
   if (!options.use_cache || directory.empty() || (imported && image.build_id().empty())) return {};
   if (imported) return imported_path(directory, image.build_id());
-  const std::string name = image.build_id().empty()
-                               ? fmt::format("path-{:016x}", std::hash<std::string>()(image.opened_path()))
-                               : image.build_id();
+  const std::string name =
+      image.build_id().empty() ? fmt::format("path-{:016x}", std::hash<std::string>()(image.opened_path())) : image.build_id();
   return fmt::format("{}/{}.answers", directory, name);
 }
 
@@ -52,18 +50,25 @@ Result<DwarfReader*> DebugInfo::reader() {
   if (reader_) return reader_.get();
   if (open_error_) return *open_error_;
   if (imported_)
-    return Error{fmt::format("{}: its debug information is not here, and the imported answers (spile cache) do not have this", path_),
-                 "where the debug information is: spile cache add FILE, then spile cache export"};
-  if (!with_dwarf_)
     return Error{
-        fmt::format("{}: has no debug information", path_),
-        !image_->truncation().empty()
-            ? image_->truncation()
-            : "install its debug symbols (package NAME-dbgsym or NAME-dbg), or build it with -g; without them, function "
-              "arguments can be read by number: int_arg(1), pointer_arg(2)"};
+        fmt::format("{}: its debug information is not here, and the imported answers (spile cache) do not have this", path_),
+        "where the debug information is: spile cache add FILE, then spile cache export"};
+  if (!with_dwarf_)
+    return Error{fmt::format("{}: has no debug information", path_),
+                 !image_->truncation().empty()
+                     ? image_->truncation()
+                     : "install its debug symbols (package NAME-dbgsym or NAME-dbg), or build it with -g; without them, function "
+                       "arguments can be read by number: int_arg(1), pointer_arg(2)"};
   opened_ = true;
-  DwarfSources sources{.path = path_, .main_fd = image_->fd(), .debug_fd = with_dwarf_->fd(), .debug_file = debug_file_,
-                       .main_file = image_->opened_path(), .alternate = {}, .alternate_id = {}, .kept = kept_, .servers = servers_.get()};
+  DwarfSources sources{.path = path_,
+                       .main_fd = image_->fd(),
+                       .debug_fd = with_dwarf_->fd(),
+                       .debug_file = debug_file_,
+                       .main_file = image_->opened_path(),
+                       .alternate = {},
+                       .alternate_id = {},
+                       .kept = kept_,
+                       .servers = servers_.get()};
   if (const ElfImage::Section* link = with_dwarf_->section(".gnu_debugaltlink")) {
     const std::string_view contents = with_dwarf_->contents(*link);
     sources.alternate = ElfImage::string_at(contents, 0);
@@ -118,7 +123,8 @@ Result<CodePlaces> DebugInfo::inlined_calls(const std::string& name) {
   std::string key = "inlined " + name;
   // Another machine may have asked for all only.
   if (imported_ && !cache_.find(key)) key = "inlined";
-  return remembered<CodePlaces>(key, places_from_bytes, [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.inlined_calls(name); });
+  return remembered<CodePlaces>(key, places_from_bytes,
+                                [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.inlined_calls(name); });
 }
 Result<CodePlaces> DebugInfo::inlined_calls_like(const std::string& pattern) {
   std::string key = "inlined-like " + pattern;
@@ -138,9 +144,8 @@ Result<CodePlaces> DebugInfo::labels() {
                                 [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.labels(); });
 }
 Result<CodePlaces> DebugInfo::statements(const std::string& file_pattern) {
-  return remembered<CodePlaces>(
-      "statements " + file_pattern, places_from_bytes,
-      [&](DwarfReader& dwarf) { return dwarf.statements(file_pattern); });
+  return remembered<CodePlaces>("statements " + file_pattern, places_from_bytes,
+                                [&](DwarfReader& dwarf) { return dwarf.statements(file_pattern); });
 }
 CodePlaces DebugInfo::statements_in(FileAddress function) {
   auto dwarf = reader();
@@ -169,12 +174,12 @@ uint64_t DebugInfo::type_definition(uint64_t id) {
   auto [entry, is_new] = definitions_.try_emplace(id, kUnknownType);
   if (!is_new) return entry->second;
   // Remembered as a node that stands for the definition.
-  auto node = remembered<TypeNode>(fmt::format("definition {:x}", id), type_from_bytes,
-                                   [&](DwarfReader& dwarf) -> Result<TypeNode> {
-                                     TypeNode alias;
-                                     alias.target = dwarf.definition(id);
-                                     return alias;
-                                   });
+  auto node =
+      remembered<TypeNode>(fmt::format("definition {:x}", id), type_from_bytes, [&](DwarfReader& dwarf) -> Result<TypeNode> {
+        TypeNode alias;
+        alias.target = dwarf.definition(id);
+        return alias;
+      });
   return definitions_[id] = node.ok() ? node->target : kUnknownType;
 }
 
@@ -241,14 +246,14 @@ void DebugInfo::place_waiting_parameters(const FunctionRecord& record, bool stan
     any_waits |= slot != Slot::kReady;
     if (variables[i].kind != Variable::Kind::kParameter) continue;
     const TypeKind kind = variables[i].place.type.kind();
-    const bool by_reference =
-        variables[i].place.type.passed_by_reference() ||
-        (slot == Slot::kNotThereYetByReference && (kind == TypeKind::kStruct || kind == TypeKind::kUnion));
+    const bool by_reference = variables[i].place.type.passed_by_reference() ||
+                              (slot == Slot::kNotThereYetByReference && (kind == TypeKind::kStruct || kind == TypeKind::kUnion));
     passed.push_back({variables[i].place.type, by_reference});
   }
   if (!any_waits) return;
-  const std::vector<Place> places = record.rust_version ? rust_places(record, variables)
-                                                        : parameter_places(Type(shared_from_this(), record.return_type), passed, record.flexible_arrays);
+  const std::vector<Place> places =
+      record.rust_version ? rust_places(record, variables)
+                          : parameter_places(Type(shared_from_this(), record.return_type), passed, record.flexible_arrays);
   size_t next_parameter = 0;
   for (size_t i = 0; i < variables.size(); ++i) {
     const bool parameter = variables[i].kind == Variable::Kind::kParameter;
@@ -256,12 +261,9 @@ void DebugInfo::place_waiting_parameters(const FunctionRecord& record, bool stan
     if (record.variables[i].slot == Slot::kReady) continue;
     Place replaced;
     replaced.type = variables[i].place.type;
-    if (!parameter)
-      replaced.reason = "has no value yet at the function's entry";
-    else if (!standard_convention || record.rust_closure)
-      replaced.reason = "is passed in a compiler-specific way";
-    else
-      replaced = places[number];
+    if (!parameter) replaced.reason = "has no value yet at the function's entry";
+    else if (!standard_convention || record.rust_closure) replaced.reason = "is passed in a compiler-specific way";
+    else replaced = places[number];
     variables[i].place = std::move(replaced);
   }
 }
@@ -273,8 +275,9 @@ std::vector<Place> DebugInfo::rust_places(const FunctionRecord& record, const st
   for (size_t i = 0; i < variables.size(); ++i) {
     if (variables[i].kind != Variable::Kind::kParameter) continue;
     const Slot slot = record.variables[i].slot;
-    passed.push_back({variables[i].place.type, slot == Slot::kNotThereYet ? RustParameter::Slot::kObject
-                                              : slot == Slot::kNotThereYetByReference ? RustParameter::Slot::kAddress : RustParameter::Slot::kNotKnown});
+    passed.push_back({variables[i].place.type, slot == Slot::kNotThereYet              ? RustParameter::Slot::kObject
+                                               : slot == Slot::kNotThereYetByReference ? RustParameter::Slot::kAddress
+                                                                                       : RustParameter::Slot::kNotKnown});
   }
   return rust_parameter_places(Type(shared_from_this(), record.return_type), passed, record.rust_version);
 }
@@ -341,25 +344,23 @@ Error DebugInfo::no_such_variable(FileAddress function, const std::vector<Variab
                           : "debug information describes no parameters or locals of the function"};
 }
 
-Result<Variable> DebugInfo::global_variable(const std::string& name, const std::string& file,
-                                            const SymbolFacts& symbols) {
-  auto record = remembered<VariableRecord>(fmt::format("global-variable {}@{}", name, file), variable_from_bytes,
-                                           [&](DwarfReader& dwarf) -> Result<VariableRecord> {
-                                             auto found = dwarf.global_variable(name, file);
-                                             if (!found)
-                                               return Error{fmt::format("{}: no global variable '{}'{}", path_, name,
-                                                                        file.empty() ? "" : " in a file like " + file),
-                                                            {}};
-                                             return std::move(*found);
-                                           });
+Result<Variable> DebugInfo::global_variable(const std::string& name, const std::string& file, const SymbolFacts& symbols) {
+  auto record = remembered<VariableRecord>(
+      fmt::format("global-variable {}@{}", name, file), variable_from_bytes, [&](DwarfReader& dwarf) -> Result<VariableRecord> {
+        auto found = dwarf.global_variable(name, file);
+        if (!found)
+          return Error{fmt::format("{}: no global variable '{}'{}", path_, name, file.empty() ? "" : " in a file like " + file),
+                       {}};
+        return std::move(*found);
+      });
   if (!record.ok()) return record.error();
   return made_from(*record, symbols);
 }
 
 Result<Type> DebugInfo::type_named(const std::string& name) {
   // Remembered as a node that stands for it.
-  auto node = remembered<TypeNode>(
-      fmt::format("type-named {}", name), type_from_bytes, [&](DwarfReader& dwarf) -> Result<TypeNode> {
+  auto node =
+      remembered<TypeNode>(fmt::format("type-named {}", name), type_from_bytes, [&](DwarfReader& dwarf) -> Result<TypeNode> {
         TypeNode alias;
         alias.target = dwarf.type_named(name);
         if (alias.target != kUnknownType) return alias;
@@ -390,12 +391,14 @@ Result<Place> DebugInfo::return_value(FileAddress function, const SymbolFacts& s
   if (record.go) return go_result(record, index);
   if (record.return_type == kVoidType) return Error{"the function returns nothing, so it has no $return", {}};
   const Type returned(shared_from_this(), record.return_type);
-  Place place = record.rust_version ? rust_return_place(returned, function, record.rust_version) : return_place(returned, record.flexible_arrays);
+  Place place = record.rust_version ? rust_return_place(returned, function, record.rust_version)
+                                    : return_place(returned, record.flexible_arrays);
   if (!symbols.may_lose_result && record.standard_convention) return place;
   Place lost;
   lost.type = place.type;
-  lost.reason = symbols.may_lose_result ? "may be optimized out of this clone of the function"
-                                        : "may be optimized out: the compiler has changed how the function is called (DW_CC_nocall)";
+  lost.reason = symbols.may_lose_result
+                    ? "may be optimized out of this clone of the function"
+                    : "may be optimized out: the compiler has changed how the function is called (DW_CC_nocall)";
   return lost;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // A module's debug information with its cache in front: what Module answers about variables, types and source places.
 // Types hold it (as their TypeSource) and so keep it, the images and libdw's data alive after the Module has gone.
-// REQUIRES: owned by a shared_ptr. Functions with a counterpart in Module or DwarfReader do and return what is said there; they fail if
-// the module lacks debug information, or libdw can't open it.
+// REQUIRES: owned by a shared_ptr. Functions with a counterpart in Module or DwarfReader do and return what is said there; they
+// fail if the module lacks debug information, or libdw can't open it.
 
 #include <functional>
 #include <memory>
@@ -17,9 +17,9 @@ namespace spile::debuginfo {
 
 class DebugInfo final : public TypeSource, public std::enable_shared_from_this<DebugInfo> {
  public:
-  // path: for messages. image: the module's. with_dwarf: the image that has .debug_info, perhaps the same; null: none. Opens nothing yet.
-  DebugInfo(std::string path, std::shared_ptr<ElfImage> image, std::shared_ptr<ElfImage> with_dwarf,
-            const OpenOptions& options);
+  // path: for messages. image: the module's. with_dwarf: the image that has .debug_info, perhaps the same; null: none. Opens
+  // nothing yet.
+  DebugInfo(std::string path, std::shared_ptr<ElfImage> image, std::shared_ptr<ElfImage> with_dwarf, const OpenOptions& options);
   ~DebugInfo() override { save_cache(); }
 
   // Returns the path of the file that has .debug_info, or of that with imported answers; "": none.
@@ -42,19 +42,19 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
     bool specialised = false;
     bool may_lose_result = false;  // see CloneName
   };
-  Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, uint64_t scope,
-                                          const SymbolFacts& symbols);
+  Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, uint64_t scope, const SymbolFacts& symbols);
   Result<Variable> variable(FileAddress function, FileAddress pc, uint64_t scope, const std::string& name,
                             const SymbolFacts& symbols);
   Result<Variable> global_variable(const std::string& name, const std::string& file, const SymbolFacts& symbols);
   Result<Variable> variable_of_unit(FileAddress function, const std::string& name, const SymbolFacts& symbols);
-  std::vector<std::string> global_names(FileAddress function);  // not cached
+  std::vector<std::string> global_names(FileAddress function);                                         // not cached
   std::vector<CodeRange> value_ranges(FileAddress function, const std::string& name, uint64_t scope);  // not cached
   Type type_with_id(uint64_t id) { return Type(shared_from_this(), id); }
   Result<Type> type_named(const std::string& name);
   Result<Place> return_value(FileAddress function, const SymbolFacts& symbols, size_t index);
   std::vector<DwarfFunction> all_functions();  // empty: no debug information; not cached
-  // Asks for the nodes of types and of all that they lead to: types of members, what pointers point to, definitions of what is only declared.
+  // Asks for the nodes of types and of all that they lead to: types of members, what pointers point to, definitions of what is
+  // only declared.
   void learn_types(std::vector<uint64_t> types);
   // Asks for all inlined calls, and keeps them by the name that is asked for, also for these names, which may have none.
   void learn_inlined(const std::vector<std::string>& names);
@@ -81,10 +81,8 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Result<FunctionRecord> function_record(FileAddress function, FileAddress pc, uint64_t scope);
   Variable made_from(const VariableRecord& record, const SymbolFacts& symbols);
   std::vector<Place> rust_places(const FunctionRecord& record, const std::vector<Variable>& variables);
-  void place_waiting_parameters(const FunctionRecord& record, bool standard_convention,
-                                std::vector<Variable>& variables);
-  Result<VariableRecord> unit_variable(FileAddress function, const std::string& name,
-                                       const std::vector<Variable>& visible);
+  void place_waiting_parameters(const FunctionRecord& record, bool standard_convention, std::vector<Variable>& variables);
+  Result<VariableRecord> unit_variable(FileAddress function, const std::string& name, const std::vector<Variable>& visible);
   Error no_such_variable(FileAddress function, const std::vector<Variable>& visible, const std::string& name);
 
   // Returns the answer under the key: from the cache if it is there and reads well, else computed, and remembered unless it is an

@@ -12,7 +12,8 @@ namespace spile::debuginfo {
 namespace {
 
 // Packages whose debug symbols have a package of another name than NAME-dbgsym.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kNamed = {{{"libc6", "libc6-dbg"}, {"libc6-i386", "libc6-dbg"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kNamed = {
+    {{"libc6", "libc6-dbg"}, {"libc6-i386", "libc6-dbg"}}};
 // The servers of distributions with dpkg, by ID of os-release(5).
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kServers = {
     {{"debian", "https://debuginfod.debian.net"}, {"ubuntu", "https://debuginfod.ubuntu.com"}}};

@@ -32,7 +32,8 @@ constexpr auto kBetweenLines = std::chrono::milliseconds(200);
 // libdebuginfod's opaque type.
 struct debuginfod_client;
 
-// The functions of libdebuginfod: debuginfod_find_debuginfo(3). It needs libcurl and two dozen libraries more, so only a request loads it.
+// The functions of libdebuginfod: debuginfod_find_debuginfo(3). It needs libcurl and two dozen libraries more, so only a request
+// loads it.
 struct Library {
   debuginfod_client* (*begin)() = nullptr;
   void (*end)(debuginfod_client*) = nullptr;
@@ -148,9 +149,10 @@ class ProgressLine {
       // Until the server has answered, libdebuginfod gives the number of its turns of waiting in place of bytes.
       constexpr long kMostTurns = 1 << 16;
       const bool waits = bytes <= 0 || (all <= 0 && bytes < kMostTurns);
-      std::string how_far = waits      ? fmt::format("{} s", seconds)
-                            : all > 0  ? fmt::format("{:.1f} of {:.1f} MiB", static_cast<double>(bytes) / kMega, static_cast<double>(all) / kMega)
-                                       : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / kMega);
+      std::string how_far =
+          waits     ? fmt::format("{} s", seconds)
+          : all > 0 ? fmt::format("{:.1f} of {:.1f} MiB", static_cast<double>(bytes) / kMega, static_cast<double>(all) / kMega)
+                    : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / kMega);
       write_to_terminal(fmt::format("\r\033[K{} ({}; Ctrl-C ends spile)", what_, how_far));
       printed_ = true;
       wake_.wait_for(lock, kBetweenLines, [this] { return ended_; });
@@ -211,7 +213,8 @@ bool DebugServers::find_servers(const std::string& path) {
     }
     setenv("DEBUGINFOD_URLS", servers_.c_str(), 1);  // where libdebuginfod reads it
   }
-  if (options_.when == When::kAsk && consent_ == Consent::kNotAsked) consent_ = user_agrees(servers_, path) ? Consent::kGiven : Consent::kRefused;
+  if (options_.when == When::kAsk && consent_ == Consent::kNotAsked)
+    consent_ = user_agrees(servers_, path) ? Consent::kGiven : Consent::kRefused;
   return consent_ != Consent::kRefused;
 }
 
@@ -243,25 +246,29 @@ Result<std::string> DebugServers::fetch(const std::string& build_id, const std::
     result = -ENOENT;
   }
   if (request.is_disk_full) {
-    failure_ = {fmt::format("{} sent {} MB until the disk of {} was nearly full", printable(servers_), request.bytes / 1'000'000, printable(request.folder)),
+    failure_ = {fmt::format("{} sent {} MB until the disk of {} was nearly full", printable(servers_), request.bytes / 1'000'000,
+                            printable(request.folder)),
                 "DEBUGINFOD_CACHE_PATH=FOLDER has files put on another disk"};
     return failure_;
   }
   // The library does not say which of the two it is.
   if (result == -ENOENT && !request.timed_out)
-    return Error{fmt::format("{} has no debug information of build-id {}, or failed to send it", printable(servers_), build_id), ""};
+    return Error{fmt::format("{} has no debug information of build-id {}, or failed to send it", printable(servers_), build_id),
+                 ""};
   if (request.timed_out || result == -ETIME) {
     failure_ = {fmt::format("{} did not send the debug information in time ({} s)", printable(servers_),
                             std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - request.begin).count()),
                 "--download-debuginfo=SECONDS sets the time"};
   } else {
-    failure_ = {fmt::format("{} can't be reached: {}", printable(servers_), strerror(-result)), "correct $DEBUGINFOD_URLS, or use --download-debuginfo=no"};
+    failure_ = {fmt::format("{} can't be reached: {}", printable(servers_), strerror(-result)),
+                "correct $DEBUGINFOD_URLS, or use --download-debuginfo=no"};
   }
   return failure_;
 }
 
 bool DebugServers::enabled() {
-  return options_.when != DownloadOptions::When::kNever && (options_.when != DownloadOptions::When::kIfServers || !environment("DEBUGINFOD_URLS").empty());
+  return options_.when != DownloadOptions::When::kNever &&
+         (options_.when != DownloadOptions::When::kIfServers || !environment("DEBUGINFOD_URLS").empty());
 }
 
 }  // namespace spile::debuginfo

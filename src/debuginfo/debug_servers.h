@@ -1,7 +1,8 @@
 #pragma once
-// Asks debuginfod servers (https://sourceware.org/elfutils/Debuginfod.html) for files by their build-id, with libdebuginfod, which is loaded
-// when the first file is asked for. $DEBUGINFOD_URLS names the servers; the files are kept in that library's cache. While a request
-// takes longer than 300 ms and standard error is a terminal, a line there says what is asked for and how much has come.
+// Asks debuginfod servers (https://sourceware.org/elfutils/Debuginfod.html) for files by their build-id, with libdebuginfod,
+// which is loaded when the first file is asked for. $DEBUGINFOD_URLS names the servers; the files are kept in that library's
+// cache. While a request takes longer than 300 ms and standard error is a terminal, a line there says what is asked for and how
+// much has come.
 //
 // A server that can't be reached, or does not answer in time, is not asked again in this run. Thread rule: one thread.
 
@@ -28,8 +29,8 @@ class DebugServers {
   explicit DebugServers(const DownloadOptions& options) : options_(options) {}
 
   // Returns the path of the file with the debug information of a build, which the caller must check: servers may send anything.
-  // build_id: hexadecimal. path: of the file that has it, for messages. Errors, whose messages are for a sentence in brackets: "" if nobody
-  // was to be asked, else which servers don't have it, can't be reached, or took too long.
+  // build_id: hexadecimal. path: of the file that has it, for messages. Errors, whose messages are for a sentence in brackets: ""
+  // if nobody was to be asked, else which servers don't have it, can't be reached, or took too long.
   Result<std::string> fetch(const std::string& build_id, const std::string& path);
   // Whether servers are asked, or were and failed.
   bool enabled();

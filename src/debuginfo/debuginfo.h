@@ -1,6 +1,6 @@
 #pragma once
-// Describes one ELF file (executable or shared library) from its tables and debug information: which functions there are, and where
-// each variable lives. Nothing is read before it is asked for; functions are found by symbol tables alone, and DWARF is
+// Describes one ELF file (executable or shared library) from its tables and debug information: which functions there are, and
+// where each variable lives. Nothing is read before it is asked for; functions are found by symbol tables alone, and DWARF is
 // opened only for questions about variables, types and source files. Answers that took DWARF are remembered by build-id
 // under ${XDG_CACHE_HOME:-~/.cache}/spile/, so that the same questions of a later run don't open it at all.
 // Addresses are the file's own (FileAddress), whatever bias a process has loaded the file with; sizes are in bytes.
@@ -31,7 +31,8 @@ struct OpenOptions {
   // Put in front of every path that is opened: "/proc/4711/root" for a process in another mount namespace. Debug files
   // are looked for there first, then without it.
   std::string root;
-  // Opened instead of root + path: "/proc/4711/exe" for a deleted file. "": root + path. options_for() (mapped_file.h) fills both in.
+  // Opened instead of root + path: "/proc/4711/exe" for a deleted file. "": root + path. options_for() (mapped_file.h) fills both
+  // in.
   std::string file = {};
   // Returns the path under which the file known as `path` is opened.
   std::string place_of(const std::string& path) const { return file.empty() ? root + path : file; }
@@ -66,7 +67,8 @@ struct Function {
   bool is_ifunc = false;  // STT_GNU_IFUNC: the code here chooses the function and isn't the function
   SourcePlace declared;   // set only by functions() with a FunctionPattern::file
 
-  // Returns the name for people: without clone suffix; C++ and Rust names demangled, without parameters, which costs microseconds.
+  // Returns the name for people: without clone suffix; C++ and Rust names demangled, without parameters, which costs
+  // microseconds.
   std::string name() const;
 };
 
@@ -108,8 +110,8 @@ struct LineRows {
 struct FunctionPattern {
   // Glob (* ? [...]) over names. "foo" also finds foo.isra.0 and foo.constprop.0, and where there is debug information
   // foo.part.0; fragments (foo.cold) are never found. C++: "bar" finds ns::Foo::bar, as do "Foo::bar", "ns::*";
-  // a "*" between or behind "::" stands for one scope or several; a leading "::" allows no further ones; template arguments may be
-  // left out. Mangled names are matched too.
+  // a "*" between or behind "::" stands for one scope or several; a leading "::" allows no further ones; template arguments may
+  // be left out. Mangled names are matched too.
   std::string name;
   // Glob over the path of the source file that declares the function: "parse.c", "src/*.c"; matches whole components at its end.
   // "": any file, or an unknown one.
@@ -146,9 +148,10 @@ class Module {
   std::optional<FileAddress> address_of(uint64_t file_offset) const;
 
   // ---- functions
-  // Returns the functions that match, ascending by address; empty: none. Of several names the best that matches is linkage_name. In a file without
-  // any symbol, pieces of code that .eh_frame describes stand for functions; they are named by their address, "0x401136".
-  // Error: pattern.file is given, and the module has no debug information. A function whose file can't be found is left out.
+  // Returns the functions that match, ascending by address; empty: none. Of several names the best that matches is linkage_name.
+  // In a file without any symbol, pieces of code that .eh_frame describes stand for functions; they are named by their address,
+  // "0x401136". Error: pattern.file is given, and the module has no debug information. A function whose file can't be found is
+  // left out.
   virtual Result<std::vector<Function>> functions(const FunctionPattern& pattern) = 0;
   // Returns the function whose code contains the address; nullopt: none that symbols or debug information name.
   virtual std::optional<Function> function_at(FileAddress address) = 0;
@@ -157,7 +160,7 @@ class Module {
   // Returns names for did-you-mean, sorted: every function symbol's without its clone suffix, C++ names with as many scopes as
   // `like` has. All are demangled: 0.2 s for a large library.
   virtual std::vector<std::string> function_names(const std::string& like) = 0;
-  virtual size_t function_count() = 0;  // of all_functions()
+  virtual size_t function_count() = 0;    // of all_functions()
   virtual bool has_static_symbols() = 0;  // false: stripped, so that only exported functions have names
   // Returns a data symbol's address (.symtab, .dynsym; nullopt: absent), and its size in *size. size: may be null.
   virtual std::optional<FileAddress> data_symbol(const std::string& name, uint64_t* size = nullptr) = 0;
@@ -174,8 +177,9 @@ class Module {
   virtual bool has_debug_info() = 0;
   // The file that has it: the path opened, a separate file, or "" for none.
   virtual const std::string& debug_file() = 0;
-  // Returns the error for what needs debug information, of a file that has none: `what`, with why (files of another build, servers that have
-  // none), and a hint how to have it. instead: what the hint ends with: "use int_arg(1)"; may be empty. Takes 20 ms.
+  // Returns the error for what needs debug information, of a file that has none: `what`, with why (files of another build,
+  // servers that have none), and a hint how to have it. instead: what the hint ends with: "use int_arg(1)"; may be empty. Takes
+  // 20 ms.
   virtual Error needs_debug_info(const std::string& what, const std::string& instead) = 0;
   // Returns where the function that starts at the address is declared. Errors: no debug information, or none about that function.
   virtual Result<SourcePlace> declaration(FileAddress function) = 0;
@@ -186,14 +190,15 @@ class Module {
   virtual const std::vector<Mark>& marks() = 0;
   virtual const std::vector<PltEntry>& plt() = 0;
 
-  // Returns the words of the module's memory that hold the implementation which a function of this module with is_ifunc has chosen.
+  // Returns the words of the module's memory that hold the implementation which a function of this module with is_ifunc has
+  // chosen.
   virtual std::vector<FileAddress> slots_of_ifunc(FileAddress resolver) = 0;
-  // Returns the words that hold the address of a function of another module, by its symbol's name. With lazy binding it is there only
-  // after the first call; before, they hold an address of this module.
+  // Returns the words that hold the address of a function of another module, by its symbol's name. With lazy binding it is there
+  // only after the first call; before, they hold an address of this module.
   virtual std::vector<FileAddress> slots_of_import(const std::string& name) = 0;
 
-  // ---- places inside functions. Errors: debug information that can't be read. Without debug information the result is empty, unless
-  // the function says otherwise.
+  // ---- places inside functions. Errors: debug information that can't be read. Without debug information the result is empty,
+  // unless the function says otherwise.
   // Returns the inlined calls of functions that match: code that was put where the call would be.
   virtual Result<CodePlaces> inlined_calls(const FunctionPattern& pattern) = 0;
   // Returns the inlined calls in the code of the function that starts there.
@@ -203,8 +208,8 @@ class Module {
   // Returns the beginnings of statements in source files that match the pattern; of each line in each function (or inlined call)
   // only the lowest address. Error: no debug information.
   virtual Result<CodePlaces> statements(const std::string& file) = 0;
-  // Returns those of the function's source file in the code of the function that starts there, inlined calls included. Not remembered. Empty: no debug
-  // information about the function.
+  // Returns those of the function's source file in the code of the function that starts there, inlined calls included. Not
+  // remembered. Empty: no debug information about the function.
   virtual CodePlaces statements_in(FileAddress function) = 0;
   // Returns the function, or the innermost inlined call, whose code contains the address; without debug information, the function
   // that function_at() finds. CodePlace::source is not the line of pc; source_line() is. nullopt: no known function is there.
@@ -213,25 +218,27 @@ class Module {
   // that depend on a condition); CodePlace::name is the called function. Empty for unoptimized code.
   virtual Result<CodePlaces> calls(FileAddress function) = 0;
 
-  // Returns the parameters (in order) and locals of the function that starts at `function`, visible at `pc`, innermost block first.
-  // At pc == function this is the moment before its first instruction: parameters that the compiler puts into a stack
+  // Returns the parameters (in order) and locals of the function that starts at `function`, visible at `pc`, innermost block
+  // first. At pc == function this is the moment before its first instruction: parameters that the compiler puts into a stack
   // slot later are given where the calling convention has them, and locals in stack slots are not there yet.
-  // scope: CodePlace::scope, for the variables of an inlined call; 0: of the function itself. Errors: no debug information, or none
-  // of the function.
+  // scope: CodePlace::scope, for the variables of an inlined call; 0: of the function itself. Errors: no debug information, or
+  // none of the function.
   virtual Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, uint64_t scope = 0) = 0;
   // Returns one of variables(), the one that hides the others of the name, or a file-scope variable of the same source file.
-  // Error: no such variable (the hint has did-you-mean). A variable that exists and can't be read here is a Place of kUnavailable.
-  virtual Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name,
-                                    uint64_t scope = 0) = 0;
-  // Returns the code of the function (scope 0), or of an inlined call, where a parameter or local of the name has a value; ascending. Of a variable with
-  // one place for all of the function it is all of that, also where the place is not filled yet. Empty: nowhere; or no debug information.
+  // Error: no such variable (the hint has did-you-mean). A variable that exists and can't be read here is a Place of
+  // kUnavailable.
+  virtual Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name, uint64_t scope = 0) = 0;
+  // Returns the code of the function (scope 0), or of an inlined call, where a parameter or local of the name has a value;
+  // ascending. Of a variable with one place for all of the function it is all of that, also where the place is not filled yet.
+  // Empty: nowhere; or no debug information.
   virtual std::vector<CodeRange> value_ranges(FileAddress function, const std::string& name, uint64_t scope) = 0;
-  // Returns a file-scope variable ("x", "ns::A::x"), a definition rather than a declaration. file: a pattern for the main source file
-  // of a unit ("parse.c", not a header); "": any. Error: no such variable.
+  // Returns a file-scope variable ("x", "ns::A::x"), a definition rather than a declaration. file: a pattern for the main source
+  // file of a unit ("parse.c", not a header); "": any. Error: no such variable.
   virtual Result<Variable> global_variable(const std::string& name, const std::string& file = {}) = 0;
   // Returns a file-scope variable of the source file that has the function. Error: no such variable.
   virtual Result<Variable> variable_of_unit(FileAddress function, const std::string& name) = 0;
-  // Returns the names that variable_of_unit() finds, without scopes; at most 10,000. Empty: no debug information about the function.
+  // Returns the names that variable_of_unit() finds, without scopes; at most 10,000. Empty: no debug information about the
+  // function.
   virtual std::vector<std::string> global_names(FileAddress function) = 0;
   // Returns the type of a Type::id of this build of the file, from this or an earlier run; for other numbers, a kUnknown type.
   virtual Type type_with_id(uint64_t id) = 0;
@@ -239,12 +246,13 @@ class Module {
   // "enumerator NAME" or "enumerator TYPE::NAME", an enum by one of its constants. Error: no such type, or no debug information.
   virtual Result<Type> type_named(const std::string& name) = 0;
   // Returns the place of the returned value ($return), valid at the moment the function has returned. Unavailable: in an x87
-  // register (long double), of Go in a floating-point register or on the stack, or optimized out. index: which result of a Go function,
-  // from 0; ignored for other languages. Errors: the function returns nothing, or has no such result; no debug information.
+  // register (long double), of Go in a floating-point register or on the stack, or optimized out. index: which result of a Go
+  // function, from 0; ignored for other languages. Errors: the function returns nothing, or has no such result; no debug
+  // information.
   virtual Result<Place> return_value(FileAddress function, size_t index = 0) = 0;
 
-  // Asks all questions about functions, for the cache: declarations, variables at the entry, results, inlined calls, and the types that they lead to.
-  // Returns the number of functions. Takes seconds for a large library. Error: no debug information.
+  // Asks all questions about functions, for the cache: declarations, variables at the entry, results, inlined calls, and the
+  // types that they lead to. Returns the number of functions. Takes seconds for a large library. Error: no debug information.
   virtual Result<size_t> learn_all() = 0;
   // Writes what was learned to the cache; so does the destructor. False: it could not be written, which only costs time.
   virtual bool save_cache() = 0;
@@ -254,8 +262,8 @@ class Module {
 
 // Removes the places whose function (CodePlace::linkage_name) or source file does not match the pattern.
 void keep_matching(const FunctionPattern& pattern, CodePlaces& places);
-// Does so, and keeps the places in functions that only another symbol of theirs names so, which debug information does not know: malloc, where it
-// says __libc_malloc.
+// Does so, and keeps the places in functions that only another symbol of theirs names so, which debug information does not know:
+// malloc, where it says __libc_malloc.
 void keep_matching(const FunctionPattern& pattern, CodePlaces& places, Module& module);
 
 // ---- paths from a variable: ->member  .member  [index]  *
@@ -275,10 +283,11 @@ struct Step {
 // Returns the place of what the path leads to. Errors name the type and the step; the hint has did-you-mean.
 Result<Place> walk(const Place& start, std::span<const Step> steps);
 // Returns operations that leave the value of a scalar as a 64-bit number (arrays and functions: their address, as in C).
-// A float or double becomes the bits of a double. Errors: unavailable, a whole struct or union, long double, other sizes than 1, 2, 4, 8.
+// A float or double becomes the bits of a double. Errors: unavailable, a whole struct or union, long double, other sizes than 1,
+// 2, 4, 8.
 Result<location::Operations> load(const Place& place);
-// Returns operations that leave 8 bytes, from byte `offset` on, of a value that lies in registers or in pieces; bytes behind its end are 0.
-// Errors: it is in memory, or some of these bytes are optimized out.
+// Returns operations that leave 8 bytes, from byte `offset` on, of a value that lies in registers or in pieces; bytes behind its
+// end are 0. Errors: it is in memory, or some of these bytes are optimized out.
 Result<location::Operations> load_word(const Place& place, uint64_t offset);
 // Returns operations that leave the run-time address of the place. Error: it is unavailable, in a register, or a bit-field.
 Result<location::Operations> address(const Place& place);

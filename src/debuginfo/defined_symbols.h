@@ -7,8 +7,8 @@
 
 namespace spile::debuginfo {
 
-// Returns those of `names` that the file defines as symbols of any kind (.symtab, .dynsym); none if it can't be read. The views are
-// those of `names`.
+// Returns those of `names` that the file defines as symbols of any kind (.symtab, .dynsym); none if it can't be read. The views
+// are those of `names`.
 std::set<std::string_view> defined_symbols(const std::string& path, const std::set<std::string_view>& names);
 
 // Returns the addresses in the file by which its code comes to functions of these names: entries of its procedure linkage table,

@@ -55,9 +55,7 @@ class UnitScopes {
     uint64_t start, end;
     int depth;
     size_t scope;
-    bool operator<(const Range& other) const {
-      return start != other.start ? start < other.start : depth < other.depth;
-    }
+    bool operator<(const Range& other) const { return start != other.start ? start < other.start : depth < other.depth; }
   };
 
   void walk(Dwarf_Die& parent, size_t scope, int depth) {
@@ -68,9 +66,7 @@ class UnitScopes {
       switch (tag) {
         case DW_TAG_lexical_block:
         case DW_TAG_try_block:
-        case DW_TAG_catch_block:
-          walk(die, scope, depth + 1);
-          break;
+        case DW_TAG_catch_block: walk(die, scope, depth + 1); break;
         case DW_TAG_label:
         case DW_TAG_call_site:
         case DW_TAG_GNU_call_site:
@@ -86,8 +82,7 @@ class UnitScopes {
           walk(die, inner, depth + 1);
           break;
         }
-        default:
-          break;
+        default: break;
       }
     }
   }
@@ -224,8 +219,8 @@ void place_by_lines(DwarfFile::Unit& unit, const UnitScopes& scopes, std::vector
       if (!source || !file_matches(label.place.source.file, source)) continue;
       if (!scope) scope = scopes.at(address);
       if (!scope || scope->die.addr != label.scope.die.addr) continue;
-      const bool better = label.best_line == 0 || number < label.best_line ||
-                          (number == label.best_line && address < label.place.address.value);
+      const bool better =
+          label.best_line == 0 || number < label.best_line || (number == label.best_line && address < label.place.address.value);
       if (!better) continue;
       label.best_line = number;
       label.place.address = FileAddress(address);
@@ -235,8 +230,8 @@ void place_by_lines(DwarfFile::Unit& unit, const UnitScopes& scopes, std::vector
 
 // Labels with an address below the description of a function that stands for all of its copies: they are those of the copy that
 // has that address.
-void add_abstract_labels(DwarfFile& file, DwarfFile::Unit& unit, const UnitScopes& scopes, Dwarf_Die& parent, bool inside, int depth,
-                         std::set<uint64_t>& known, CodePlaces& places) {
+void add_abstract_labels(DwarfFile& file, DwarfFile::Unit& unit, const UnitScopes& scopes, Dwarf_Die& parent, bool inside,
+                         int depth, std::set<uint64_t>& known, CodePlaces& places) {
   for (ChildDies children(parent); children.valid(); children.next()) {
     Dwarf_Die& die = children.die();
     const int tag = children.tag();

@@ -33,13 +33,15 @@ class CodeScopes {
 // Each appends to `places`, in the order in which the unit has them.
 // wanted: of functions whose names match; null: of all.
 void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, const NamePattern* wanted, CodePlaces& places);
-// Appends the one inlined call at `call`, an offset in .debug_info, in the function at offset `function`; nothing if it has no code.
+// Appends the one inlined call at `call`, an offset in .debug_info, in the function at offset `function`; nothing if it has no
+// code.
 void add_inlined_call(DwarfFile& file, DwarfFile::Unit& unit, uint64_t call, uint64_t function, CodePlaces& places);
 void add_labels(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places);
 // Appends rows of the line table that begin a statement, of source files that match the pattern.
 void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& file_pattern, CodePlaces& places);
-// Appends the calls that the function, or each one, makes to functions that are named. CodePlace::length is 0 where `address` is behind the call or
-// jump, 1 where it is that of the instruction (tail calls by Clang); `source` is the callee's declaration. Unoptimized code has none.
+// Appends the calls that the function, or each one, makes to functions that are named. CodePlace::length is 0 where `address` is
+// behind the call or jump, 1 where it is that of the instruction (tail calls by Clang); `source` is the callee's declaration.
+// Unoptimized code has none.
 void add_calls(DwarfFile& file, DwarfFile::Unit& unit, std::optional<FileAddress> function, CodePlaces& places);
 
 }  // namespace spile::debuginfo

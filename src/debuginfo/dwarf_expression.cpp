@@ -118,8 +118,8 @@ std::optional<location::Operation> plain_operation(int atom) {
 }
 // clang-format on
 
-// Go's linker writes expressions of DWARF 4 as blocks, where libdw accepts DW_FORM_exprloc alone. Below a length of 128, both have the same bytes (DWARF 5,
-// 7.5.5).
+// Go's linker writes expressions of DWARF 4 as blocks, where libdw accepts DW_FORM_exprloc alone. Below a length of 128, both
+// have the same bytes (DWARF 5, 7.5.5).
 void accept_block(Dwarf_Attribute& attribute) {
   if (attribute.form == DW_FORM_block1 && attribute.valp && *attribute.valp < 0x80) attribute.form = DW_FORM_exprloc;
 }
@@ -143,10 +143,10 @@ bool Compiler::push_frame_base(int64_t by) {
   Dwarf_Attribute base;
   Dwarf_Op* operations;
   size_t count;
-  const bool has_base = context_.function && depth_ < kDeepest && dwarf_attr_integrate(context_.function, DW_AT_frame_base, &base);
+  const bool has_base =
+      context_.function && depth_ < kDeepest && dwarf_attr_integrate(context_.function, DW_AT_frame_base, &base);
   if (has_base) accept_block(base);
-  if (!has_base ||
-      dwarf_getlocation_addr(&base, context_.pc.value, &operations, &count, 1) != 1 || count == 0)
+  if (!has_base || dwarf_getlocation_addr(&base, context_.pc.value, &operations, &count, 1) != 1 || count == 0)
     return fail("is in the stack frame, whose location is not described here");
   // Clang's frame base is the frame pointer that the prologue makes; before that, it is where that will be.
   if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kConvention.frame_pointer) {
@@ -165,8 +165,7 @@ bool Compiler::push_frame_base(int64_t by) {
 bool Compiler::push_attribute_of(const Dwarf_Op& op, bool is_address) {
   Dwarf_Attribute indirect;
   Dwarf_Addr address;
-  if (!attribute_ || dwarf_getlocation_attr(attribute_, &op, &indirect) != 0)
-    return fail("has a damaged description");
+  if (!attribute_ || dwarf_getlocation_attr(attribute_, &op, &indirect) != 0) return fail("has a damaged description");
   if (is_address)
     return dwarf_formaddr(&indirect, &address) == 0 ? push(location::Address{FileAddress(address)})
                                                     : fail("is at an address that can't be read");
@@ -179,11 +178,11 @@ bool Compiler::push_attribute_of(const Dwarf_Op& op, bool is_address) {
 
 // A frame is known by its CFA. The stack pointer at the entry would follow from that; no compiler asks for it so.
 bool Compiler::push_register_at_entry(const Dwarf_Op* operations, size_t count) {
-  const bool is_register = count == 1 && ((operations[0].atom >= DW_OP_reg0 && operations[0].atom <= DW_OP_reg31) ||
-                                          operations[0].atom == DW_OP_regx);
+  const bool is_register =
+      count == 1 && ((operations[0].atom >= DW_OP_reg0 && operations[0].atom <= DW_OP_reg31) || operations[0].atom == DW_OP_regx);
   if (!is_register) return fail("is optimized out here (it is only known from an expression at the function's entry)");
-  const int64_t number = operations[0].atom == DW_OP_regx ? static_cast<int64_t>(operations[0].number)
-                                                          : operations[0].atom - DW_OP_reg0;
+  const int64_t number =
+      operations[0].atom == DW_OP_regx ? static_cast<int64_t>(operations[0].number) : operations[0].atom - DW_OP_reg0;
   if (!is_kept_register(number))
     return fail(fmt::format("was in a register at the function's entry that is not saved (DWARF number {})", number));
   return push_cfa() && push(location::EntryValue{number, context_.function_entry});
@@ -207,29 +206,23 @@ bool Compiler::compile_entry_value(const Dwarf_Op& op) {
 bool Compiler::compile_variable_data(const Dwarf_Op& op) {
   switch (op.atom) {
     case DW_OP_addrx:
-    case DW_OP_GNU_addr_index:
-      return push_attribute_of(op, true);
+    case DW_OP_GNU_addr_index: return push_attribute_of(op, true);
     case DW_OP_constx:
-    case DW_OP_GNU_const_index:
-      return push_attribute_of(op, false);
+    case DW_OP_GNU_const_index: return push_attribute_of(op, false);
     case DW_OP_entry_value:
-    case DW_OP_GNU_entry_value:
-      return compile_entry_value(op);
+    case DW_OP_GNU_entry_value: return compile_entry_value(op);
     case DW_OP_implicit_value: {
       Dwarf_Block block;
       uint64_t value = 0;
-      if (!attribute_ || dwarf_getlocation_implicit_value(attribute_, &op, &block) != 0)
-        return fail("has a damaged description");
+      if (!attribute_ || dwarf_getlocation_implicit_value(attribute_, &op, &block) != 0) return fail("has a damaged description");
       if (block.length > sizeof value) return fail("is a constant longer than 8 bytes");
       memcpy(&value, block.data, block.length);
       is_value_ = true;
       return push(location::Constant{static_cast<int64_t>(value)});
     }
     case DW_OP_implicit_pointer:
-    case DW_OP_GNU_implicit_pointer:
-      return fail("is optimized out (it points to something that has no address)");
-    case DW_OP_GNU_parameter_ref:
-      return fail("is optimized out here (only the caller knows its value)");
+    case DW_OP_GNU_implicit_pointer: return fail("is optimized out (it points to something that has no address)");
+    case DW_OP_GNU_parameter_ref: return fail("is optimized out here (only the caller knows its value)");
     case DW_OP_form_tls_address:
     case DW_OP_GNU_push_tls_address:
       // Old compilers wrote the offset as an address.
@@ -244,8 +237,7 @@ bool Compiler::compile_variable_data(const Dwarf_Op& op) {
       code_.emplace_back(location::Deref{size});
       return true;
     }
-    default:
-      return compile_typed(op);
+    default: return compile_typed(op);
   }
 }
 
@@ -265,8 +257,7 @@ bool Compiler::compile_typed(const Dwarf_Op& op) {
     case DW_OP_GNU_regval_type:
     case DW_OP_deref_type:
     case DW_OP_GNU_deref_type: {
-      if (!attribute_ || dwarf_getlocation_die(attribute_, &op, &type) != 0)
-        return fail("has a damaged description");
+      if (!attribute_ || dwarf_getlocation_die(attribute_, &op, &type) != 0) return fail("has a damaged description");
       const auto bytes = die_number(type, DW_AT_byte_size).value_or(0);
       const auto encoding = die_number(type, DW_AT_encoding).value_or(0);
       if (encoding == DW_ATE_float || (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8))
@@ -275,15 +266,13 @@ bool Compiler::compile_typed(const Dwarf_Op& op) {
       is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
       break;
     }
-    default:
-      return fail(fmt::format("is described by an unsupported DWARF operation (0x{:x})", op.atom));
+    default: return fail(fmt::format("is described by an unsupported DWARF operation (0x{:x})", op.atom));
   }
   if (op.atom == DW_OP_deref_type || op.atom == DW_OP_GNU_deref_type) {
     code_.emplace_back(location::Deref{size, is_signed});
     return true;
   }
-  if ((op.atom == DW_OP_regval_type || op.atom == DW_OP_GNU_regval_type) &&
-      !push_register(static_cast<int64_t>(op.number), 0))
+  if ((op.atom == DW_OP_regval_type || op.atom == DW_OP_GNU_regval_type) && !push_register(static_cast<int64_t>(op.number), 0))
     return false;
   code_.emplace_back(location::Convert{size, is_signed});
   return true;
@@ -305,8 +294,7 @@ bool Compiler::finish_piece(uint64_t size) {
 bool Compiler::compile_one(const Dwarf_Op& op) {
   const auto number = static_cast<int64_t>(op.number);
   const int atom = op.atom;
-  if (is_value_ && atom != DW_OP_piece && atom != DW_OP_bit_piece && atom != DW_OP_nop)
-    return fail("has a damaged description");
+  if (is_value_ && atom != DW_OP_piece && atom != DW_OP_bit_piece && atom != DW_OP_nop) return fail("has a damaged description");
   if (auto plain = plain_operation(atom)) return push(*plain);
   if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) return push(location::Constant{atom - DW_OP_lit0});
   if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) {
@@ -315,15 +303,10 @@ bool Compiler::compile_one(const Dwarf_Op& op) {
   }
   if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) return push_register(atom - DW_OP_breg0, number);
   switch (atom) {
-    case DW_OP_nop:
-      return true;
-    case DW_OP_regx:
-      is_value_ = true;
-      return push_register(number, 0);
-    case DW_OP_bregx:
-      return push_register(number, static_cast<int64_t>(op.number2));
-    case DW_OP_addr:
-      return push(location::Address{FileAddress(op.number)});
+    case DW_OP_nop: return true;
+    case DW_OP_regx: is_value_ = true; return push_register(number, 0);
+    case DW_OP_bregx: return push_register(number, static_cast<int64_t>(op.number2));
+    case DW_OP_addr: return push(location::Address{FileAddress(op.number)});
     case DW_OP_const1u:
     case DW_OP_const1s:
     case DW_OP_const2u:
@@ -333,31 +316,20 @@ bool Compiler::compile_one(const Dwarf_Op& op) {
     case DW_OP_const8u:
     case DW_OP_const8s:
     case DW_OP_constu:
-    case DW_OP_consts:
-      return push(location::Constant{number});
-    case DW_OP_fbreg:
-      return push_frame_base(number);
-    case DW_OP_call_frame_cfa:
-      return push_cfa();
-    case DW_OP_plus_uconst:
-      return offset(number);
-    case DW_OP_over:
-      return push(location::Pick{1});
-    case DW_OP_pick:
-      return push(location::Pick{static_cast<uint8_t>(op.number)});
-    case DW_OP_stack_value:
-      is_value_ = true;
-      return true;
-    case DW_OP_piece:
-      return finish_piece(op.number);
+    case DW_OP_consts: return push(location::Constant{number});
+    case DW_OP_fbreg: return push_frame_base(number);
+    case DW_OP_call_frame_cfa: return push_cfa();
+    case DW_OP_plus_uconst: return offset(number);
+    case DW_OP_over: return push(location::Pick{1});
+    case DW_OP_pick: return push(location::Pick{static_cast<uint8_t>(op.number)});
+    case DW_OP_stack_value: is_value_ = true; return true;
+    case DW_OP_piece: return finish_piece(op.number);
     case DW_OP_bit_piece:
       if (op.number % 8 != 0 || op.number2 != 0) return fail("is scattered over single bits");
       return finish_piece(op.number / 8);
     case DW_OP_skip:
-    case DW_OP_bra:
-      return fail("is described by a DWARF expression with branches");
-    default:
-      return compile_variable_data(op);
+    case DW_OP_bra: return fail("is described by a DWARF expression with branches");
+    default: return compile_variable_data(op);
   }
 }
 
@@ -387,7 +359,8 @@ Place Compiler::compile(Dwarf_Op* operations, size_t count) {
 
 // count: of the operations to look at.
 bool is_below_cfa_at_entry(const location::Operations& operations, size_t count) {
-  if (count == 0 || count > 2 || operations[0] != location::Operation(location::Register{kConvention.stack_pointer})) return false;
+  if (count == 0 || count > 2 || operations[0] != location::Operation(location::Register{kConvention.stack_pointer}))
+    return false;
   const auto* offset = count == 2 ? std::get_if<location::PlusConstant>(&operations[1]) : nullptr;
   if (count == 2 && !offset) return false;
   return (offset ? offset->value : 0) < kConvention.entry_cfa;
@@ -407,10 +380,8 @@ LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& co
   size_t count = 0;
   int found = 0;
   // Outside functions there is one location for every pc.
-  if (context.function)
-    found = dwarf_getlocation_addr(&attribute, context.pc.value, &operations, &count, 1);
-  else
-    found = dwarf_getlocation(&attribute, &operations, &count) == 0 ? 1 : -1;
+  if (context.function) found = dwarf_getlocation_addr(&attribute, context.pc.value, &operations, &count, 1);
+  else found = dwarf_getlocation(&attribute, &operations, &count) == 0 ? 1 : -1;
   LocatedValue value;
   if (found <= 0) {
     value.place = unavailable(found < 0 ? "has a damaged description" : "is optimized out here");
@@ -444,7 +415,8 @@ bool is_passed_by_address(Dwarf_Attribute& attribute, const FrameContext& contex
   if (next <= 0 || begin <= context.pc.value || begin - context.pc.value > kLongestPrologue || count == 0) return false;
   const bool is_based = operations[0].atom >= DW_OP_breg0 && operations[0].atom <= DW_OP_breg31;
   const bool is_in_register = count == 1 && is_based && operations[0].number == 0;
-  const bool is_in_frame = count == 2 && is_based && operations[0].atom == DW_OP_breg0 + abi::kConvention.stack_pointer && operations[1].atom == DW_OP_deref;
+  const bool is_in_frame = count == 2 && is_based && operations[0].atom == DW_OP_breg0 + abi::kConvention.stack_pointer &&
+                           operations[1].atom == DW_OP_deref;
   return is_in_register || is_in_frame;
 }
 

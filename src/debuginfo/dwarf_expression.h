@@ -24,11 +24,12 @@ struct LocatedValue {
   bool by_reference = false;  // and will hold the address of the object rather than itself
 };
 
-// Compiles an attribute (DW_AT_location) for context.pc. A location that can't be expressed is a Place of kUnavailable with the reason.
+// Compiles an attribute (DW_AT_location) for context.pc. A location that can't be expressed is a Place of kUnavailable with the
+// reason.
 LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& context);
 
-// Whether unoptimized code has the object's address in a register or a stack slot as soon as the function has made its frame, a few instructions behind its entry.
-// rustc describes objects in memory from there on.
+// Whether unoptimized code has the object's address in a register or a stack slot as soon as the function has made its frame, a
+// few instructions behind its entry. rustc describes objects in memory from there on.
 bool is_passed_by_address(Dwarf_Attribute& attribute, const FrameContext& context);
 
 // Returns a Place of kUnavailable. reason: see Place::reason.

@@ -32,13 +32,11 @@ constexpr int kDeepest = 200;  // nesting of namespaces, classes, functions and 
 bool in_types_section(Dwarf_CU* cu) {
   Dwarf_Half version = 0;
   uint8_t unit_type = 0;
-  return dwarf_cu_info(cu, &version, &unit_type, nullptr, nullptr, nullptr, nullptr, nullptr) == 0 &&
-         unit_type == DW_UT_type && version < 5;
+  return dwarf_cu_info(cu, &version, &unit_type, nullptr, nullptr, nullptr, nullptr, nullptr) == 0 && unit_type == DW_UT_type &&
+         version < 5;
 }
 
-bool has_contents(Dwarf_Die& die) {
-  return die.addr != nullptr && dwarf_tag(&die) != 0;
-}
+bool has_contents(Dwarf_Die& die) { return die.addr != nullptr && dwarf_tag(&die) != 0; }
 
 using FunctionVisitor = std::function<void(Dwarf_Die& function, bool only_declared, Dwarf_Die* member_of)>;
 
@@ -60,16 +58,11 @@ void visit_functions(Dwarf_Die& parent, Dwarf_Die* member_of, const FunctionVisi
       case DW_TAG_module:
       case DW_TAG_lexical_block:
       case DW_TAG_try_block:
-      case DW_TAG_catch_block:
-        visit_functions(die, nullptr, visit, depth + 1);
-        break;
+      case DW_TAG_catch_block: visit_functions(die, nullptr, visit, depth + 1); break;
       case DW_TAG_structure_type:
       case DW_TAG_class_type:
-      case DW_TAG_union_type:
-        visit_functions(die, &die, visit, depth + 1);
-        break;
-      default:
-        break;
+      case DW_TAG_union_type: visit_functions(die, &die, visit, depth + 1); break;
+      default: break;
     }
   }
 }
@@ -113,8 +106,8 @@ Elf_Scn* find_section(Elf* elf, std::string_view wanted, GElf_Shdr& header) {
   return nullptr;
 }
 
-// Gives back the memory of what has been read of .debug_info, each time after some units. Reading one byte may map the 2 MiB around it, so that the headers of
-// 400 units would keep most of 400 MB.
+// Gives back the memory of what has been read of .debug_info, each time after some units. Reading one byte may map the 2 MiB
+// around it, so that the headers of 400 units would keep most of 400 MB.
 class MappedUnits {
  public:
   // elf: nothing within its .debug_info has been changed; null: gives nothing back.
@@ -139,9 +132,10 @@ class MappedUnits {
   size_t size_ = 0, count_ = 0;
 };
 
-// The path of a file that debug information names and that is not a regular file; "": all are regular. libdw would open such a file, and
-// wait for ever for the writer of a FIFO. Sets *misread if libdw does not read all of one of them.
-std::string find_blocking_file(Dwarf* dwarf, const std::string& folder, const std::vector<std::string>& alternates, bool* misread) {
+// The path of a file that debug information names and that is not a regular file; "": all are regular. libdw would open such a
+// file, and wait for ever for the writer of a FIFO. Sets *misread if libdw does not read all of one of them.
+std::string find_blocking_file(Dwarf* dwarf, const std::string& folder, const std::vector<std::string>& alternates,
+                               bool* misread) {
   for (const std::string& place : alternates)
     if (blocks(place)) return place;
   Dwarf_CU* cu = nullptr;
@@ -149,8 +143,8 @@ std::string find_blocking_file(Dwarf* dwarf, const std::string& folder, const st
   Dwarf_Half version = 0;
   uint8_t kind = 0;
   MappedUnits mapped(dwarf_getelf(dwarf));
-  // Without a place for it, the split unit is not opened. From DWARF 5 on, its kind says that a unit is whole; reading the attributes of thousands of units would
-  // bring some of each into memory.
+  // Without a place for it, the split unit is not opened. From DWARF 5 on, its kind says that a unit is whole; reading the
+  // attributes of thousands of units would bring some of each into memory.
   while (dwarf_get_units(dwarf, cu, &cu, &version, &kind, &unit, nullptr) == 0) {
     mapped.next();
     if ((version >= 5 && kind != DW_UT_skeleton) || !has_contents(unit)) continue;
@@ -202,7 +196,8 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const DwarfSources& sources) 
   static const unsigned version = elf_version(EV_CURRENT);  // libelf refuses to work before it is asked
   auto failed = [&](const char* what) {
     const char* why = dwarf_errmsg(-1);
-    return Error{fmt::format("{}: can't read {} of {}: {}", sources.path, what, sources.debug_file, why ? why : "unknown error"), {}};
+    return Error{fmt::format("{}: can't read {} of {}: {}", sources.path, what, sources.debug_file, why ? why : "unknown error"),
+                 {}};
   };
   if (version == EV_NONE) return failed("ELF");
   std::unique_ptr<DwarfFile> file(new DwarfFile);
@@ -215,12 +210,15 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const DwarfSources& sources) 
   if (!file->debug_elf_) return failed("the debug information");
   TRY(UniqueFd plain, with_plain_sections(file->debug_elf_.get(), file->debug_fd_.get(), sources.debug_file, sources.kept));
   if (plain) {
-    // libdw looks for .dwo files around the file whose descriptor libelf has. That is the original one again when libelf has mapped the other.
+    // libdw looks for .dwo files around the file whose descriptor libelf has. That is the original one again when libelf has
+    // mapped the other.
     UniqueFd original = std::move(file->debug_fd_);
     file->debug_fd_ = again(plain.get());
     file->debug_elf_.reset(elf_begin(plain.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
-    if (!file->debug_fd_ || !file->debug_elf_ || !elf_rawfile(file->debug_elf_.get(), nullptr)) return failed("the debug information");
-    if (dup3(original.get(), plain.get(), O_CLOEXEC) < 0) return Error::from_errno(fmt::format("open {}", sources.debug_file), errno);
+    if (!file->debug_fd_ || !file->debug_elf_ || !elf_rawfile(file->debug_elf_.get(), nullptr))
+      return failed("the debug information");
+    if (dup3(original.get(), plain.get(), O_CLOEXEC) < 0)
+      return Error::from_errno(fmt::format("open {}", sources.debug_file), errno);
     file->elf_fd_ = std::move(plain);
   }
   for (const std::string& place : {sources.debug_file + ".dwp", sources.main_file + ".dwp", sources.path + ".dwp"}) {
@@ -243,7 +241,9 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const DwarfSources& sources) 
     if (!file->debug_) return failed("the debug information");
   }
   if (!blocking.empty())
-    return Error{fmt::format("{}: the debug information in {} needs {}, which is not a regular file", sources.path, sources.debug_file, blocking), {}};
+    return Error{fmt::format("{}: the debug information in {} needs {}, which is not a regular file", sources.path,
+                             sources.debug_file, blocking),
+                 {}};
   if (file->split_) file->split_->open_all(file->debug_.get(), file->folder_);
   if (!sources.alternate.empty()) TRY_DO(file->find_alternate(sources));
   return file;
@@ -301,11 +301,12 @@ Result<void> DwarfFile::find_alternate(const DwarfSources& sources) {
     return {};
   }
   if (!other.empty())
-    return Error{fmt::format("{}: the debug information in {} needs {}, which is of another build: its build-id is {} instead of {}", sources.path,
-                             sources.debug_file, sources.alternate, other, sources.alternate_id),
-                 "install all of its debug symbols in one version"};
-  return Error{fmt::format("{}: the debug information in {} needs {}, which can't be found: there is no {}{}", sources.path, sources.debug_file,
-                           sources.alternate, either(places), why),
+    return Error{
+        fmt::format("{}: the debug information in {} needs {}, which is of another build: its build-id is {} instead of {}",
+                    sources.path, sources.debug_file, sources.alternate, other, sources.alternate_id),
+        "install all of its debug symbols in one version"};
+  return Error{fmt::format("{}: the debug information in {} needs {}, which can't be found: there is no {}{}", sources.path,
+                           sources.debug_file, sources.alternate, either(places), why),
                "install the rest of its debug symbols"};
 }
 
@@ -336,9 +337,9 @@ const std::vector<DwarfFile::Unit>& DwarfFile::units() {
   Dwarf_Off next = 0;
   size_t header = 0;
   uint64_t signature = 0;
-  for (Dwarf_Off offset = 0; dwarf_next_unit(debug_.get(), offset, &next, &header, nullptr, nullptr, nullptr, nullptr,
-                                             &signature, nullptr) == 0 &&
-                             next > offset;
+  for (Dwarf_Off offset = 0;
+       dwarf_next_unit(debug_.get(), offset, &next, &header, nullptr, nullptr, nullptr, nullptr, &signature, nullptr) == 0 &&
+       next > offset;
        offset = next)
     if (dwarf_offdie_types(debug_.get(), offset + header, &unit.skeleton) && has_contents(unit.skeleton)) {
       unit.die = unit.skeleton;
@@ -396,8 +397,8 @@ std::optional<DwarfFile::Unit> DwarfFile::unit_of(FileAddress pc) {
       Dwarf_Die split{};
       uint8_t kind = 0;
       unit.die = unit.skeleton;
-      if (dwarf_cu_info(unit.skeleton.cu, nullptr, &kind, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
-          split.addr && has_contents(split))
+      if (dwarf_cu_info(unit.skeleton.cu, nullptr, &kind, nullptr, &split, nullptr, nullptr, nullptr) == 0 && split.addr &&
+          has_contents(split))
         unit.die = split;
       note_missing(unit, kind);
       return unit;
@@ -470,10 +471,12 @@ bool DwarfFile::is_code(uint64_t address) {
     code_.emplace();
     for (Elf_Scn* section = nullptr; main_elf_ && (section = elf_nextscn(main_elf_.get(), section));) {
       GElf_Shdr header;
-      if (gelf_getshdr(section, &header) && (header.sh_flags & SHF_EXECINSTR)) code_->emplace_back(header.sh_addr, header.sh_addr + header.sh_size);
+      if (gelf_getshdr(section, &header) && (header.sh_flags & SHF_EXECINSTR))
+        code_->emplace_back(header.sh_addr, header.sh_addr + header.sh_size);
     }
   }
-  return code_->empty() || std::ranges::any_of(*code_, [&](const auto& range) { return address >= range.first && address < range.second; });
+  return code_->empty() ||
+         std::ranges::any_of(*code_, [&](const auto& range) { return address >= range.first && address < range.second; });
 }
 
 void DwarfFile::each_function(Unit& unit, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit) {
@@ -509,15 +512,18 @@ std::optional<Dwarf_Die> DwarfFile::class_of(Dwarf_Die& function) {
 
 std::string DwarfFile::missing_split_file(Unit& unit) {
   if (unit.die.addr != unit.skeleton.addr) return {};
-  const std::vector<std::string> places = split_ ? split_->places_of(unit.skeleton, folder_) : places_of_split_file(unit.skeleton, folder_);
+  const std::vector<std::string> places =
+      split_ ? split_->places_of(unit.skeleton, folder_) : places_of_split_file(unit.skeleton, folder_);
   uint64_t id = 0;
-  if (places.empty() || dwarf_cu_info(unit.skeleton.cu, nullptr, nullptr, nullptr, nullptr, &id, nullptr, nullptr) != 0) return {};
+  if (places.empty() || dwarf_cu_info(unit.skeleton.cu, nullptr, nullptr, nullptr, nullptr, &id, nullptr, nullptr) != 0)
+    return {};
   for (const std::string& place : places) {
     if (access(place.c_str(), F_OK) != 0) continue;
     if (auto other = split_unit_id(place); other && *other != id)
       return fmt::format("{}, which is of another build: its id is {:016x} instead of {:016x}", place, *other, id);
     auto plain = open_plain(place);
-    return plain.ok() ? fmt::format("{}, which can't be read", place) : fmt::format("{}, which can't be read ({})", place, plain.error().message);
+    return plain.ok() ? fmt::format("{}, which can't be read", place)
+                      : fmt::format("{}, which can't be read ({})", place, plain.error().message);
   }
   std::string text = fmt::format("a .dwo file that can't be found: there is no {}", either(places));
   if (!package_failure_.empty()) text += "; " + package_failure_;
@@ -530,8 +536,7 @@ std::optional<Dwarf_Die> DwarfFile::function_die(FileAddress function, Unit* uni
   if (!found_unit) return std::nullopt;
   *unit = *found_unit;
   auto [entry, is_new] = functions_.try_emplace(unit->die.addr);
-  if (is_new)
-    each_function(*unit, [&](uint64_t start, uint64_t, Dwarf_Die& die) { entry->second.emplace(start, die); });
+  if (is_new) each_function(*unit, [&](uint64_t start, uint64_t, Dwarf_Die& die) { entry->second.emplace(start, die); });
   auto die = entry->second.find(function.value);
   if (die == entry->second.end()) return std::nullopt;
   return die->second;
@@ -588,8 +593,7 @@ LineSections DwarfFile::line_sections(Dwarf* dwarf) {
 const std::vector<std::string>& DwarfFile::file_table(Dwarf_CU* cu) {
   auto [entry, is_new] = file_names_.try_emplace(cu);
   Dwarf_Die unit;
-  if (!is_new || dwarf_cu_info(cu, nullptr, nullptr, &unit, nullptr, nullptr, nullptr, nullptr) != 0)
-    return entry->second;
+  if (!is_new || dwarf_cu_info(cu, nullptr, nullptr, &unit, nullptr, nullptr, nullptr, nullptr) != 0) return entry->second;
   const LineSections sections = line_sections(dwarf_cu_getdwarf(cu));
   Dwarf_Attribute attribute;
   const char* directory = dwarf_formstring(dwarf_attr_integrate(&unit, DW_AT_comp_dir, &attribute));

@@ -1,6 +1,7 @@
 #pragma once
 // An ELF file's DWARF opened with libdw: its units, the unit that covers an address, and numbers for DIEs that mean the
-// same in a later run. libdw's types stay in files named dwarf_*. One thread. DIEs and operations are valid as long as the DwarfFile.
+// same in a later run. libdw's types stay in files named dwarf_*. One thread. DIEs and operations are valid as long as the
+// DwarfFile.
 //
 // A DIE's id (also a type's id, see TypeNode), from the least significant bit:
 //   32 bits  offset in its section
@@ -31,14 +32,14 @@ class SplitUnits;
 
 // What DwarfFile::open() opens.
 struct DwarfSources {
-  std::string path;             // for messages
-  int main_fd = -1;             // of the file with code and .eh_frame
-  int debug_fd = -1;            // of the file with .debug_info, perhaps the same. Both are reopened; the caller keeps them
-  std::string debug_file;       // its path
-  std::string main_file;        // the path that main_fd was opened by
-  std::string alternate;        // what .gnu_debugaltlink names (common parts that dwz moved out); "": it is absent
-  std::string alternate_id;     // its build-id, hexadecimal; "": not said
-  KeptSections kept;            // where what is uncompressed of debug_file is kept
+  std::string path;                 // for messages
+  int main_fd = -1;                 // of the file with code and .eh_frame
+  int debug_fd = -1;                // of the file with .debug_info, perhaps the same. Both are reopened; the caller keeps them
+  std::string debug_file;           // its path
+  std::string main_file;            // the path that main_fd was opened by
+  std::string alternate;            // what .gnu_debugaltlink names (common parts that dwz moved out); "": it is absent
+  std::string alternate_id;         // its build-id, hexadecimal; "": not said
+  KeptSections kept;                // where what is uncompressed of debug_file is kept
   DebugServers* servers = nullptr;  // asked for the alternate; may be null
 };
 
@@ -48,8 +49,9 @@ class DwarfFile {
   static Result<std::unique_ptr<DwarfFile>> open(const DwarfSources& sources);
   ~DwarfFile();
 
-  // Returns another opening of the same files, for another thread, and to forget what libdw keeps of the units that are read: it has the same units, in the same
-  // order. Null: other files belong to this one (.dwo, .dwp), or it can't be opened. REQUIRES: not used longer than this one.
+  // Returns another opening of the same files, for another thread, and to forget what libdw keeps of the units that are read: it
+  // has the same units, in the same order. Null: other files belong to this one (.dwo, .dwp), or it can't be opened. REQUIRES:
+  // not used longer than this one.
   std::unique_ptr<DwarfFile> reopened();
   // Whether openings have a part in common, so that only one thread may use them at a time.
   bool shares_alternate() const { return alternate_ != nullptr; }
@@ -70,18 +72,20 @@ class DwarfFile {
   std::string_view section(Dwarf* dwarf, std::string_view name);
   // As section(), to be read piece by piece; nullopt: absent. Valid as long as this file.
   std::optional<SectionBytes> bytes_of(Dwarf* dwarf, std::string_view section);
-  // Returns the offset of the unit's header in .debug_info, without reading it; nullopt: its contents are in another section or file.
+  // Returns the offset of the unit's header in .debug_info, without reading it; nullopt: its contents are in another section or
+  // file.
   std::optional<uint64_t> begin_of(Unit& unit);
   // Returns the unit that has code at pc; nullopt: none.
   std::optional<Unit> unit_of(FileAddress pc);
 
-  uint64_t id_of(Dwarf_Die& die);  // 0 for a DIE that has none
+  uint64_t id_of(Dwarf_Die& die);                // 0 for a DIE that has none
   std::optional<Dwarf_Die> die_of(uint64_t id);  // nullopt: no such DIE
-  // Sets *die to the DIE that an attribute refers to, which may be a type in a unit of its own. False: none, or the attribute is null.
+  // Sets *die to the DIE that an attribute refers to, which may be a type in a unit of its own. False: none, or the attribute is
+  // null.
   bool referred(Dwarf_Attribute* attribute, Dwarf_Die* die);
 
-  // Finds in .eh_frame or .debug_frame how the canonical frame address at pc is computed: a location expression, valid until the next
-  // call. False: neither section covers pc.
+  // Finds in .eh_frame or .debug_frame how the canonical frame address at pc is computed: a location expression, valid until the
+  // next call. False: neither section covers pc.
   bool frame_address(FileAddress pc, Dwarf_Op** operations, size_t* count);
 
   // Returns the path of a file number of the unit (DW_AT_decl_file); "": unknown.
@@ -90,19 +94,20 @@ class DwarfFile {
   // Whether the unit's line table has a source file that matches (file_matches()).
   bool mentions_file(Unit& unit, const std::string& pattern);
 
-  // Returns, of a unit whose contents should be in a .dwo file that could not be found, which file that is and where it was looked for, as
-  // the end of a sentence; else "".
+  // Returns, of a unit whose contents should be in a .dwo file that could not be found, which file that is and where it was
+  // looked for, as the end of a sentence; else "".
   std::string missing_split_file(Unit& unit);
   // Whether a unit without its contents was met, so that answers may lack something.
   bool lacks_units() const { return lacks_units_; }
 
-  // Returns the DIE of the function whose code, or a contiguous part of it, starts at the address, and sets *unit. nullopt: none; *unit
-  // is set even then if a unit has code there.
+  // Returns the DIE of the function whose code, or a contiguous part of it, starts at the address, and sets *unit. nullopt: none;
+  // *unit is set even then if a unit has code there.
   std::optional<Dwarf_Die> function_die(FileAddress function, Unit* unit);
   // Returns the class of a member function whose own DIE does not say where it is declared; nullopt for other functions.
   std::optional<Dwarf_Die> class_of(Dwarf_Die& function);
-  // Calls visit(address, size in bytes, DIE) for each contiguous part of each function of the unit that has code. Functions that the linker has dropped
-  // (--gc-sections, COMDAT) stay described, at addresses near 0 where nothing executable is: they have no code.
+  // Calls visit(address, size in bytes, DIE) for each contiguous part of each function of the unit that has code. Functions that
+  // the linker has dropped (--gc-sections, COMDAT) stay described, at addresses near 0 where nothing executable is: they have no
+  // code.
   void each_function(Unit& unit, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit);
   // Returns where the first contiguous part of a function begins that has code; nullopt: it has none, as each_function() says.
   std::optional<uint64_t> first_code(Dwarf_Die& function);
@@ -143,8 +148,8 @@ class DwarfFile {
   bool is_code(uint64_t address);
 
   UniqueFd main_fd_, debug_fd_, alternate_fd_;
-  UniqueFd elf_fd_;     // of debug_elf_, if that is not debug_fd_
-  std::string folder_;  // of the file with .debug_info
+  UniqueFd elf_fd_;                             // of debug_elf_, if that is not debug_fd_
+  std::string folder_;                          // of the file with .debug_info
   std::string package_path_, package_failure_;  // of the .dwp file; both "": there is none
   std::unique_ptr<Elf, ElfCloser> main_elf_;
   std::unique_ptr<SplitUnits> split_;
@@ -157,15 +162,16 @@ class DwarfFile {
   std::optional<std::vector<std::pair<uint64_t, uint64_t>>> code_;  // executable sections: first address, end
   std::unique_ptr<Dwarf_Frame, Freer> frame_;
   std::optional<std::vector<Unit>> units_;
-  std::optional<std::vector<Range>> ranges_;                        // of units without .debug_aranges
-  std::unordered_map<void*, FunctionIndex> functions_;              // by unit DIE
+  std::optional<std::vector<Range>> ranges_;            // of units without .debug_aranges
+  std::unordered_map<void*, FunctionIndex> functions_;  // by unit DIE
   std::unordered_map<Dwarf_CU*, FunctionClasses> classes_;
   std::unordered_map<void*, std::vector<std::string>> file_names_;  // by unit
   std::unordered_map<Dwarf*, LineSections> line_sections_;
   std::unordered_map<Dwarf*, size_t> split_units_;  // a .dwo file's Dwarf -> index in units_
 };
 
-// Return an attribute of a DIE, or of the DIE that its DW_AT_abstract_origin or DW_AT_specification names; "", nullopt or false: absent.
+// Return an attribute of a DIE, or of the DIE that its DW_AT_abstract_origin or DW_AT_specification names; "", nullopt or false:
+// absent.
 std::string die_name(Dwarf_Die& die);
 std::string die_linkage_name(Dwarf_Die& die);  // else its name
 std::optional<uint64_t> die_number(Dwarf_Die& die, unsigned attribute);

@@ -27,7 +27,8 @@ constexpr size_t kMostVariables = 10'000;
 
 bool is_c(uint64_t language) {
   constexpr uint64_t kC17 = 0x2c;  // DWARF 6
-  return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 || language == DW_LANG_C11 || language == kC17;
+  return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 || language == DW_LANG_C11 ||
+         language == kC17;
 }
 
 // "clang LLVM (rustc version 1.63.0)": 63. Not of that form: 1, older than all.
@@ -68,7 +69,8 @@ VariableRecord read_variable(Dwarf_Die& die, Variable::Kind kind, const FrameCon
     record.place = std::move(value.place);
     using Slot = VariableRecord::Slot;
     if (value.in_future_frame) record.slot = value.by_reference ? Slot::kNotThereYetByReference : Slot::kNotThereYet;
-    else if (kind == Variable::Kind::kParameter && !record.place.available() && is_passed_by_address(attribute, context)) record.slot = Slot::kNotThereYetByReference;
+    else if (kind == Variable::Kind::kParameter && !record.place.available() && is_passed_by_address(attribute, context))
+      record.slot = Slot::kNotThereYetByReference;
   } else if (dwarf_attr_integrate(&die, DW_AT_const_value, &attribute)) {
     record.place = constant_place(attribute);
   } else {
@@ -124,11 +126,8 @@ class VariableCollector {
         case DW_TAG_catch_block:
           if (dwarf_haspc(&die, context_.pc.value) == 1) visit(die, depth + 1);
           break;
-        case DW_TAG_GNU_formal_parameter_pack:
-          visit(die, depth + 1);
-          break;
-        default:
-          break;
+        case DW_TAG_GNU_formal_parameter_pack: visit(die, depth + 1); break;
+        default: break;
       }
     }
     // A copy of a function that is also inlined, or of a block of it: what it doesn't mention is optimized out of it, or,
@@ -151,8 +150,7 @@ class VariableCollector {
       if ((tag != DW_TAG_formal_parameter && tag != DW_TAG_variable) || seen_.contains(die.addr)) continue;
       if (tag == DW_TAG_formal_parameter)
         parameters_.push_back({note(die), read_variable(die, Variable::Kind::kParameter, context_)});
-      else
-        blocks_[level].push_back(read_variable(die, Variable::Kind::kLocal, context_));
+      else blocks_[level].push_back(read_variable(die, Variable::Kind::kLocal, context_));
     }
   }
 
@@ -168,8 +166,8 @@ class VariableCollector {
   std::unordered_set<void*> seen_;
 };
 
-// Go moves variables that outlive their function to the heap. Then "&x" is described, a pointer to it: x is what the source calls it. Where a parameter
-// has been moved, both are described, and keep their names.
+// Go moves variables that outlive their function to the heap. Then "&x" is described, a pointer to it: x is what the source calls
+// it. Where a parameter has been moved, both are described, and keep their names.
 void name_moved_variables(DwarfFile& file, std::vector<VariableRecord>& variables) {
   std::unordered_set<std::string> names;
   for (const VariableRecord& variable : variables) names.insert(variable.name);
@@ -186,9 +184,7 @@ void name_moved_variables(DwarfFile& file, std::vector<VariableRecord>& variable
   }
 }
 
-bool is_scope_of_globals(int tag) {
-  return tag == DW_TAG_namespace || tag == DW_TAG_module;
-}
+bool is_scope_of_globals(int tag) { return tag == DW_TAG_namespace || tag == DW_TAG_module; }
 
 // Calls visit(die) for each variable at file or namespace scope until it returns false.
 template <typename Visitor>
@@ -196,8 +192,7 @@ bool each_unit_variable(Dwarf_Die& scope, Visitor& visit, int depth = 0) {
   for (ChildDies children(scope); children.valid(); children.next()) {
     const int tag = children.tag();
     if (tag == DW_TAG_variable && !visit(children.die())) return false;
-    if (is_scope_of_globals(tag) && depth < kDeepestBlock && !each_unit_variable(children.die(), visit, depth + 1))
-      return false;
+    if (is_scope_of_globals(tag) && depth < kDeepestBlock && !each_unit_variable(children.die(), visit, depth + 1)) return false;
   }
   return true;
 }
@@ -243,7 +238,8 @@ std::optional<size_t> scopes_around(Dwarf_Die& variable, std::span<const std::st
     while (at < scopes.size() && scopes[at].name != *name && scopes[at].is_inline) ++at;
     if (at == scopes.size() || scopes[at].name != *name) return std::nullopt;
   }
-  const auto more = static_cast<size_t>(std::count_if(scopes.begin() + static_cast<ptrdiff_t>(at), scopes.end(), [](const Scope& scope) { return !scope.is_inline; }));
+  const auto more = static_cast<size_t>(std::count_if(scopes.begin() + static_cast<ptrdiff_t>(at), scopes.end(),
+                                                      [](const Scope& scope) { return !scope.is_inline; }));
   return anchored && more > 0 ? std::nullopt : std::optional(more);
 }
 
@@ -269,8 +265,7 @@ std::optional<VariableRecord> search_unit(DwarfFile& file, DwarfFile::Unit& unit
 
 }  // namespace
 
-DwarfReader::DwarfReader(std::string path, std::unique_ptr<DwarfFile> file)
-    : path_(std::move(path)), file_(std::move(file)) {}
+DwarfReader::DwarfReader(std::string path, std::unique_ptr<DwarfFile> file) : path_(std::move(path)), file_(std::move(file)) {}
 DwarfReader::~DwarfReader() = default;
 
 Result<std::unique_ptr<DwarfReader>> DwarfReader::open(const DwarfSources& sources) {
@@ -285,7 +280,8 @@ static Error not_described(DwarfFile& file, const std::string& path, FileAddress
   const std::string missing = unit.die.addr ? file.missing_split_file(unit) : "";
   if (!missing.empty())
     return {fmt::format("{}: the debug information of the function at 0x{:x} is in {}", path, function.value, missing),
-            "-gsplit-dwarf leaves .dwo files beside the object files: copy them there, or put all into one .dwp file beside the program"};
+            "-gsplit-dwarf leaves .dwo files beside the object files: copy them there, or put all into one .dwp file beside the "
+            "program"};
   return {fmt::format("{}: the debug information does not describe the function at 0x{:x}", path, function.value),
           "the file that defines it was compiled without -g"};
 }
@@ -303,8 +299,7 @@ Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress p
   }
   FunctionRecord record;
   record.return_type = type_id_of(*file_, *inner);
-  record.standard_convention =
-      scope == 0 && die_number(*die, DW_AT_calling_convention).value_or(DW_CC_normal) != DW_CC_nocall;
+  record.standard_convention = scope == 0 && die_number(*die, DW_AT_calling_convention).value_or(DW_CC_normal) != DW_CC_nocall;
   const bool is_gcc = die_text(unit.die, DW_AT_producer).starts_with("GNU ");
   if (is_gcc && is_c(die_number(unit.die, DW_AT_language).value_or(0))) record.flexible_arrays = FlexibleArrays::kIgnored;
   const FrameContext context{*file_, &*die, function, pc, pc == function};
@@ -315,9 +310,11 @@ Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress p
   if (record.go) name_moved_variables(*file_, record.variables);
   if (die_number(unit.die, DW_AT_language) == DW_LANG_Rust) {
     const std::string linkage_name = die_linkage_name(*die);
-    if (linkage_name.starts_with("_ZN") || linkage_name.starts_with("_R")) record.rust_version = rustc_version(die_text(unit.die, DW_AT_producer));
+    if (linkage_name.starts_with("_ZN") || linkage_name.starts_with("_R"))
+      record.rust_version = rustc_version(die_text(unit.die, DW_AT_producer));
     const std::string name = die_name(*die);
-    record.rust_closure = name.starts_with("{closure") || name.starts_with("{async") || name.starts_with("{coroutine") || name.starts_with("{generator");
+    record.rust_closure = name.starts_with("{closure") || name.starts_with("{async") || name.starts_with("{coroutine") ||
+                          name.starts_with("{generator");
   }
   record.go_registers = record.go && die_text(unit.die, DW_AT_producer).find("regabi") != std::string::npos;
   return record;
@@ -361,23 +358,16 @@ std::vector<std::string> DwarfReader::unit_variable_names(FileAddress function) 
   return names;
 }
 
-TypeNode DwarfReader::type(uint64_t id) {
-  return read_type(*file_, id);
-}
-uint64_t DwarfReader::definition(uint64_t id) {
-  return find_definition(*file_, id);
-}
-uint64_t DwarfReader::type_named(const std::string& name) {
-  return find_named_type(*file_, name);
-}
+TypeNode DwarfReader::type(uint64_t id) { return read_type(*file_, id); }
+uint64_t DwarfReader::definition(uint64_t id) { return find_definition(*file_, id); }
+uint64_t DwarfReader::type_named(const std::string& name) { return find_named_type(*file_, name); }
 
 Result<SourcePlace> DwarfReader::declaration(FileAddress function) {
   DwarfFile::Unit unit{};
   auto die = file_->function_die(function, &unit);
   if (!die) return not_described(*file_, path_, function, unit);
   SourcePlace place = declared_at(*file_, *die, unit);
-  if (place.file.empty())
-    return Error{fmt::format("{}: the function at 0x{:x} names no source file", path_, function.value), {}};
+  if (place.file.empty()) return Error{fmt::format("{}: the function at 0x{:x} names no source file", path_, function.value), {}};
   return place;
 }
 
@@ -403,8 +393,9 @@ CodePlaces DwarfReader::inlined_calls(const std::string& name) {
 }
 
 CodePlaces DwarfReader::inlined_calls_like(const NamePattern* pattern) {
-  return read_all_units<CodePlaces>(
-      *file_, [&](DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places) { add_inlined_calls(file, unit, pattern, places); });
+  return read_all_units<CodePlaces>(*file_, [&](DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places) {
+    add_inlined_calls(file, unit, pattern, places);
+  });
 }
 
 // read(unit, function, places): of one function, or of all of the unit.
@@ -442,19 +433,19 @@ CodePlaces DwarfReader::inlined_calls_in(FileAddress function) {
   });
 }
 
-CodePlaces DwarfReader::labels() {
-  return read_all_units<CodePlaces>(*file_, add_labels);
-}
+CodePlaces DwarfReader::labels() { return read_all_units<CodePlaces>(*file_, add_labels); }
 
 Result<CodePlaces> DwarfReader::statements(const std::string& file_pattern) {
-  CodePlaces places = read_all_units<CodePlaces>(
-      *file_, [&](DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& found) { add_statements(file, unit, file_pattern, found); });
+  CodePlaces places = read_all_units<CodePlaces>(*file_, [&](DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& found) {
+    add_statements(file, unit, file_pattern, found);
+  });
   if (!places.empty() || !file_->lacks_units()) return places;
   for (DwarfFile::Unit unit : file_->units()) {
     const std::string missing = file_->mentions_file(unit, file_pattern) ? file_->missing_split_file(unit) : "";
     if (!missing.empty())
       return Error{fmt::format("{}: the functions of '{}' are described in {}", path_, file_pattern, missing),
-                   "-gsplit-dwarf leaves .dwo files beside the object files: copy them there, or put all into one .dwp file beside the program"};
+                   "-gsplit-dwarf leaves .dwo files beside the object files: copy them there, or put all into one .dwp file "
+                   "beside the program"};
   }
   return places;
 }
@@ -481,7 +472,9 @@ CodePlaces DwarfReader::place_at(FileAddress pc) {
 }
 
 CodePlaces DwarfReader::calls(FileAddress function) {
-  return places_in(calls_, function, [&](DwarfFile::Unit& unit, std::optional<FileAddress> only, CodePlaces& places) { add_calls(*file_, unit, only, places); });
+  return places_in(calls_, function, [&](DwarfFile::Unit& unit, std::optional<FileAddress> only, CodePlaces& places) {
+    add_calls(*file_, unit, only, places);
+  });
 }
 
 LineRows DwarfReader::line_rows() {
@@ -514,13 +507,14 @@ LineRows DwarfReader::line_rows() {
 }
 
 std::vector<DwarfFunction> DwarfReader::all_functions() {
-  return read_all_units<std::vector<DwarfFunction>>(*file_, [](DwarfFile& file, DwarfFile::Unit& unit, std::vector<DwarfFunction>& functions) {
-    std::unordered_set<void*> seen;  // of a function in several parts, the first one has its entry
-    file.each_function(unit, [&](uint64_t address, uint64_t size, Dwarf_Die& die) {
-      if (!seen.insert(die.addr).second) return;
-      functions.push_back({die_linkage_name(die), FileAddress(address), size});
-    });
-  });
+  return read_all_units<std::vector<DwarfFunction>>(
+      *file_, [](DwarfFile& file, DwarfFile::Unit& unit, std::vector<DwarfFunction>& functions) {
+        std::unordered_set<void*> seen;  // of a function in several parts, the first one has its entry
+        file.each_function(unit, [&](uint64_t address, uint64_t size, Dwarf_Die& die) {
+          if (!seen.insert(die.addr).second) return;
+          functions.push_back({die_linkage_name(die), FileAddress(address), size});
+        });
+      });
 }
 
 }  // namespace spile::debuginfo

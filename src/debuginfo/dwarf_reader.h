@@ -1,6 +1,6 @@
 #pragma once
-// The questions that need DWARF, answered in records without libdw's types, so that they can be kept in a cache. One thread; every
-// answer is computed anew.
+// The questions that need DWARF, answered in records without libdw's types, so that they can be kept in a cache. One thread;
+// every answer is computed anew.
 
 #include <memory>
 #include <string>
@@ -16,8 +16,8 @@
 namespace spile::debuginfo {
 
 struct VariableRecord {
-  // Whether `place` holds at the function's entry. kNotThereYet: the variable's stack slot is still empty; a parameter is where the
-  // calling convention has it. kNotThereYetByReference: the slot will hold the object's address.
+  // Whether `place` holds at the function's entry. kNotThereYet: the variable's stack slot is still empty; a parameter is where
+  // the calling convention has it. kNotThereYetByReference: the slot will hold the object's address.
   enum class Slot : uint8_t { kReady, kNotThereYet, kNotThereYetByReference };
 
   std::string name;  // "" for a parameter without one, which still takes a register
@@ -38,7 +38,7 @@ struct FunctionRecord {
   bool go = false, go_registers = false;
   // Of a function with a mangled name made by rustc 1.N: N; 0: of other functions. Its convention is Rust's own.
   uint32_t rust_version = 0;
-  bool rust_closure = false;  // what it has captured is a parameter that is not described
+  bool rust_closure = false;              // what it has captured is a parameter that is not described
   std::vector<VariableRecord> variables;  // parameters in order, then locals, innermost block first
 };
 
@@ -58,18 +58,19 @@ class DwarfReader {
   static Result<std::unique_ptr<DwarfReader>> open(const DwarfSources& sources);
   ~DwarfReader();
 
-  // Returns the variables visible at pc in the function that starts at `function`. scope: CodePlace::scope, 0: the function itself.
-  // Errors: not described here, or in a .dwo file that can't be found.
+  // Returns the variables visible at pc in the function that starts at `function`. scope: CodePlace::scope, 0: the function
+  // itself. Errors: not described here, or in a .dwo file that can't be found.
   Result<FunctionRecord> function(FileAddress function, FileAddress pc, uint64_t scope);
-  // Returns the code of the function, or of the inlined call, where a parameter or local of the name has a value; see value_ranges().
+  // Returns the code of the function, or of the inlined call, where a parameter or local of the name has a value; see
+  // value_ranges().
   std::vector<CodeRange> value_ranges(FileAddress function, const std::string& name, uint64_t scope);
   // Returns a file-scope variable of the unit that the function is in; nullopt: the unit has none of that name.
   std::optional<VariableRecord> unit_variable(FileAddress function, const std::string& name);
   // Returns a file-scope variable of any unit whose main source file matches ("": any), a definition rather than a declaration.
   std::optional<VariableRecord> global_variable(const std::string& name, const std::string& file);
   std::vector<std::string> unit_variable_names(FileAddress function);
-  TypeNode type(uint64_t id);         // kUnknown for an unknown id
-  uint64_t definition(uint64_t id);   // see TypeSource::type_definition()
+  TypeNode type(uint64_t id);                    // kUnknown for an unknown id
+  uint64_t definition(uint64_t id);              // see TypeSource::type_definition()
   uint64_t type_named(const std::string& name);  // kUnknownType: no type has this name
   Result<SourcePlace> declaration(FileAddress function);
   Result<SourcePlace> source_line(FileAddress pc);
@@ -85,7 +86,7 @@ class DwarfReader {
   Result<CodePlaces> statements(const std::string& file_pattern);
   // Returns those of the function's source file in its unit.
   CodePlaces statements_in(FileAddress function);
-  CodePlaces place_at(FileAddress pc);     // one or none: the innermost function or inlined call there
+  CodePlaces place_at(FileAddress pc);  // one or none: the innermost function or inlined call there
   // Returns the calls that the function makes; see add_calls(). CodePlace::address is behind the call instruction where
   // CodePlace::length is 0, else that of the instruction.
   CodePlaces calls(FileAddress function);
@@ -100,7 +101,8 @@ class DwarfReader {
   std::unique_ptr<DwarfFile> file_;
   std::unordered_map<void*, std::unique_ptr<CodeScopes>> scopes_;  // by the unit's DIE
 
-  // Places of the functions of a unit. All of a unit has to be read for those of one function: from the second question on, they are kept.
+  // Places of the functions of a unit. All of a unit has to be read for those of one function: from the second question on, they
+  // are kept.
   struct UnitPlaces {
     bool is_whole = false;
     std::unordered_map<uint64_t, CodePlaces> of_function;  // by its entry

@@ -82,9 +82,12 @@ void each_type_unit(Dwarf* dwarf, const std::function<void(Dwarf_Die&, uint64_t,
   // Those of DWARF 4 are not among them.
   size_t header = 0;
   Dwarf_Off next = 0, in_unit = 0;
-  for (Dwarf_Off offset = 0; dwarf_next_unit(dwarf, offset, &next, &header, nullptr, nullptr, nullptr, nullptr, &signature, &in_unit) == 0 && next > offset;
+  for (Dwarf_Off offset = 0;
+       dwarf_next_unit(dwarf, offset, &next, &header, nullptr, nullptr, nullptr, nullptr, &signature, &in_unit) == 0 &&
+       next > offset;
        offset = next)
-    if (dwarf_offdie_types(dwarf, offset + header, &unit) && dwarf_offdie_types(dwarf, offset + in_unit, &type)) visit(unit, signature, type);
+    if (dwarf_offdie_types(dwarf, offset + header, &unit) && dwarf_offdie_types(dwarf, offset + in_unit, &type))
+      visit(unit, signature, type);
 }
 
 namespace {
@@ -125,7 +128,8 @@ std::vector<std::string> places_of_split_file(Dwarf_Die& skeleton, const std::st
   return places;
 }
 
-SplitUnits::SplitUnits(std::unique_ptr<SplitPackage> package, Elf* elf) : package_(std::move(package)), place_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+SplitUnits::SplitUnits(std::unique_ptr<SplitPackage> package, Elf* elf)
+    : package_(std::move(package)), place_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
   if (package_) groups_.resize(package_->groups());
   if (!place_) return;
   const std::string path = path_of(place_);
@@ -177,8 +181,7 @@ bool SplitUnits::rename(Dwarf* dwarf, Dwarf_Die& skeleton) {
       if (in_line_strings_ == 0) return false;
       write(attribute.valp, in_line_strings_);
       return true;
-    default:
-      break;
+    default: break;
   }
   const auto index = string_index(attribute);
   Elf_Data* offsets = data_of(dwarf_getelf(dwarf), ".debug_str_offsets");

@@ -19,38 +19,26 @@ constexpr size_t kMostMembers = 1 << 16;
 void read_base_type(Dwarf_Die& die, TypeNode& node) {
   node.kind = TypeKind::kInteger;
   switch (die_number(die, DW_AT_encoding).value_or(0)) {
-    case DW_ATE_boolean:
-      node.is_boolean = true;
-      break;
-    case DW_ATE_signed_char:
-      node.is_signed = true;
-      [[fallthrough]];
+    case DW_ATE_boolean: node.is_boolean = true; break;
+    case DW_ATE_signed_char: node.is_signed = true; [[fallthrough]];
     case DW_ATE_unsigned_char:
     case DW_ATE_UTF:
-    case DW_ATE_ASCII:
-      node.is_character = node.size == 1;
-      break;
+    case DW_ATE_ASCII: node.is_character = node.size == 1; break;
     case DW_ATE_signed:
-    case DW_ATE_signed_fixed:
-      node.is_signed = true;
-      break;
+    case DW_ATE_signed_fixed: node.is_signed = true; break;
     case DW_ATE_unsigned:
       node.is_character = node.size == 1 && node.name == "char8_t";  // gcc's
       break;
     case DW_ATE_unsigned_fixed:
-    case DW_ATE_address:
-      break;
-    case DW_ATE_complex_float:
-      node.is_complex = true;
-      [[fallthrough]];
+    case DW_ATE_address: break;
+    case DW_ATE_complex_float: node.is_complex = true; [[fallthrough]];
     case DW_ATE_float:
     case DW_ATE_imaginary_float:
     case DW_ATE_decimal_float:
       node.kind = TypeKind::kFloat;
       node.is_extended = node.name.find("long double") != std::string::npos;
       break;
-    default:
-      node.kind = TypeKind::kUnknown;
+    default: node.kind = TypeKind::kUnknown;
   }
 }
 
@@ -112,7 +100,8 @@ void read_arguments(DwarfFile& file, Dwarf_Die& die, TypeNode& node) {
   }
 }
 
-// GCC leaves the arguments of some class templates out, such as those of std::_List_iterator. What such an iterator leads to is the result of its operator*.
+// GCC leaves the arguments of some class templates out, such as those of std::_List_iterator. What such an iterator leads to is
+// the result of its operator*.
 void read_element(DwarfFile& file, Dwarf_Die& die, TypeNode& node) {
   for (ChildDies children(die); children.valid(); children.next()) {
     if (children.tag() != DW_TAG_subprogram || die_name(children.die()) != "operator*") continue;
@@ -127,8 +116,8 @@ void read_element(DwarfFile& file, Dwarf_Die& die, TypeNode& node) {
   }
 }
 
-// DWARF 5, section 5.7.10, as rustc writes it: a part with the discriminant, a member without a name, and a DW_TAG_variant for each form, whose
-// one member is a structure with the data.
+// DWARF 5, section 5.7.10, as rustc writes it: a part with the discriminant, a member without a name, and a DW_TAG_variant for
+// each form, whose one member is a structure with the data.
 void read_variants(DwarfFile& file, Dwarf_Die& part, TypeNode& node) {
   Dwarf_Attribute attribute;
   Dwarf_Die discriminant;
@@ -159,7 +148,9 @@ std::optional<int64_t> virtual_slot(Dwarf_Die& die) {
   Dwarf_Attribute attribute;
   Dwarf_Op* operations;
   size_t count;
-  if (!dwarf_attr(&die, DW_AT_data_member_location, &attribute) || dwarf_getlocation(&attribute, &operations, &count) != 0 || count != 6) return std::nullopt;
+  if (!dwarf_attr(&die, DW_AT_data_member_location, &attribute) || dwarf_getlocation(&attribute, &operations, &count) != 0 ||
+      count != 6)
+    return std::nullopt;
   const int atoms[] = {DW_OP_dup, DW_OP_deref, operations[2].atom, DW_OP_minus, DW_OP_deref, DW_OP_plus};
   for (size_t i = 0; i < count; ++i) {
     if (operations[i].atom != atoms[i]) return std::nullopt;
@@ -167,7 +158,8 @@ std::optional<int64_t> virtual_slot(Dwarf_Die& die) {
   constexpr Dwarf_Word kFarthest = 1 << 20;
   const int constant = operations[2].atom;
   const bool is_literal = constant >= DW_OP_lit0 && constant <= DW_OP_lit31;
-  const bool is_number = constant == DW_OP_constu || constant == DW_OP_const1u || constant == DW_OP_const2u || constant == DW_OP_const4u;
+  const bool is_number =
+      constant == DW_OP_constu || constant == DW_OP_const1u || constant == DW_OP_const2u || constant == DW_OP_const4u;
   const Dwarf_Word distance = is_literal ? static_cast<Dwarf_Word>(constant - DW_OP_lit0) : operations[2].number;
   if ((!is_literal && !is_number) || distance > kFarthest) return std::nullopt;
   return -static_cast<int64_t>(distance);
@@ -208,8 +200,7 @@ void read_enumerators(Dwarf_Die& die, bool has_underlying, TypeNode& node) {
     Dwarf_Word unsigned_number = 0;
     // 200 in one byte: only the type behind the enum tells that it isn't -56.
     const bool known_unsigned = has_underlying && !node.is_signed;
-    if (known_unsigned && dwarf_formudata(value, &unsigned_number) == 0)
-      number = static_cast<Dwarf_Sword>(unsigned_number);
+    if (known_unsigned && dwarf_formudata(value, &unsigned_number) == 0) number = static_cast<Dwarf_Sword>(unsigned_number);
     else if (dwarf_formsdata(value, &number) != 0 && dwarf_formudata(value, &unsigned_number) == 0)
       number = static_cast<Dwarf_Sword>(unsigned_number);
     node.enumerators.push_back({die_name(children.die()), number});
@@ -270,10 +261,8 @@ bool is_in_cpp(Dwarf_Die& die) {
     case DW_LANG_C_plus_plus:
     case DW_LANG_C_plus_plus_03:
     case DW_LANG_C_plus_plus_11:
-    case DW_LANG_C_plus_plus_14:
-      return true;
-    default:
-      return false;
+    case DW_LANG_C_plus_plus_14: return true;
+    default: return false;
   }
 }
 
@@ -287,16 +276,12 @@ std::optional<Dwarf_Die> class_of(DwarfFile& file, Dwarf_Die& member) {
     switch (dwarf_tag(&*die)) {
       case DW_TAG_structure_type:
       case DW_TAG_class_type:
-      case DW_TAG_union_type:
-        return die;
+      case DW_TAG_union_type: return die;
       case DW_TAG_typedef:
       case DW_TAG_const_type:
       case DW_TAG_volatile_type:
-      case DW_TAG_array_type:
-        id = type_id_of(file, *die);
-        break;
-      default:
-        return std::nullopt;
+      case DW_TAG_array_type: id = type_id_of(file, *die); break;
+      default: return std::nullopt;
     }
   }
   return std::nullopt;
@@ -320,7 +305,8 @@ bool copies_or_moves(DwarfFile& file, Dwarf_Die& constructor, Dwarf_Die& owner) 
 }
 
 // A class that its compiler (g++) does not say how it passes: by hidden reference where a copy or move constructor or the
-// destructor does something, or all of the constructors are deleted (Itanium C++ ABI, 3.1.1 and "non-trivial for the purposes of calls").
+// destructor does something, or all of the constructors are deleted (Itanium C++ ABI, 3.1.1 and "non-trivial for the purposes of
+// calls").
 bool is_nontrivial(DwarfFile& file, Dwarf_Die& die, int depth) {
   constexpr int kDeepest = 8;
   if (depth > kDeepest || (depth == 0 && !is_in_cpp(die))) return false;
@@ -348,7 +334,8 @@ bool is_nontrivial(DwarfFile& file, Dwarf_Die& die, int depth) {
       continue;
     }
     kept |= !destroys;
-    const bool is_implicit = die_flag(child, DW_AT_artificial) || die_number(child, DW_AT_defaulted).value_or(0) == DW_DEFAULTED_in_class;
+    const bool is_implicit =
+        die_flag(child, DW_AT_artificial) || die_number(child, DW_AT_defaulted).value_or(0) == DW_DEFAULTED_in_class;
     if (!is_implicit) return true;
   }
   return deleted && !kept;
@@ -356,14 +343,10 @@ bool is_nontrivial(DwarfFile& file, Dwarf_Die& die, int depth) {
 
 const char* tag_keyword(int tag) {
   switch (tag) {
-    case DW_TAG_structure_type:
-      return "struct ";
-    case DW_TAG_class_type:
-      return "class ";
-    case DW_TAG_union_type:
-      return "union ";
-    default:
-      return "enum ";
+    case DW_TAG_structure_type: return "struct ";
+    case DW_TAG_class_type: return "class ";
+    case DW_TAG_union_type: return "union ";
+    default: return "enum ";
   }
 }
 
@@ -394,18 +377,13 @@ void read_tagged(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
 void read_alias(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
   node.target = type_id_of(file, die);
   switch (tag) {
-    case DW_TAG_const_type:
-      node.alias = TypeNode::Alias::kConst;
-      break;
-    case DW_TAG_volatile_type:
-      node.alias = TypeNode::Alias::kVolatile;
-      break;
+    case DW_TAG_const_type: node.alias = TypeNode::Alias::kConst; break;
+    case DW_TAG_volatile_type: node.alias = TypeNode::Alias::kVolatile; break;
     case DW_TAG_typedef:
       node.alias = TypeNode::Alias::kTypedef;
       node.name = die_name(die);
       break;
-    default:
-      node.alias = TypeNode::Alias::kOther;
+    default: node.alias = TypeNode::Alias::kOther;
   }
 }
 
@@ -418,8 +396,11 @@ std::vector<std::string> qualified_name(DwarfFile& file, Dwarf_Die& die, std::ve
     const int tag = dwarf_tag(&scopes[i]);
     if (i == 0 || tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type) {
       names.push_back(die_name(scopes[i]));
-      if (tag != DW_TAG_namespace && names.back().find('<') == std::string::npos) names.back() += template_arguments(file, scopes[i]);
-      if (transparent) transparent->push_back(tag == DW_TAG_namespace && (is_inline_namespace(names.back()) || dwarf_hasattr(&scopes[i], DW_AT_export_symbols)));
+      if (tag != DW_TAG_namespace && names.back().find('<') == std::string::npos)
+        names.back() += template_arguments(file, scopes[i]);
+      if (transparent)
+        transparent->push_back(tag == DW_TAG_namespace &&
+                               (is_inline_namespace(names.back()) || dwarf_hasattr(&scopes[i], DW_AT_export_symbols)));
     }
   }
   free(scopes);
@@ -439,7 +420,8 @@ Dwarf_Die in_type_unit(DwarfFile& file, Dwarf_Die die) {
   return dwarf_hasattr(&die, DW_AT_signature) && file.referred(dwarf_attr(&die, DW_AT_signature, &attribute), &type) ? type : die;
 }
 
-// Whether the scopes of a declaration are those that a script writes; it may leave out namespaces that are inline or have no name.
+// Whether the scopes of a declaration are those that a script writes; it may leave out namespaces that are inline or have no
+// name.
 bool is_within(DwarfFile& file, Dwarf_Die& declared, const std::vector<std::string>& names) {
   std::vector<bool> transparent;
   const std::vector<std::string> scopes = qualified_name(file, declared, &transparent);
@@ -451,14 +433,13 @@ bool is_within(DwarfFile& file, Dwarf_Die& declared, const std::vector<std::stri
   return next + 1 == names.size();
 }
 
-std::optional<Dwarf_Die> search_definition(DwarfFile& file, Dwarf_Die& parent, const std::vector<std::string>& names, size_t level,
-                                           int tag, int transparent = 0) {
+std::optional<Dwarf_Die> search_definition(DwarfFile& file, Dwarf_Die& parent, const std::vector<std::string>& names,
+                                           size_t level, int tag, int transparent = 0) {
   constexpr int kMostTransparent = 4;
   for (ChildDies children(parent); children.valid(); children.next()) {
     const int child_tag = children.tag();
     const bool last = level + 1 == names.size();
-    const bool scope =
-        child_tag == DW_TAG_namespace || child_tag == DW_TAG_structure_type || child_tag == DW_TAG_class_type;
+    const bool scope = child_tag == DW_TAG_namespace || child_tag == DW_TAG_structure_type || child_tag == DW_TAG_class_type;
     if (!same_kind_of_tag(child_tag, tag) && (last ? child_tag != DW_TAG_namespace : !scope)) continue;
     // A declaration that stands for a type unit has a name only if something is declared within it.
     Dwarf_Die die = children.die();
@@ -470,13 +451,15 @@ std::optional<Dwarf_Die> search_definition(DwarfFile& file, Dwarf_Die& parent, c
     Dwarf_Die declared = die;
     const bool elsewhere = dwarf_formref_die(dwarf_attr(&die, DW_AT_specification, &attribute), &declared) != nullptr;
     // GCC defines the types of type units outside of the namespaces that it declares them in there.
-    if (level == 0 && (nameless || elsewhere) && same_kind_of_tag(child_tag, tag) && (name && is_named(file, die, names.back()))) {
+    if (level == 0 && (nameless || elsewhere) && same_kind_of_tag(child_tag, tag) &&
+        (name && is_named(file, die, names.back()))) {
       if (is_within(file, declared, names) && !dwarf_hasattr(&die, DW_AT_declaration)) return die;
       continue;
     }
     if (!is_named(file, die, names[level])) {
       // What is in an inline namespace, or in one without a name, is called as if it were around it: std::__1::vector.
-      const bool is_transparent = child_tag == DW_TAG_namespace && (!name || is_inline_namespace(name) || dwarf_hasattr(&die, DW_AT_export_symbols));
+      const bool is_transparent =
+          child_tag == DW_TAG_namespace && (!name || is_inline_namespace(name) || dwarf_hasattr(&die, DW_AT_export_symbols));
       if (!is_transparent || transparent == kMostTransparent) continue;
       if (auto found = search_definition(file, die, names, level, tag, transparent + 1)) return found;
       continue;
@@ -501,7 +484,8 @@ bool has_enumerator(Dwarf_Die& type, const std::string& name) {
 
 // The enumeration among a scope's children, or in the scopes within it, that has a constant of this name; `type`: its own
 // name, empty for any.
-std::optional<Dwarf_Die> search_enumeration(DwarfFile& file, Dwarf_Die& scope, const std::string& type, const std::string& constant, int depth) {
+std::optional<Dwarf_Die> search_enumeration(DwarfFile& file, Dwarf_Die& scope, const std::string& type,
+                                            const std::string& constant, int depth) {
   constexpr int kDeepestScope = 16;
   for (ChildDies children(scope); children.valid(); children.next()) {
     const int tag = children.tag();
@@ -521,8 +505,9 @@ std::optional<Dwarf_Die> search_enumeration(DwarfFile& file, Dwarf_Die& scope, c
 // The units that may have a type or enumerator of that name.
 std::vector<DwarfFile::Unit> units_with_type(DwarfFile& file, const std::string& name) {
   // A nameless declaration may stand for a type in a unit of its own.
-  const bool has_type_units = !file.section(file.dwarf(), ".debug_types").empty() ||
-                              std::ranges::any_of(file.units(), [](DwarfFile::Unit unit) { return dwarf_tag(&unit.die) == DW_TAG_type_unit; });
+  const bool has_type_units =
+      !file.section(file.dwarf(), ".debug_types").empty() ||
+      std::ranges::any_of(file.units(), [](DwarfFile::Unit unit) { return dwarf_tag(&unit.die) == DW_TAG_type_unit; });
   if (has_type_units || name.empty()) return file.units();
   std::vector<DwarfFile::Unit> units;
   for (NamingUnit& naming : units_naming(file, name.substr(0, name.find('<'))))
@@ -584,9 +569,7 @@ TypeNode read_type(DwarfFile& file, uint64_t id) {
       node.kind = TypeKind::kVoid;
       break;
     case DW_TAG_reference_type:
-    case DW_TAG_rvalue_reference_type:
-      node.is_reference = true;
-      [[fallthrough]];
+    case DW_TAG_rvalue_reference_type: node.is_reference = true; [[fallthrough]];
     case DW_TAG_pointer_type:
       node.kind = TypeKind::kPointer;
       node.size = 8;
@@ -595,12 +578,8 @@ TypeNode read_type(DwarfFile& file, uint64_t id) {
     case DW_TAG_structure_type:
     case DW_TAG_class_type:
     case DW_TAG_union_type:
-    case DW_TAG_enumeration_type:
-      read_tagged(file, die, tag, node);
-      break;
-    case DW_TAG_array_type:
-      read_array(file, die, id, node);
-      break;
+    case DW_TAG_enumeration_type: read_tagged(file, die, tag, node); break;
+    case DW_TAG_array_type: read_array(file, die, id, node); break;
     case DW_TAG_subroutine_type:
       node.kind = TypeKind::kFunction;
       node.target = type_id_of(file, die);
@@ -622,11 +601,8 @@ TypeNode read_type(DwarfFile& file, uint64_t id) {
     case DW_TAG_packed_type:
     case DW_TAG_shared_type:
     case DW_TAG_template_alias:
-    case DW_TAG_subrange_type:
-      read_alias(file, die, tag, node);
-      break;
-    default:
-      break;
+    case DW_TAG_subrange_type: read_alias(file, die, tag, node); break;
+    default: break;
   }
   return node;
 }
@@ -648,8 +624,7 @@ uint64_t find_named_type(DwarfFile& file, const std::string& name) {
       plain = name.substr(strlen(keyword));
       tags = {tag};
     }
-  if (tags.empty())
-    tags = {DW_TAG_typedef, DW_TAG_structure_type, DW_TAG_union_type, DW_TAG_enumeration_type, DW_TAG_base_type};
+  if (tags.empty()) tags = {DW_TAG_typedef, DW_TAG_structure_type, DW_TAG_union_type, DW_TAG_enumeration_type, DW_TAG_base_type};
   const std::vector<std::string> names = scopes_of_type(plain);
   return search_units(file, names.back(), [&](Dwarf_Die& unit) {
     std::optional<Dwarf_Die> found;

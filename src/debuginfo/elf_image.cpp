@@ -24,9 +24,7 @@ std::optional<T> read_at(std::string_view bytes, uint64_t offset) {
   return value;
 }
 
-Error refused(const std::string& path, const std::string& why) {
-  return {fmt::format("{}: {}", path, why), {}};
-}
+Error refused(const std::string& path, const std::string& why) { return {fmt::format("{}: {}", path, why), {}}; }
 
 constexpr uint64_t kMaxSections = 1 << 20;
 
@@ -57,8 +55,7 @@ Result<void> ElfImage::read_headers(const std::string& path) {
   if (!is_native_elf(header))
     return refused(path, fmt::format("an ELF file for another machine (class {}, machine {}); only {} is supported",
                                      header.e_ident[EI_CLASS], header.e_machine, abi::kElf.name));
-  if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-    return refused(path, "neither an executable nor a shared library");
+  if (header.e_type != ET_EXEC && header.e_type != ET_DYN) return refused(path, "neither an executable nor a shared library");
   type_ = header.e_type;
   entry_point_ = FileAddress(header.e_entry);
 
@@ -71,12 +68,9 @@ Result<void> ElfImage::read_headers(const std::string& path) {
                            (segment->p_flags & PF_X) != 0, (segment->p_flags & PF_W) != 0});
     else if (segment->p_type == PT_TLS)
       thread_locals_ = {segment->p_vaddr, segment->p_memsz, std::max<uint64_t>(segment->p_align, 1)};
-    else if (segment->p_type == PT_INTERP)
-      has_interpreter_ = true;
-    else if (segment->p_type == PT_DYNAMIC)
-      read_dynamic(dynamic_ = range(segment->p_offset, segment->p_filesz));
-    else if (segment->p_type == PT_NOTE)
-      read_notes(range(segment->p_offset, segment->p_filesz), segment->p_align);
+    else if (segment->p_type == PT_INTERP) has_interpreter_ = true;
+    else if (segment->p_type == PT_DYNAMIC) read_dynamic(dynamic_ = range(segment->p_offset, segment->p_filesz));
+    else if (segment->p_type == PT_NOTE) read_notes(range(segment->p_offset, segment->p_filesz), segment->p_align);
   }
   if (!read_sections(header)) make_sections_of_dynamic();
   read_needed();
@@ -88,7 +82,8 @@ Result<void> ElfImage::read_headers(const std::string& path) {
 bool ElfImage::read_sections(const Elf64_Ehdr& header) {
   if (header.e_shoff == 0 || header.e_shentsize != sizeof(Elf64_Shdr)) return false;
   auto cut_off = [&] {
-    truncation_ = fmt::format("the file is truncated: its section headers should be at byte {}, and it ends at byte {}", header.e_shoff, size_);
+    truncation_ = fmt::format("the file is truncated: its section headers should be at byte {}, and it ends at byte {}",
+                              header.e_shoff, size_);
     return false;
   };
   auto first = read_at<Elf64_Shdr>(file(), header.e_shoff);
@@ -107,8 +102,7 @@ bool ElfImage::read_sections(const Elf64_Ehdr& header) {
   if (names_index < headers.size() && headers[names_index].sh_type == SHT_STRTAB)
     names = range(headers[names_index].sh_offset, headers[names_index].sh_size);
   for (const Elf64_Shdr& s : headers)
-    sections_.push_back(
-        {string_at(names, s.sh_name), s.sh_type, s.sh_flags, s.sh_addr, s.sh_offset, s.sh_size, s.sh_link});
+    sections_.push_back({string_at(names, s.sh_name), s.sh_type, s.sh_flags, s.sh_addr, s.sh_offset, s.sh_size, s.sh_link});
   if (build_id_.empty())
     for (const Section& s : sections_)
       if (s.type == SHT_NOTE) read_notes(contents(s), 4);
@@ -130,16 +124,18 @@ void ElfImage::make_sections_of_dynamic() {
   };
   if (!values.contains(DT_SYMTAB) || !values.contains(DT_STRTAB)) return;
   add(".dynstr", SHT_STRTAB, values[DT_STRTAB], values[DT_STRSZ], 0);
-  add(".dynsym", SHT_DYNSYM, values[DT_SYMTAB], count_dynamic_symbols(values[DT_HASH], values[DT_GNU_HASH]) * sizeof(Elf64_Sym), kStrings);
+  add(".dynsym", SHT_DYNSYM, values[DT_SYMTAB], count_dynamic_symbols(values[DT_HASH], values[DT_GNU_HASH]) * sizeof(Elf64_Sym),
+      kStrings);
   add(".rela.dyn", SHT_RELA, values[DT_RELA], values[DT_RELASZ], kSymbols);
   add(".rela.plt", SHT_RELA, values[DT_JMPREL], values[DT_PLTRELSZ], kSymbols);
-  sections_.push_back({".dynamic", SHT_DYNAMIC, SHF_ALLOC, 0, static_cast<uint64_t>(dynamic_.data() - bytes_), dynamic_.size(), kStrings});
+  sections_.push_back(
+      {".dynamic", SHT_DYNAMIC, SHF_ALLOC, 0, static_cast<uint64_t>(dynamic_.data() - bytes_), dynamic_.size(), kStrings});
 }
 
 // The dynamic section does not contain the number of symbols, so this counts those that the hash tables refer to. An address of 0
 // means that the file has no such table.
-// DT_HASH is in the System V gABI, chapter 5; DT_GNU_HASH has four words, a Bloom filter of 64-bit words, the buckets (each the first
-// symbol of a chain), and for each symbol from `first` on a word whose lowest bit ends the chain.
+// DT_HASH is in the System V gABI, chapter 5; DT_GNU_HASH has four words, a Bloom filter of 64-bit words, the buckets (each the
+// first symbol of a chain), and for each symbol from `first` on a word whose lowest bit ends the chain.
 uint64_t ElfImage::count_dynamic_symbols(uint64_t hash, uint64_t gnu_hash) const {
   constexpr uint64_t kWord = sizeof(uint32_t);
   if (hash != 0)

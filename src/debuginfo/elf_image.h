@@ -1,7 +1,7 @@
 #pragma once
 // One ELF file mapped into memory, with every offset in it checked before use: the file may be damaged, truncated or
-// made by somebody who wants us to crash. Only 64-bit little-endian executables of this machine and shared libraries (and their debug
-// files). Immutable once open, so any thread may read it; views and references live as long as the image.
+// made by somebody who wants us to crash. Only 64-bit little-endian executables of this machine and shared libraries (and their
+// debug files). Immutable once open, so any thread may read it; views and references live as long as the image.
 
 #include <elf.h>
 
@@ -30,7 +30,8 @@ class ElfImage {
     uint32_t link;     // index into sections(); unchecked
   };
 
-  // Opens and maps `opened`, or a copy of it (stable_file.h). Errors name `path`, as which the user knows the file: see Module::open().
+  // Opens and maps `opened`, or a copy of it (stable_file.h). Errors name `path`, as which the user knows the file: see
+  // Module::open().
   static Result<std::unique_ptr<ElfImage>> open(const std::string& path, const std::string& opened);
   ~ElfImage();
   ElfImage(const ElfImage&) = delete;
@@ -62,9 +63,9 @@ class ElfImage {
   bool has_interpreter() const { return has_interpreter_; }
   bool has_dynamic_flag_pie() const { return flag_pie_; }
   bool has_soname() const { return has_soname_; }
-  const std::string& soname() const { return soname_; }  // DT_SONAME; "": absent
+  const std::string& soname() const { return soname_; }      // DT_SONAME; "": absent
   const std::string& build_id() const { return build_id_; }  // hexadecimal; "": none
-  bool is_made_by_go() const { return made_by_go_; }  // a note of Go's linker (.note.go.buildid)
+  bool is_made_by_go() const { return made_by_go_; }         // a note of Go's linker (.note.go.buildid)
 
   struct DebugLink {
     std::string file_name;  // without directory

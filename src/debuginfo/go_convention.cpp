@@ -38,8 +38,7 @@ struct Assignment {
     switch (type.kind()) {
       case TypeKind::kInteger:
       case TypeKind::kEnum:
-      case TypeKind::kPointer:
-        return add(offset, type.size(), false);
+      case TypeKind::kPointer: return add(offset, type.size(), false);
       case TypeKind::kFloat:
         if (type.size() <= 8) return add(offset, type.size(), true);
         add(offset, type.size() / 2, true);  // complex128
@@ -51,8 +50,7 @@ struct Assignment {
         if (type.count() == 1) assign(type.target(), offset, depth + 1);
         else if (type.count() != 0) fits = false;
         return;
-      default:
-        fits = false;
+      default: fits = false;
     }
   }
 };

@@ -11,8 +11,8 @@
 
 namespace spile::debuginfo {
 
-// Returns where each result is when the function returns, in order. Unavailable: wholly in floating-point registers, on the stack, or
-// empty.
+// Returns where each result is when the function returns, in order. Unavailable: wholly in floating-point registers, on the
+// stack, or empty.
 std::vector<Place> go_result_places(std::span<const Type> results);
 
 }  // namespace spile::debuginfo

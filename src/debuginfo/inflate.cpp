@@ -48,7 +48,8 @@ class Source {
 // Writes the plain bytes in order.
 class Sink {
  public:
-  Sink(int fd, uint64_t at, uint64_t size) : fd_(fd), at_(at), left_(size), bytes_(std::make_unique_for_overwrite<char[]>(kPiece)) {}
+  Sink(int fd, uint64_t at, uint64_t size)
+      : fd_(fd), at_(at), left_(size), bytes_(std::make_unique_for_overwrite<char[]>(kPiece)) {}
   char* bytes() { return bytes_.get(); }  // kPiece of them, to be filled
   bool full() const { return left_ == 0; }
   // Writes the first of bytes(). Returns what has failed, or "".
@@ -81,7 +82,8 @@ std::string copy(Source& source, Sink& sink) {
   return sink.full() ? "" : kCut;
 }
 
-// ISA-L's inflate, which is more than twice as fast as zlib's. Loaded at its first use, for a machine may lack it, and most runs have no need of it: decision 044.
+// ISA-L's inflate, which is more than twice as fast as zlib's. Loaded at its first use, for a machine may lack it, and most runs
+// have no need of it: decision 044.
 struct IsaL {
   decltype(&isal_inflate_init) init = nullptr;
   decltype(&isal_inflate) inflate = nullptr;
@@ -173,12 +175,10 @@ std::string inflate(const Packed& packed, int to, uint64_t at, bool by_zlib) {
   Source source(packed);
   Sink sink(to, at, packed.plain_size);
   switch (packed.compression) {
-    case Compression::kNone:
-      return copy(source, sink);
+    case Compression::kNone: return copy(source, sink);
     case Compression::kZlib:
       return by_zlib || !isa_l() ? inflate_by_zlib(source, sink) : inflate_by_isa_l(*isa_l(), source, sink);
-    case Compression::kZstd:
-      return inflate_zstd(source, sink);
+    case Compression::kZstd: return inflate_zstd(source, sink);
   }
   return fmt::format("is compressed in a way that spile does not know: number {}", static_cast<uint32_t>(packed.compression));
 }

@@ -53,10 +53,12 @@ TEST(Inflate, FindsDamageByBothLibraries) {
   for (int i = 0; i < 500; ++i) {
     std::string changed = packed;
     changed[random() % changed.size()] ^= static_cast<char>(1 << random() % 8);
-    for (bool by_zlib : {false, true}) EXPECT_THAT(outcome(changed, text, by_zlib), testing::HasSubstr("is damaged: it")) << i << by_zlib;
+    for (bool by_zlib : {false, true})
+      EXPECT_THAT(outcome(changed, text, by_zlib), testing::HasSubstr("is damaged: it")) << i << by_zlib;
   }
   for (size_t size : {size_t{0}, size_t{1}, packed.size() / 2, packed.size() - 5})
-    for (bool by_zlib : {false, true}) EXPECT_EQ(outcome(packed.substr(0, size), text, by_zlib), "is damaged: its compressed contents end too early") << size;
+    for (bool by_zlib : {false, true})
+      EXPECT_EQ(outcome(packed.substr(0, size), text, by_zlib), "is damaged: its compressed contents end too early") << size;
 }
 
 }  // namespace

@@ -35,17 +35,21 @@ std::string last_page(const KeptSections& kept, uint64_t size) {
 // The lines of the last page; empty: it is not such a file.
 std::vector<std::string> lines_of(int fd, uint64_t size) {
   std::string page(kLastPage, '\0');
-  if (size < kLastPage || ::pread(fd, page.data(), kLastPage, static_cast<off_t>(size - kLastPage)) != static_cast<ssize_t>(kLastPage)) return {};
+  if (size < kLastPage ||
+      ::pread(fd, page.data(), kLastPage, static_cast<off_t>(size - kLastPage)) != static_cast<ssize_t>(kLastPage))
+    return {};
   std::vector<std::string> lines;
-  for (size_t at = 0, end; lines.size() < kLines && (end = page.find('\n', at)) != page.npos; at = end + 1) lines.push_back(page.substr(at, end - at));
+  for (size_t at = 0, end; lines.size() < kLines && (end = page.find('\n', at)) != page.npos; at = end + 1)
+    lines.push_back(page.substr(at, end - at));
   if (lines.size() != kLines || lines[kFormatLine] != kFormat) lines.clear();
   return lines;
 }
 
 // The cache may be on another machine's disk: to write there takes longer than to uncompress.
 bool is_of_this_machine(const std::string& folder) {
-  constexpr decltype(statfs::f_type) kElsewhere[] = {NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC, FUSE_SUPER_MAGIC, CEPH_SUPER_MAGIC, V9FS_MAGIC, AFS_SUPER_MAGIC};
-  struct statfs system {};
+  constexpr decltype(statfs::f_type) kElsewhere[] = {NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,  CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC,
+                                                     FUSE_SUPER_MAGIC, CEPH_SUPER_MAGIC, V9FS_MAGIC,       AFS_SUPER_MAGIC};
+  struct statfs system{};
   return statfs(folder.c_str(), &system) == 0 && std::ranges::find(kElsewhere, system.f_type) == std::end(kElsewhere);
 }
 
@@ -54,7 +58,7 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.rfin
 }  // namespace
 
 bool is_on_disk_with_room(const std::string& folder, uint64_t bytes) {
-  struct statfs system {};
+  struct statfs system{};
   if (folder.empty() || folder[0] != '/' || statfs(folder.c_str(), &system) != 0) return false;
   if (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC) return false;
   return static_cast<uint64_t>(system.f_bavail) * static_cast<uint64_t>(system.f_bsize) / 2 >= bytes;
@@ -64,8 +68,8 @@ std::string file_stamp(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) return path;
   // Its owner decides on the time of change, and on path and size, but on none of the others.
-  return fmt::format("{} {}:{} {} {}.{} {}.{}", path, status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
-                     status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+  return fmt::format("{} {}:{} {} {}.{} {}.{}", path, status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
+                     status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
 }
 
 KeptSections kept_beside(const KeptSections& kept, const std::string& id, const std::string& path) {
@@ -78,7 +82,9 @@ UniqueFd open_kept(const KeptSections& kept) {
   if (kept.path.empty()) return {};
   UniqueFd fd = open_own(kept.path, kLastPage, kMostKept + kLastPage, &size);
   const std::vector<std::string> lines = fd ? lines_of(fd.get(), size) : std::vector<std::string>();
-  if (lines.empty() || lines[kBytesLine] != std::to_string(size) || lines[kBootLine] != boot_id() || lines[kStampLine] != kept.stamp) return {};
+  if (lines.empty() || lines[kBytesLine] != std::to_string(size) || lines[kBootLine] != boot_id() ||
+      lines[kStampLine] != kept.stamp)
+    return {};
   note_use(fd.get());
   return fd;
 }
@@ -96,9 +102,11 @@ bool keep(const KeptSections& kept, int fd, uint64_t bytes) {
   const uint64_t size = (bytes + kLastPage - 1) / kLastPage * kLastPage + kLastPage;
   const std::string page = last_page(kept, size);
   if (page.size() > kLastPage || ::ftruncate(fd, static_cast<off_t>(size)) != 0) return false;
-  if (::pwrite(fd, page.data(), page.size(), static_cast<off_t>(size - kLastPage)) != static_cast<ssize_t>(page.size())) return false;
+  if (::pwrite(fd, page.data(), page.size(), static_cast<off_t>(size - kLastPage)) != static_cast<ssize_t>(page.size()))
+    return false;
   const std::string temporary = fmt::format("{}.{}", kept.path, getpid());
-  if (::linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd).c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0) return false;
+  if (::linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd).c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    return false;
   if (::rename(temporary.c_str(), kept.path.c_str()) != 0) {
     ::unlink(temporary.c_str());
     return false;

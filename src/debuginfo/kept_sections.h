@@ -1,5 +1,6 @@
 #pragma once
-// Uncompressed debug information (plain_sections.h) in the cache, for the next run: DIRECTORY/BUILD-ID.sections. Decision 045. Any thread.
+// Uncompressed debug information (plain_sections.h) in the cache, for the next run: DIRECTORY/BUILD-ID.sections. Decision 045.
+// Any thread.
 //
 //   the file as plain_sections.h describes it
 //   char[4096]                 its last page: lines of text, then zeros
@@ -20,7 +21,7 @@ namespace spile::debuginfo {
 
 // Where a file's uncompressed sections are kept.
 struct KeptSections {
-  std::string path;  // "": nowhere
+  std::string path;         // "": nowhere
   std::string stamp, name;  // see above
 };
 

@@ -32,7 +32,7 @@ class KeptSectionsTest : public testing::Test {
     ASSERT_TRUE(keep(kept_, file.get(), bytes));
   }
   static uint64_t number_of(const UniqueFd& fd) {
-    struct stat status {};
+    struct stat status{};
     return fstat(fd.get(), &status) == 0 ? status.st_ino : 0;
   }
 
@@ -86,7 +86,8 @@ TEST_F(KeptSectionsTest, AreNotUncompressedAgain) {
   for (char& digit : digits) digit = "0123456789abcdef"[random() & 15];
   directory.write("digits", digits);
   directory.write("a.c", "int main(void) { return 0; }\n");
-  ASSERT_TRUE(directory.run("gcc -g a.c -o a && objcopy --add-section .debug_more=digits a && objcopy --compress-debug-sections=zlib a"));
+  ASSERT_TRUE(
+      directory.run("gcc -g a.c -o a && objcopy --add-section .debug_more=digits a && objcopy --compress-debug-sections=zlib a"));
   auto plain = [&] {
     UniqueFd fd(::open(directory.path("a").c_str(), O_RDONLY | O_CLOEXEC));
     elf_version(EV_CURRENT);

@@ -145,38 +145,17 @@ class HeaderReader {
   // False: a form that can't be skipped.
   bool read_form(uint64_t form, std::string_view& text, uint64_t& number) {
     switch (form) {
-      case DW_FORM_string:
-        text = bytes_.text();
-        return true;
-      case DW_FORM_line_strp:
-        text = string_at(sections_.line_strings, bytes_.fixed(offset_size_));
-        return true;
-      case DW_FORM_strp:
-        text = string_at(sections_.strings, bytes_.fixed(offset_size_));
-        return true;
-      case DW_FORM_udata:
-        number = bytes_.leb();
-        return true;
-      case DW_FORM_data1:
-        number = bytes_.fixed(1);
-        return true;
-      case DW_FORM_data2:
-        number = bytes_.fixed(2);
-        return true;
-      case DW_FORM_data4:
-        number = bytes_.fixed(4);
-        return true;
-      case DW_FORM_data8:
-        number = bytes_.fixed(8);
-        return true;
-      case DW_FORM_data16:
-        bytes_.take(16);
-        return true;  // MD5
-      case DW_FORM_block:
-        bytes_.take(bytes_.leb());
-        return true;
-      default:
-        return false;
+      case DW_FORM_string: text = bytes_.text(); return true;
+      case DW_FORM_line_strp: text = string_at(sections_.line_strings, bytes_.fixed(offset_size_)); return true;
+      case DW_FORM_strp: text = string_at(sections_.strings, bytes_.fixed(offset_size_)); return true;
+      case DW_FORM_udata: number = bytes_.leb(); return true;
+      case DW_FORM_data1: number = bytes_.fixed(1); return true;
+      case DW_FORM_data2: number = bytes_.fixed(2); return true;
+      case DW_FORM_data4: number = bytes_.fixed(4); return true;
+      case DW_FORM_data8: number = bytes_.fixed(8); return true;
+      case DW_FORM_data16: bytes_.take(16); return true;  // MD5
+      case DW_FORM_block: bytes_.take(bytes_.leb()); return true;
+      default: return false;
     }
   }
 

@@ -15,8 +15,8 @@ struct LineSections {
   std::string_view strings;       // .debug_str
 };
 
-// Returns the paths by file number: entry 0 of DWARF 4 and older is empty. offset: of the table in .debug_line, bytes. Relative paths are
-// put behind compilation_directory, if that is not empty. Damaged parts are left out, down to an empty list.
+// Returns the paths by file number: entry 0 of DWARF 4 and older is empty. offset: of the table in .debug_line, bytes. Relative
+// paths are put behind compilation_directory, if that is not empty. Damaged parts are left out, down to an empty list.
 std::vector<std::string> line_table_files(const LineSections& sections, uint64_t offset,
                                           const std::string& compilation_directory);
 

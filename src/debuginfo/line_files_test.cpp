@@ -67,8 +67,7 @@ TEST(LineTableFiles, OfDamagedTablesAreFewer) {
   EXPECT_THAT(line_table_files({kTable4, {}, {}}, 1000, ""), IsEmpty());
   EXPECT_THAT(files(with_length("\x09\0"s + std::string(30, '\1')), ""), IsEmpty());
   for (const std::string& table : {kTable4, kTable5})
-    for (size_t length = 0; length < table.size(); ++length)
-      EXPECT_LE(files(table.substr(0, length), "/work").size(), 4u);
+    for (size_t length = 0; length < table.size(); ++length) EXPECT_LE(files(table.substr(0, length), "/work").size(), 4u);
 }
 
 }  // namespace

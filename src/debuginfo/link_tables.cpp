@@ -64,8 +64,8 @@ std::optional<ThreadSlot> find_thread_slot(const ElfImage& image, uint64_t wante
       if (number != 0) {
         if (number >= symbols.size() || symbols[number].st_shndx == SHN_UNDEF) continue;
         slot.offset += symbols[number].st_value;
-        slot.own = ELF64_ST_BIND(symbols[number].st_info) == STB_LOCAL ||
-                   ELF64_ST_VISIBILITY(symbols[number].st_other) != STV_DEFAULT;
+        slot.own =
+            ELF64_ST_BIND(symbols[number].st_info) == STB_LOCAL || ELF64_ST_VISIBILITY(symbols[number].st_other) != STV_DEFAULT;
       }
       if (slot.own) return slot;
       if (!best) best = slot;
@@ -83,35 +83,34 @@ Result<location::Operations> thread_block(const ElfImage& image, bool is_executa
   if (is_executable) {
     if ((tls->alignment & (tls->alignment - 1)) != 0) return Error{"has a damaged description", {}};
     const uint64_t padding = (0 - tls->address - tls->memory_size) & (tls->alignment - 1);
-    return location::Operations{location::ThreadPointer{},
-                      location::PlusConstant{negative(tls->memory_size + padding)}};
+    return location::Operations{location::ThreadPointer{}, location::PlusConstant{negative(tls->memory_size + padding)}};
   }
   auto by_offset = find_thread_slot(image, abi::kElf.thread_offset), by_number = find_thread_slot(image, abi::kElf.thread_module);
   // A variable that another module has as well may be the other's: then only numbers that are surely our own help.
   if (by_offset && by_number && by_number->own && !by_offset->own) by_offset.reset();
   if (by_offset) {
-    return location::Operations{location::ThreadPointer{},
-                      location::Address{FileAddress(by_offset->address)},
-                      location::Deref{8},
-                      location::Binary::kPlus,
-                      location::PlusConstant{negative(by_offset->offset)}};
+    return location::Operations{location::ThreadPointer{}, location::Address{FileAddress(by_offset->address)}, location::Deref{8},
+                                location::Binary::kPlus, location::PlusConstant{negative(by_offset->offset)}};
   }
   if (!by_number)
-    return Error{"is thread-local, and its library does not record its module number (it was built with -mtls-dialect=gnu2, or no code uses it)", {}};
+    return Error{
+        "is thread-local, and its library does not record its module number (it was built with -mtls-dialect=gnu2, or no code "
+        "uses it)",
+        {}};
   for (std::string_view library : image.needed()) {
     if (library == "libc.so" || library.find("musl") != library.npos)
       return Error{"is thread-local in a library for musl, which is laid out differently from glibc", {}};
   }
-  return location::Operations{location::Address{FileAddress(by_number->address)},
-                    location::ThreadBlock{}};
+  return location::Operations{location::Address{FileAddress(by_number->address)}, location::ThreadBlock{}};
 }
 
-// <sys/sdt.h> puts semaphores into a section of their own. A program that has none names them after their marks. Whatever else the
-// note says is not counted up in somebody's memory.
+// <sys/sdt.h> puts semaphores into a section of their own. A program that has none names them after their marks. Whatever else
+// the note says is not counted up in somebody's memory.
 static bool is_semaphore(const ElfImage& image, const Mark& mark) {
   const uint64_t at = mark.semaphore.value;
   if (const ElfImage::Section* probes = image.section(".probes")) {
-    return at >= probes->address && at - probes->address < probes->size && probes->size - (at - probes->address) >= sizeof(uint16_t);
+    return at >= probes->address && at - probes->address < probes->size &&
+           probes->size - (at - probes->address) >= sizeof(uint16_t);
   }
   for (const ElfImage::Section& section : image.sections()) {
     if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
@@ -171,7 +170,8 @@ std::vector<FileAddress> slots_of_ifunc(const ElfImage& image, FileAddress resol
     if (section.type != SHT_RELA) continue;
     const std::string_view bytes = image.contents(section);
     for (uint64_t at = 0; auto rela = value_at<Elf64_Rela>(bytes, at); at += sizeof(Elf64_Rela)) {
-      if (ELF64_R_TYPE(rela->r_info) == abi::kElf.indirect && static_cast<uint64_t>(rela->r_addend) == resolver.value) slots.emplace_back(rela->r_offset);
+      if (ELF64_R_TYPE(rela->r_info) == abi::kElf.indirect && static_cast<uint64_t>(rela->r_addend) == resolver.value)
+        slots.emplace_back(rela->r_offset);
     }
   }
   return slots;

@@ -61,7 +61,8 @@ class Linker {
   Result<void> read_headers() {
     if (bytes_.size() < sizeof header_) return Error{fmt::format("{}: not an ELF file (too short)", path_), ""};
     std::memcpy(&header_, bytes_.data(), sizeof header_);
-    if (!is_native_elf(header_) || header_.e_type != ET_REL) return Error{fmt::format("{}: not a relocatable object of this machine, as modules of the kernel are", path_), ""};
+    if (!is_native_elf(header_) || header_.e_type != ET_REL)
+      return Error{fmt::format("{}: not a relocatable object of this machine, as modules of the kernel are", path_), ""};
     if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shnum == 0) return damaged("it has no section headers");
     sections_ = table<Elf64_Shdr>(header_.e_shoff, header_.e_shnum);
     if (sections_.empty() || sections_.size() > kMostSections) return damaged("its section headers reach beyond its end");
@@ -77,7 +78,8 @@ class Linker {
   }
 
   bool in_file(const Elf64_Shdr& section) const {
-    return section.sh_type != SHT_NOBITS && section.sh_offset <= bytes_.size() && section.sh_size <= bytes_.size() - section.sh_offset;
+    return section.sh_type != SHT_NOBITS && section.sh_offset <= bytes_.size() &&
+           section.sh_size <= bytes_.size() - section.sh_offset;
   }
 
   // Relocations are of the bytes that compressed sections have when they are inflated. These are put at the file's end.
@@ -90,11 +92,13 @@ class Linker {
     for (size_t i = 0; elf && i < sections_.size(); ++i) {
       if (!is_compressed(sections_[i])) continue;
       const auto head = table<Elf64_Chdr>(sections_[i].sh_offset, 1);
-      if (head.empty() || head[0].ch_size > kLargest - bytes_.size()) return damaged("a compressed section says that it is larger than 2 GiB");
+      if (head.empty() || head[0].ch_size > kLargest - bytes_.size())
+        return damaged("a compressed section says that it is larger than 2 GiB");
       Elf_Scn* section = elf_getscn(elf.get(), i);
       if (!section || elf_compress(section, 0, 0) < 0) return damaged("a compressed section can't be inflated");
       const Elf_Data* data = elf_getdata(section, nullptr);
-      if (!data || !data->d_buf || data->d_size > kLargest - bytes_.size()) return damaged("a compressed section can't be inflated");
+      if (!data || !data->d_buf || data->d_size > kLargest - bytes_.size())
+        return damaged("a compressed section can't be inflated");
       sections_[i].sh_offset = bytes_.size();
       sections_[i].sh_size = data->d_size;
       sections_[i].sh_flags &= ~uint64_t{SHF_COMPRESSED};
@@ -114,12 +118,15 @@ class Linker {
         section.sh_addr = kLargestAlignment;
         continue;
       }
-      const uint64_t alignment = std::clamp<uint64_t>(std::bit_ceil(std::max<uint64_t>(section.sh_addralign, 1)), 1, kLargestAlignment);
+      const uint64_t alignment =
+          std::clamp<uint64_t>(std::bit_ceil(std::max<uint64_t>(section.sh_addralign, 1)), 1, kLargestAlignment);
       next = (next + alignment - 1) & ~(alignment - 1);
       section.sh_addr = next;
       next += section.sh_size;
       // Of several sections with one name, the kernel shows one address, which may be that of any.
-      if (names.insert(name).second) placed_.push_back({std::move(name), FileAddress(section.sh_addr), section.sh_size, (section.sh_flags & SHF_EXECINSTR) != 0});
+      if (names.insert(name).second)
+        placed_.push_back(
+            {std::move(name), FileAddress(section.sh_addr), section.sh_size, (section.sh_flags & SHF_EXECINSTR) != 0});
     }
   }
 
@@ -148,7 +155,9 @@ class Linker {
       if (symbol >= symbols.size() || symbols[symbol].st_shndx == SHN_UNDEF) continue;
       const uint64_t value = symbols[symbol].st_value + static_cast<uint64_t>(each.r_addend);
       const bool relative = type == abi::kElf.relative_32 || type == abi::kElf.call_32;
-      const uint64_t size = type == abi::kElf.absolute ? 8 : relative || type == abi::kElf.absolute_32 || type == abi::kElf.signed_32 ? 4 : 0;
+      const uint64_t size = type == abi::kElf.absolute                                                 ? 8
+                            : relative || type == abi::kElf.absolute_32 || type == abi::kElf.signed_32 ? 4
+                                                                                                       : 0;
       if (size == 0 || each.r_offset > target.sh_size || target.sh_size - each.r_offset < size) continue;
       const uint64_t written = relative ? value - (target.sh_addr + each.r_offset) : value;
       std::memcpy(bytes_.data() + target.sh_offset + each.r_offset, &written, size);  // the low bytes are first

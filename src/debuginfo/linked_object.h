@@ -1,8 +1,9 @@
 #pragma once
-// Opens a relocatable object (ET_REL), as modules of the kernel are: its sections have no addresses before the kernel loads it, and all that its debug
-// information says about addresses stands in relocations. The sections are put one behind another, at addresses that depend on nothing but the file, so
-// that answers can be remembered by build-id; the relocations are applied, and the result is read as an ordinary file. Where a section lies in memory is the
-// caller's to know. System V gABI, chapter 4, "Relocation"; kernel/module/main.c does it for the kernel.
+// Opens a relocatable object (ET_REL), as modules of the kernel are: its sections have no addresses before the kernel loads it,
+// and all that its debug information says about addresses stands in relocations. The sections are put one behind another, at
+// addresses that depend on nothing but the file, so that answers can be remembered by build-id; the relocations are applied, and
+// the result is read as an ordinary file. Where a section lies in memory is the caller's to know. System V gABI, chapter 4,
+// "Relocation"; kernel/module/main.c does it for the kernel.
 
 #include <memory>
 #include <string>

@@ -11,7 +11,8 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-// Two functions in sections of their own, so that addresses within a section alone would be ambiguous; a variable of the file; an inlined call.
+// Two functions in sections of their own, so that addresses within a section alone would be ambiguous; a variable of the file; an
+// inlined call.
 constexpr const char* kSource = R"(
 static int counted = 7;
 int taken;
@@ -125,13 +126,15 @@ TEST(LinkedObject, SurvivesDamage) {
       std::memcpy(&headers, whole.data() + 40, sizeof headers);
       const bool in_headers = turn % 2 == 0;
       for (int i = 0; i < 3; ++i) {
-        const size_t at = in_headers ? (next() % 4 == 0 ? next() % 64 : headers + next() % (whole.size() - headers)) : next() % whole.size();
+        const size_t at =
+            in_headers ? (next() % 4 == 0 ? next() % 64 : headers + next() % (whole.size() - headers)) : next() % whole.size();
         bytes[at] = static_cast<char>(turn % 3 == 0 ? 0xff : next());
       }
       if (turn % 16 == 0) bytes.resize(next() % bytes.size());
       Result<LinkedObject> object = open_linked(directory.write("damaged.o", bytes), without_cache());
       if (!object.ok()) continue;
-      for (const Function& function : object->module->all_functions()) (void)object->module->variables(function.address, function.address);
+      for (const Function& function : object->module->all_functions())
+        (void)object->module->variables(function.address, function.address);
       (void)object->module->statements("m.c");
       (void)object->module->inlined_calls({"doubled", ""});
     }

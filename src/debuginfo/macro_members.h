@@ -1,6 +1,6 @@
 #pragma once
-// Members of the kernel's structures that its headers define as macros over others (include/net/sock.h, include/net/inet_sock.h), and members that have
-// got another name: C code and scripts name them as if they were there, types describe what is behind.
+// Members of the kernel's structures that its headers define as macros over others (include/net/sock.h, include/net/inet_sock.h),
+// and members that have got another name: C code and scripts name them as if they were there, types describe what is behind.
 
 #include <string_view>
 

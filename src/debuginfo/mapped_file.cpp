@@ -52,13 +52,17 @@ std::vector<MappedFile> mapped_files(pid_t pid) {
   MappedFile first;  // whose first byte was met last
   for (const Mapping& mapping : *mappings) {
     if (mapping.inode == 0 || !mapping.path.starts_with('/') || mapping.path.starts_with("/memfd:spile-")) continue;
-    MappedFile file{.pid = pid, .path = without_deleted(mapping.path, mapping.inode), .is_program = mapping.path == program,
-                    .device = mapping.device, .inode = mapping.inode, .begin = mapping.begin, .end = mapping.end};
+    MappedFile file{.pid = pid,
+                    .path = without_deleted(mapping.path, mapping.inode),
+                    .is_program = mapping.path == program,
+                    .device = mapping.device,
+                    .inode = mapping.inode,
+                    .begin = mapping.begin,
+                    .end = mapping.end};
     if (mapping.offset == 0) first = file;
     if (first.inode == file.inode && first.device == file.device) file.start = first.begin;
-    auto known = std::find_if(files.begin(), files.end(), [&](const MappedFile& other) {
-      return other.inode == file.inode && other.device == file.device;
-    });
+    auto known = std::find_if(files.begin(), files.end(),
+                              [&](const MappedFile& other) { return other.inode == file.inode && other.device == file.device; });
     if (mapping.executable && known == files.end()) files.push_back(std::move(file));
   }
   return files;
@@ -79,8 +83,9 @@ Result<OpenOptions> options_for(const MappedFile& file) {
   if (has_identity(options.root + file.path, file)) return options;
   options.root.clear();
   if (has_identity(file.path, file)) return options;
-  return Error{fmt::format("{} was replaced after process {} mapped it, and the mapped file can't be opened", file.path, file.pid),
-               "run spile as root, or restart the program"};
+  return Error{
+      fmt::format("{} was replaced after process {} mapped it, and the mapped file can't be opened", file.path, file.pid),
+      "run spile as root, or restart the program"};
 }
 
 }  // namespace spile::debuginfo

@@ -35,8 +35,7 @@ class ElfModule final : public Module {
   bool position_independent() const override { return image_->type() == ET_DYN; }
   bool is_executable() const override {
     // libc.so.6 has an interpreter too: the flag decides, and for linkers that don't set it, the missing soname.
-    return image_->type() == ET_EXEC || image_->has_dynamic_flag_pie() ||
-           (image_->has_interpreter() && !image_->has_soname());
+    return image_->type() == ET_EXEC || image_->has_dynamic_flag_pie() || (image_->has_interpreter() && !image_->has_soname());
   }
   bool is_made_by_go() const override { return image_->is_made_by_go(); }
   FileAddress entry_point() const override { return image_->entry_point(); }
@@ -147,20 +146,20 @@ CodePlaces first_of_lines(CodePlaces all) {
   for (CodePlace& place : all) {
     auto [entry, is_new] =
         first.try_emplace({place.source.file, place.source.line, place.function.value, place.scope}, places.size());
-    if (is_new)
-      places.push_back(std::move(place));
-    else if (place.address < places[entry->second].address)
-      places[entry->second] = std::move(place);
+    if (is_new) places.push_back(std::move(place));
+    else if (place.address < places[entry->second].address) places[entry->second] = std::move(place);
   }
   return places;
 }
 
-// The name that debug information has of functions that match: "do_op" of "PrimaryLogPG::do_op". "": the pattern fits several names.
+// The name that debug information has of functions that match: "do_op" of "PrimaryLogPG::do_op". "": the pattern fits several
+// names.
 std::string name_sought(const std::string& pattern) {
   const size_t scope = pattern.rfind("::");
   const std::string last = scope == std::string::npos ? pattern : pattern.substr(scope + 2);
   const size_t begin = last.starts_with('~') ? 1 : 0;
-  const bool plain = last.size() > begin && std::all_of(last.begin() + static_cast<ptrdiff_t>(begin), last.end(), [](unsigned char c) { return c == '_' || isalnum(c); });
+  const bool plain = last.size() > begin && std::all_of(last.begin() + static_cast<ptrdiff_t>(begin), last.end(),
+                                                        [](unsigned char c) { return c == '_' || isalnum(c); });
   return plain ? last : std::string();
 }
 
@@ -170,7 +169,9 @@ bool has_section_contents(const ElfImage& image, std::string_view name) {
 }
 
 // .zdebug_info: compressed as it was before SHF_COMPRESSED.
-bool has_dwarf(const ElfImage& image) { return has_section_contents(image, ".debug_info") || has_section_contents(image, ".zdebug_info"); }
+bool has_dwarf(const ElfImage& image) {
+  return has_section_contents(image, ".debug_info") || has_section_contents(image, ".zdebug_info");
+}
 
 const ElfImage* ElfModule::separate_debug() {
   if (!separate_debug_) {
@@ -206,10 +207,8 @@ DebugInfo& ElfModule::info() {
   if (!info_) {
     separate_debug();
     std::shared_ptr<ElfImage> with_dwarf;
-    if (has_dwarf(*image_))
-      with_dwarf = image_;
-    else if (*separate_debug_ && has_dwarf(**separate_debug_))
-      with_dwarf = *separate_debug_;
+    if (has_dwarf(*image_)) with_dwarf = image_;
+    else if (*separate_debug_ && has_dwarf(**separate_debug_)) with_dwarf = *separate_debug_;
     info_ = std::make_shared<DebugInfo>(path_, image_, with_dwarf, options_);
   }
   return *info_;
@@ -333,7 +332,9 @@ Result<size_t> ElfModule::learn_all() {
   std::vector<uint64_t> types;
   std::vector<DwarfFunction> named;
   size_t described = 0;
-  auto keep_name = [&](const std::string& name, const Function& function) { named.push_back({name, function.address, function.size}); };
+  auto keep_name = [&](const std::string& name, const Function& function) {
+    named.push_back({name, function.address, function.size});
+  };
   for (const Function& function : all_functions()) {
     keep_name(function.linkage_name, function);
     for (const std::string& alias : function.aliases) keep_name(alias, function);
@@ -362,8 +363,11 @@ struct BranchForm {
   uint8_t length;
   bool relative;  // the rest is the distance; else of a slot of the global offset table
 };
-constexpr BranchForm kBranchForms[] = {{false, "\xe8", 5, true}, {false, "\xff\x15", 6, false},
-                                       {true, "\xe9", 5, true},  {true, "\xeb", 2, true}, {true, "\xff\x25", 6, false}};
+constexpr BranchForm kBranchForms[] = {{false, "\xe8", 5, true},
+                                       {false, "\xff\x15", 6, false},
+                                       {true, "\xe9", 5, true},
+                                       {true, "\xeb", 2, true},
+                                       {true, "\xff\x25", 6, false}};
 
 // Fills in address, length and target. False: the instruction is none of those (it depends on a condition or a register).
 bool ElfModule::find_branch(CodePlace& place) {
@@ -423,7 +427,9 @@ static void keep_matching(const FunctionPattern& pattern, CodePlaces& places, co
   });
 }
 
-void keep_matching(const FunctionPattern& pattern, CodePlaces& places) { keep_matching(pattern, places, std::unordered_set<uint64_t>()); }
+void keep_matching(const FunctionPattern& pattern, CodePlaces& places) {
+  keep_matching(pattern, places, std::unordered_set<uint64_t>());
+}
 
 void keep_matching(const FunctionPattern& pattern, CodePlaces& places, Module& module) {
   std::unordered_set<uint64_t> aliased;
@@ -436,8 +442,7 @@ void keep_matching(const FunctionPattern& pattern, CodePlaces& places, Module& m
 
 std::optional<uint64_t> Module::file_offset(FileAddress address) const {
   for (const Segment& s : segments())
-    if (address >= s.address && address.value - s.address.value < s.file_size)
-      return address.value - s.address.value + s.offset;
+    if (address >= s.address && address.value - s.address.value < s.file_size) return address.value - s.address.value + s.offset;
   return std::nullopt;
 }
 

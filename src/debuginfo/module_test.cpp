@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-
 #include <chrono>
 
 #include "debuginfo/test_program.h"
@@ -206,8 +205,7 @@ TEST(Functions, OfCxxAreFoundByScope) {
 class SeparateDebug : public testing::Test {
  protected:
   void SetUp() override {
-    directory_.write("a.c",
-                     "static int quiet(int a) { return a; } int main(int argc, char **argv) { return quiet(argc); }");
+    directory_.write("a.c", "static int quiet(int a) { return a; } int main(int argc, char **argv) { return quiet(argc); }");
     ASSERT_TRUE(directory_.run("gcc -O0 -g a.c -o a && objcopy --only-keep-debug a a.debug && cp a unstripped"));
   }
   TestDirectory directory_;
@@ -217,8 +215,7 @@ TEST_F(SeparateDebug, IsFoundByBuildId) {
   const std::string id = open_module(directory_.path("a"))->build_id();
   ASSERT_EQ(id.size(), 40u);
   const std::string folder = "debug/.build-id/" + id.substr(0, 2);
-  ASSERT_TRUE(
-      directory_.run("strip -s a && mkdir -p " + folder + " && cp a.debug " + folder + "/" + id.substr(2) + ".debug"));
+  ASSERT_TRUE(directory_.run("strip -s a && mkdir -p " + folder + " && cp a.debug " + folder + "/" + id.substr(2) + ".debug"));
   OpenOptions options = without_cache();
   EXPECT_THAT(names(*open_module(directory_.path("a"), options), "quiet"), IsEmpty());
   options.debug_directories = {directory_.path("debug")};
@@ -227,14 +224,12 @@ TEST_F(SeparateDebug, IsFoundByBuildId) {
   EXPECT_THAT(names(*module, "quiet"), ElementsAre("quiet"));
   EXPECT_THAT(names(*module, "quiet", "a.c"), ElementsAre("quiet"));
   // Another build's debug file at that place is not believed.
-  ASSERT_TRUE(
-      directory_.run("gcc -O1 -g a.c -o b && objcopy --only-keep-debug b " + folder + "/" + id.substr(2) + ".debug"));
+  ASSERT_TRUE(directory_.run("gcc -O1 -g a.c -o b && objcopy --only-keep-debug b " + folder + "/" + id.substr(2) + ".debug"));
   EXPECT_FALSE(open_module(directory_.path("a"), options)->has_debug_info());
 }
 
 TEST_F(SeparateDebug, IsFoundByLinkBesideTheFile) {
-  ASSERT_TRUE(
-      directory_.run("strip -s a && objcopy --add-gnu-debuglink=a.debug a && mkdir .debug && mv a.debug .debug"));
+  ASSERT_TRUE(directory_.run("strip -s a && objcopy --add-gnu-debuglink=a.debug a && mkdir .debug && mv a.debug .debug"));
   EXPECT_TRUE(open_module(directory_.path("a"))->has_debug_info());
 }
 
@@ -257,8 +252,8 @@ TEST_F(SeparateDebug, IsFoundUnderAnotherRoot) {
 }
 
 TEST_F(SeparateDebug, FunctionsComeFromDwarfWithoutSymbols) {
-  ASSERT_TRUE(directory_.run(
-      "objcopy --strip-all --keep-section='.debug_*' a b 2>/dev/null && nm b 2>&1 | grep -q 'no symbols'"));
+  ASSERT_TRUE(
+      directory_.run("objcopy --strip-all --keep-section='.debug_*' a b 2>/dev/null && nm b 2>&1 | grep -q 'no symbols'"));
   auto module = open_module(directory_.path("b"));
   ASSERT_TRUE(module->has_debug_info());
   EXPECT_THAT(names(*module, "quiet"), ElementsAre("quiet"));
@@ -403,16 +398,20 @@ TEST(InstalledPrograms, LargeLibrariesAreSearchedQuickly) {
 
 TEST(ThreadLocals, AreFoundByTheThreadPointer) {
   TestDirectory directory;
-  directory.write("t.c", "__thread long a = 1, b = 2; static __thread long c __attribute__((aligned(64)));\n"
-                         "long f(void) { return a + b + c++; }\nextern __thread int outside; int g(void) { return outside; }\n"
-                         "#ifdef MAIN\n__thread int outside; int main() { return f() + g(); }\n#endif\n");
-  ASSERT_TRUE(directory.run("cc -g -O1 -DMAIN -o program t.c && cc -g -O1 -shared -fPIC -o late.so t.c && "
-                            "cc -g -O1 -shared -fPIC -ftls-model=initial-exec -o early.so t.c && "
-                            "cc -g -O1 -shared -fPIC -mtls-dialect=gnu2 -o described.so t.c"));
+  directory.write("t.c",
+                  "__thread long a = 1, b = 2; static __thread long c __attribute__((aligned(64)));\n"
+                  "long f(void) { return a + b + c++; }\nextern __thread int outside; int g(void) { return outside; }\n"
+                  "#ifdef MAIN\n__thread int outside; int main() { return f() + g(); }\n#endif\n");
+  ASSERT_TRUE(
+      directory.run("cc -g -O1 -DMAIN -o program t.c && cc -g -O1 -shared -fPIC -o late.so t.c && "
+                    "cc -g -O1 -shared -fPIC -ftls-model=initial-exec -o early.so t.c && "
+                    "cc -g -O1 -shared -fPIC -mtls-dialect=gnu2 -o described.so t.c"));
   auto place = [&](const std::string& file, const std::string& name) {
     auto module = Module::open(directory.path(file), without_cache());
     auto found = (*module)->global_variable(name);
-    return !found.ok() ? found.error().message : found->place.available() ? to_string(found->place.operations) : found->place.reason;
+    return !found.ok()                ? found.error().message
+           : found->place.available() ? to_string(found->place.operations)
+                                      : found->place.reason;
   };
   // The compiler chose the order; an executable's block ends at the thread pointer, and is as large as its alignment asks.
   EXPECT_THAT(place("program", "a"), testing::MatchesRegex("fs -[0-9]+"));
@@ -460,11 +459,12 @@ TEST(EntryValues, AreFoundByTheFrame) {
 
 TEST(Calls, SayWhereTheyLead) {
   TestDirectory directory;
-  directory.write("t.c", "__attribute__((noinline)) long leaf(long x) { __asm__(\"\"); return x + 1; }\n"
-                         "__attribute__((noinline)) static long clone(long x, int y) { __asm__(\"\"); return x * y; }\n"
-                         "__attribute__((noinline)) long jumps(long x) { __asm__(\"\"); return leaf(x * 2); }\n"
-                         "long (*volatile unknown)(long) = leaf;\n"
-                         "int main(int n, char** w) { return leaf(n) + clone(n, 7) + jumps(n) + unknown(n); }\n");
+  directory.write("t.c",
+                  "__attribute__((noinline)) long leaf(long x) { __asm__(\"\"); return x + 1; }\n"
+                  "__attribute__((noinline)) static long clone(long x, int y) { __asm__(\"\"); return x * y; }\n"
+                  "__attribute__((noinline)) long jumps(long x) { __asm__(\"\"); return leaf(x * 2); }\n"
+                  "long (*volatile unknown)(long) = leaf;\n"
+                  "int main(int n, char** w) { return leaf(n) + clone(n, 7) + jumps(n) + unknown(n); }\n");
   for (const char* compiler : {"gcc -O2", "clang-19 -O2", "gcc -O2 -gdwarf-4"}) {
     ASSERT_TRUE(directory.run(std::string(compiler) + " -g -o t t.c"));
     auto module = *Module::open(directory.path("t"), without_cache());

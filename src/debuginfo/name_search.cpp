@@ -59,7 +59,8 @@ SoughtName sought_name(const std::optional<SectionBytes>& strings, const std::st
 }
 
 // A unit ends where the next one begins, so that none need be read to find where they are.
-void add_jobs(DwarfFile& file, Dwarf* dwarf, const std::vector<DwarfFile::Unit>& units, const SectionBytes& info, const SoughtName& name, DieKey key, std::vector<Job>& jobs) {
+void add_jobs(DwarfFile& file, Dwarf* dwarf, const std::vector<DwarfFile::Unit>& units, const SectionBytes& info,
+              const SoughtName& name, DieKey key, std::vector<Job>& jobs) {
   const ScannedSections others{file.section(dwarf, ".debug_abbrev"), file.section(dwarf, ".debug_str_offsets")};
   std::vector<std::optional<uint64_t>> begins;
   for (DwarfFile::Unit unit : units) begins.push_back(file.begin_of(unit));
@@ -83,7 +84,8 @@ std::vector<NamingUnit> units_naming(DwarfFile& file, const std::string& name) {
   Dwarf* main = file.dwarf();
   Dwarf* alternate = file.alternate();
   const auto info = file.bytes_of(main, ".debug_info"), common_info = file.bytes_of(alternate, ".debug_info");
-  const SoughtName in_main = sought_name(file.bytes_of(main, ".debug_str"), name), in_common = sought_name(file.bytes_of(alternate, ".debug_str"), name);
+  const SoughtName in_main = sought_name(file.bytes_of(main, ".debug_str"), name),
+                   in_common = sought_name(file.bytes_of(alternate, ".debug_str"), name);
   const SectionBytes nothing;
   add_jobs(file, main, all, info ? *info : nothing, in_main, 0, jobs);
   add_jobs(file, alternate, common, common_info ? *common_info : nothing, in_common, kInAlternate, jobs);

@@ -14,9 +14,7 @@
 namespace spile::debuginfo {
 namespace {
 
-bool is_identifier(char c) {
-  return isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$';
-}
+bool is_identifier(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
 
 // Matches one character class at pattern[at] == '['. Returns the index behind it, or 0 where it isn't closed.
 size_t match_class(std::string_view pattern, size_t at, char c, bool& matched) {
@@ -87,9 +85,9 @@ size_t skip_symbol(std::string_view text, size_t at) {
   if (i < text.size() && text[i] == ' ') return std::min(text.find('(', i), text.size());  // new, delete, conversions
   if (text.substr(i, 3) == "\"\" ") return std::min(text.find('(', i), text.size());
   // The longest symbol that fits: "operator+<int>" is + with the template's arguments.
-  static constexpr std::string_view kSymbols[] = {"<=>", "->*", "<<=", ">>=", "<<", ">>", "<=", ">=", "==", "!=", "+=", "-=", "*=", "/=", "%=", "^=",
-                                                  "&=",  "|=",  "&&",  "||",  "++", "--", "->", "+",  "-",  "*",  "/",  "%",  "^",  "&",  "|",  "~",
-                                                  "!",   "=",   "<",   ">",   ","};
+  static constexpr std::string_view kSymbols[] = {
+      "<=>", "->*", "<<=", ">>=", "<<", ">>", "<=", ">=", "==", "!=", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "&&",
+      "||",  "++",  "--",  "->",  "+",  "-",  "*",  "/",  "%",  "^",  "&",  "|",  "~",  "!",  "=",  "<",  ">",  ","};
   for (std::string_view symbol : kSymbols) {
     if (!text.substr(i).starts_with(symbol)) continue;
     i += symbol.size();
@@ -202,9 +200,7 @@ std::string decode_rust(std::string_view scope) {
 
 }  // namespace
 
-bool is_glob(std::string_view pattern) {
-  return pattern.find_first_of("*?[\\") != pattern.npos;
-}
+bool is_glob(std::string_view pattern) { return pattern.find_first_of("*?[\\") != pattern.npos; }
 
 bool glob_matches(std::string_view pattern, std::string_view text) {
   constexpr size_t kNone = ~size_t{0};
@@ -276,8 +272,8 @@ CloneName clone_name(std::string_view symbol) {
     } else if (numbered && (suffix == "isra" || suffix == "constprop")) {
       result.specialised = true;
       result.may_lose_result |= suffix == "isra";
-    } else if (!(numbered && (suffix == "lto_priv" || suffix == "llvm" || suffix == "__uniq")) &&
-               suffix != "localalias" && !(!numbered && suffix == "cfi")) {
+    } else if (!(numbered && (suffix == "lto_priv" || suffix == "llvm" || suffix == "__uniq")) && suffix != "localalias" &&
+               !(!numbered && suffix == "cfi")) {
       break;
     }
     symbol = symbol.substr(0, dot);
@@ -290,8 +286,7 @@ std::vector<std::string> scopes_of(std::string_view mangled) {
   // _ZT, _ZG: thunks (their function has a symbol of its own), guard variables, tables.
   if (mangled.substr(0, 2) != "_Z" || mangled.substr(0, 3) == "_ZT" || mangled.substr(0, 3) == "_ZG") return {};
   int status = 0;
-  std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), free);
+  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), free);
   if (status != 0 || !text) return {};
   auto scopes = split_demangled(text.get());
   if (scopes.size() > 1 && is_rust_hash(scopes.back())) {
@@ -315,7 +310,8 @@ NamePattern::NamePattern(std::string_view pattern) : text_(pattern), glob_(is_gl
 bool NamePattern::may_match(std::string_view symbol) const {
   if (glob_ || symbol.starts_with(text_)) return true;
   if (!symbol.starts_with("_Z")) return anchored_;
-  return std::ranges::all_of(required_, [&](const std::string& part) { return memmem(symbol.data(), symbol.size(), part.data(), part.size()); });
+  return std::ranges::all_of(
+      required_, [&](const std::string& part) { return memmem(symbol.data(), symbol.size(), part.data(), part.size()); });
 }
 
 bool NamePattern::matches(std::string_view base) const {
@@ -336,7 +332,9 @@ static bool scopes_match(const std::vector<std::string>& pattern, size_t p, cons
       return false;
     }
     // As it stands, too: "f[abi:cxx11]" and "f<char [2]>" are names, though they have brackets.
-    if (pattern[p] != scopes[i] && !glob_matches(pattern[p], scopes[i]) && !glob_matches(pattern[p], without_arguments(scopes[i]))) return false;
+    if (pattern[p] != scopes[i] && !glob_matches(pattern[p], scopes[i]) &&
+        !glob_matches(pattern[p], without_arguments(scopes[i])))
+      return false;
   }
   return p == pattern.size() && i == scopes.size();
 }

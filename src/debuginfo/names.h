@@ -1,5 +1,6 @@
 #pragma once
-// Function names: globs, the suffixes compilers give to clones, and C++ and Rust names as people write them. Thread rule: any thread.
+// Function names: globs, the suffixes compilers give to clones, and C++ and Rust names as people write them. Thread rule: any
+// thread.
 
 #include <string>
 #include <string_view>

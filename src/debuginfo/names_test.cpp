@@ -86,7 +86,8 @@ TEST(Scopes, AreCutOutOfDemangledNames) {
   EXPECT_THAT(scopes_of("_ZN6shapes4main28_$u7b$$u7b$closure$u7d$$u7d$17hcfcb332b04ffcd07E"),
               ElementsAre("shapes", "main", "{{closure}}"));
   // Return types with parentheses: decltype(auto), decltype ((((declval<T>)())->g)()).
-  EXPECT_THAT(scopes_of("_ZSt10__do_visitIvZ1fvEUlOT_E_JRiEEDcOT0_DpOT1_"), ElementsAre("std", "__do_visit<void, f()::{lambda(auto:1&&)#1}, int&>"));
+  EXPECT_THAT(scopes_of("_ZSt10__do_visitIvZ1fvEUlOT_E_JRiEEDcOT0_DpOT1_"),
+              ElementsAre("std", "__do_visit<void, f()::{lambda(auto:1&&)#1}, int&>"));
   EXPECT_THAT(scopes_of("_Z1gI1AEDTclptcl7declvalIT_EE1hEES1_"), ElementsAre("g<A>"));
   EXPECT_THAT(scopes_of("_Z2fpIiEPFvdET_"), ElementsAre("fp<int>"));  // void (*fp<int>(int))(double)
   EXPECT_THAT(scopes_of("foo"), IsEmpty());
@@ -94,9 +95,7 @@ TEST(Scopes, AreCutOutOfDemangledNames) {
   EXPECT_THAT(scopes_of("_Zgarbage"), IsEmpty());
 }
 
-bool matches(const char* pattern, const char* symbol) {
-  return NamePattern(pattern).matches(symbol);
-}
+bool matches(const char* pattern, const char* symbol) { return NamePattern(pattern).matches(symbol); }
 
 TEST(NamePattern, MatchesPlainNames) {
   EXPECT_TRUE(matches("foo", "foo"));
@@ -191,15 +190,20 @@ TEST(NamePattern, OfEveryNameOfALibraryMatchesIt) {
   ASSERT_TRUE(module.ok());
   const std::vector<Function> functions = (*module)->all_functions();
   EXPECT_GT(functions.size(), 1000u);
-  for (const Function& function : functions) EXPECT_TRUE(NamePattern(function.name()).matches(clone_name(function.linkage_name).base)) << function.name();
+  for (const Function& function : functions)
+    EXPECT_TRUE(NamePattern(function.name()).matches(clone_name(function.linkage_name).base)) << function.name();
 }
 
 TEST(NamePattern, MayMatchAllThatItMatches) {
-  const std::vector<std::string> symbols = {"foo", "foo.constprop.0", "foo@@V_1", "food", "_ZN3bar3fooEi", "_ZN3bar3fooEi.isra.0", "_ZN3bar4foodEv", "_Z3foov", "_ZNSt6vectorIiE4sizeEv"};
-  for (const char* text : {"foo", "::foo", "bar::foo", "::bar::foo", "fo*", "*::foo", "std::vector::size", "_ZN3bar3fooEi", "foo.constprop.0", "nothing"}) {
+  const std::vector<std::string> symbols = {
+      "foo",     "foo.constprop.0",       "foo@@V_1", "food", "_ZN3bar3fooEi", "_ZN3bar3fooEi.isra.0", "_ZN3bar4foodEv",
+      "_Z3foov", "_ZNSt6vectorIiE4sizeEv"};
+  for (const char* text : {"foo", "::foo", "bar::foo", "::bar::foo", "fo*", "*::foo", "std::vector::size", "_ZN3bar3fooEi",
+                           "foo.constprop.0", "nothing"}) {
     const NamePattern pattern(text);
     for (const std::string& symbol : symbols)
-      if (pattern.matches(clone_name(symbol).base) || pattern.matches(symbol)) EXPECT_TRUE(pattern.may_match(symbol)) << text << ' ' << symbol;
+      if (pattern.matches(clone_name(symbol).base) || pattern.matches(symbol))
+        EXPECT_TRUE(pattern.may_match(symbol)) << text << ' ' << symbol;
   }
   EXPECT_FALSE(NamePattern("foo").may_match("main"));
   EXPECT_FALSE(NamePattern("bar::foo").may_match("_Z3foov"));

@@ -18,15 +18,15 @@ struct Piece {
   location::Operations operations;  // leave its address (kMemory), or itself in the low bytes (kValue)
 };
 
-// Where an object is at one program counter. Registers (DWARF's numbers) are those of that moment; addresses that the operations leave are
-// run-time addresses. Of base/location.h's operations, those of the script (Index, ScriptPointer) and RecordField appear only where the
-// caller put them, and those of probe points (CallFrameCfa, CallNumber, CalledFrom, EntryKnown) never.
+// Where an object is at one program counter. Registers (DWARF's numbers) are those of that moment; addresses that the operations
+// leave are run-time addresses. Of base/location.h's operations, those of the script (Index, ScriptPointer) and RecordField
+// appear only where the caller put them, and those of probe points (CallFrameCfa, CallNumber, CalledFrom, EntryKnown) never.
 struct Place {
   enum class Kind : uint8_t {
     kUnavailable,  // reason says why, as a phrase behind the variable's name: "is optimized out"
     kMemory,       // operations leave the object's address
-    kValue,   // operations leave the object itself in the low bytes (the upper ones are garbage); it has no address
-    kPieces,  // `pieces`, in order of their bytes in the object
+    kValue,        // operations leave the object itself in the low bytes (the upper ones are garbage); it has no address
+    kPieces,       // `pieces`, in order of their bytes in the object
   };
   Kind kind = Kind::kUnavailable;
   std::string reason;

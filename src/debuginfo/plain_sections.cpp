@@ -38,15 +38,16 @@ struct Section {
   std::string appended;  // to its contents
 };
 
-// Before SHF_COMPRESSED (binutils 2.26, Go 1.18) the name said that a section was compressed: .zdebug_info. It begins with "ZLIB" and the plain size, the most
-// significant byte first.
+// Before SHF_COMPRESSED (binutils 2.26, Go 1.18) the name said that a section was compressed: .zdebug_info. It begins with "ZLIB"
+// and the plain size, the most significant byte first.
 constexpr std::string_view kOldPrefix = ".zdebug_", kOldMagic = "ZLIB";
 constexpr size_t kOldHeader = 12;
 
 // nullopt: the section does not begin like that.
 std::optional<uint64_t> old_plain_size(const Packed& section) {
   unsigned char bytes[kOldHeader];
-  if (section.size < kOldHeader || pread(section.fd, bytes, kOldHeader, static_cast<off_t>(section.offset)) != kOldHeader) return std::nullopt;
+  if (section.size < kOldHeader || pread(section.fd, bytes, kOldHeader, static_cast<off_t>(section.offset)) != kOldHeader)
+    return std::nullopt;
   if (std::string_view(reinterpret_cast<const char*>(bytes), kOldMagic.size()) != kOldMagic) return std::nullopt;
   uint64_t size = 0;
   for (size_t i = kOldMagic.size(); i < kOldHeader; ++i) size = size << 8 | bytes[i];
@@ -68,12 +69,15 @@ bool read_sections(Elf* elf, int fd, std::vector<Section>& sections) {
     GElf_Shdr header;
     if (!from || !gelf_getshdr(from, &header)) return false;
     const char* name = elf_strptr(elf, names, header.sh_name);
-    Section section{header, {fd, header.sh_offset, header.sh_size, Compression::kNone, header.sh_size}, name ? name : "", false, {}};
-    section.copied = header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL && (i == names || is_about_debugging(section.name, header));
+    Section section{
+        header, {fd, header.sh_offset, header.sh_size, Compression::kNone, header.sh_size}, name ? name : "", false, {}};
+    section.copied =
+        header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL && (i == names || is_about_debugging(section.name, header));
     if (section.copied && (header.sh_flags & SHF_COMPRESSED)) {
       GElf_Chdr packed;
       if (!gelf_getchdr(from, &packed) || header.sh_size < sizeof packed) return false;
-      section.packed = {fd, header.sh_offset + sizeof packed, header.sh_size - sizeof packed, Compression{packed.ch_type}, packed.ch_size};
+      section.packed = {fd, header.sh_offset + sizeof packed, header.sh_size - sizeof packed, Compression{packed.ch_type},
+                        packed.ch_size};
       section.header.sh_flags &= ~uint64_t{SHF_COMPRESSED};
       section.header.sh_addralign = packed.ch_addralign;
     }
@@ -114,7 +118,8 @@ std::optional<uint64_t> lay_out(std::vector<Section>& sections, uint64_t origina
 Result<UniqueFd> make_nameless_file(uint64_t bytes, const std::string& path) {
   if (bytes > kInMemory) {
     const char* chosen = getenv("TMPDIR");
-    for (const std::string& folder : {std::string(chosen ? chosen : ""), std::string("/var/tmp"), AnswerCache::default_directory()}) {
+    for (const std::string& folder :
+         {std::string(chosen ? chosen : ""), std::string("/var/tmp"), AnswerCache::default_directory()}) {
       if (!is_on_disk_with_room(folder, bytes)) continue;
       UniqueFd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600));
       if (file) return file;
@@ -122,7 +127,8 @@ Result<UniqueFd> make_nameless_file(uint64_t bytes, const std::string& path) {
   }
   const uint64_t quarter = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) / 4 * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   if (bytes > quarter)
-    return Error{fmt::format("{}: no room for its debug information, which takes {} MiB uncompressed: neither $TMPDIR nor /var/tmp is on a disk with twice as much",
+    return Error{fmt::format("{}: no room for its debug information, which takes {} MiB uncompressed: neither $TMPDIR nor "
+                             "/var/tmp is on a disk with twice as much",
                              path, bytes >> 20),
                  "set TMPDIR to a folder on a disk with more room"};
   UniqueFd memory(memfd_create("spile-sections", MFD_CLOEXEC));
@@ -161,7 +167,9 @@ std::string fill(const std::vector<Section>& sections, int to) {
       failures[i] = inflate(section.packed, to, section.header.sh_offset);
       if (!failures[i].empty()) failures[i] = section.name + " " + failures[i];
       const std::string& rest = section.appended;
-      if (failures[i].empty() && pwrite(to, rest.data(), rest.size(), static_cast<off_t>(section.header.sh_offset + section.packed.plain_size)) != static_cast<ssize_t>(rest.size()))
+      if (failures[i].empty() &&
+          pwrite(to, rest.data(), rest.size(), static_cast<off_t>(section.header.sh_offset + section.packed.plain_size)) !=
+              static_cast<ssize_t>(rest.size()))
         failures[i] = section.name + " can't be written";
     }
   });
@@ -174,9 +182,10 @@ std::string fill(const std::vector<Section>& sections, int to) {
 
 Result<UniqueFd> with_plain_sections(Elf* elf, int fd, const std::string& path, const KeptSections& kept) {
   std::vector<Section> sections;
-  struct stat status {};
+  struct stat status{};
   if (fstat(fd, &status) != 0 || !read_sections(elf, fd, sections)) return UniqueFd();
-  if (std::ranges::none_of(sections, [](const Section& s) { return s.copied && s.packed.compression != Compression::kNone; })) return UniqueFd();
+  if (std::ranges::none_of(sections, [](const Section& s) { return s.copied && s.packed.compression != Compression::kNone; }))
+    return UniqueFd();
   if (UniqueFd earlier = open_kept(kept)) return earlier;
   const auto size = lay_out(sections, static_cast<uint64_t>(status.st_size));
   if (!size) return Error{fmt::format("{}: its compressed sections can't be as large as they say", path), {}};
@@ -187,7 +196,8 @@ Result<UniqueFd> with_plain_sections(Elf* elf, int fd, const std::string& path, 
     file = std::move(nameless);
   }
   if (!write_headers(elf, sections, file.get(), *size)) return Error::from_errno(fmt::format("uncompress {}", path), errno);
-  if (const std::string failure = fill(sections, file.get()); !failure.empty()) return Error{fmt::format("{}: {}", path, failure), {}};
+  if (const std::string failure = fill(sections, file.get()); !failure.empty())
+    return Error{fmt::format("{}: {}", path, failure), {}};
   // Where it can't be kept, the next run uncompresses it again.
   if (keepable && keep(kept, file.get(), *size)) prune_answers(kept.path.substr(0, kept.path.rfind('/')), kMostCached);
   return file;

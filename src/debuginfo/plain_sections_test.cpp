@@ -57,7 +57,8 @@ std::string large_source() {
 TEST(PlainSections, AreThoseOfTheUncompressedFile) {
   TestDirectory directory;
   directory.write("a.c", large_source());
-  ASSERT_TRUE(directory.run("gcc -g a.c -o a && objcopy --compress-debug-sections=zlib a z && objcopy --compress-debug-sections=zstd a s"));
+  ASSERT_TRUE(directory.run(
+      "gcc -g a.c -o a && objcopy --compress-debug-sections=zlib a z && objcopy --compress-debug-sections=zstd a s"));
   UniqueFd original(::open(directory.path("a").c_str(), O_RDONLY | O_CLOEXEC));
   const OpenElf as_compiled = begin(original.get());
   EXPECT_FALSE(*plain(directory.path("a")));  // none is compressed
@@ -72,8 +73,10 @@ TEST(PlainSections, AreThoseOfTheUncompressedFile) {
   }
 }
 
-// Writes a copy of the file whose section .debug_info has been changed. change(header, compressed bytes after the compression header).
-void change_section(const TestDirectory& directory, const std::string& from, const std::function<void(Elf64_Chdr&, char*, size_t)>& change) {
+// Writes a copy of the file whose section .debug_info has been changed. change(header, compressed bytes after the compression
+// header).
+void change_section(const TestDirectory& directory, const std::string& from,
+                    const std::function<void(Elf64_Chdr&, char*, size_t)>& change) {
   std::string bytes = directory.read(from);
   UniqueFd fd(::open(directory.path(from).c_str(), O_RDONLY | O_CLOEXEC));
   const OpenElf elf = begin(fd.get());
@@ -91,7 +94,8 @@ void change_section(const TestDirectory& directory, const std::string& from, con
 TEST(PlainSections, ThatAreDamagedAreAnError) {
   TestDirectory directory;
   directory.write("a.c", large_source());
-  ASSERT_TRUE(directory.run("gcc -g a.c -o a && objcopy --compress-debug-sections=zlib a z && objcopy --compress-debug-sections=zstd a s"));
+  ASSERT_TRUE(directory.run(
+      "gcc -g a.c -o a && objcopy --compress-debug-sections=zlib a z && objcopy --compress-debug-sections=zstd a s"));
   auto error = [&] {
     auto made = plain(directory.path("changed"));
     return made.ok() ? "none" : made.error().message;
@@ -110,7 +114,9 @@ TEST(PlainSections, ThatAreDamagedAreAnError) {
     // Any bit. zstd's frames of objcopy have no checksum, so that some give other contents; what reads them expects that.
     std::mt19937 random(7);
     for (int i = 0; i < 60; ++i) {
-      change_section(directory, name, [&](Elf64_Chdr&, char* bytes, size_t size) { bytes[random() % size] ^= static_cast<char>(1 << random() % 8); });
+      change_section(directory, name, [&](Elf64_Chdr&, char* bytes, size_t size) {
+        bytes[random() % size] ^= static_cast<char>(1 << random() % 8);
+      });
       const std::string found = error();
       if (found != "none" || name[0] == 'z') EXPECT_THAT(found, HasSubstr(".debug_info is damaged"));
     }

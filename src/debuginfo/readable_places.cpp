@@ -20,12 +20,13 @@ bool is_readable(Module& module, FileAddress function, FileAddress pc, const std
 uint64_t distance(FileAddress a, FileAddress b) { return a > b ? a.value - b.value : b.value - a.value; }
 
 // The nearest beginning of a line where the variable can be read; nullopt: none of those that were tried.
-std::optional<CodePlace> nearest_line(Module& module, FileAddress function, FileAddress pc, const std::string& name, uint64_t scope,
-                                      const std::vector<CodeRange>& ranges) {
+std::optional<CodePlace> nearest_line(Module& module, FileAddress function, FileAddress pc, const std::string& name,
+                                      uint64_t scope, const std::vector<CodeRange>& ranges) {
   constexpr size_t kMostTried = 200;
   CodePlaces statements = module.statements_in(function);
   std::erase_if(statements, [&](const CodePlace& place) {
-    const bool has_value = std::ranges::any_of(ranges, [&](const CodeRange& range) { return place.address >= range.begin && place.address < range.end; });
+    const bool has_value = std::ranges::any_of(
+        ranges, [&](const CodeRange& range) { return place.address >= range.begin && place.address < range.end; });
     return place.scope != scope || !has_value || place.address == pc || place.address == function;
   });
   std::ranges::sort(statements, {}, [&](const CodePlace& place) { return distance(place.address, pc); });

@@ -47,7 +47,9 @@ class ReadablePlacesTest : public testing::TestWithParam<const char*> {
     auto found = std::find_if(variables->begin(), variables->end(), [&](const Variable& v) { return v.name == name; });
     return found != variables->end() && found->place.available();
   }
-  std::string hint(const std::string& name, FileAddress pc) const { return where_readable(*module_, function_.address, pc, name, 0); }
+  std::string hint(const std::string& name, FileAddress pc) const {
+    return where_readable(*module_, function_.address, pc, name, 0);
+  }
   bool optimized() const { return std::string_view(GetParam()).find("-O2") != std::string_view::npos; }
 
   TestDirectory directory_;
@@ -60,8 +62,10 @@ TEST_P(ReadablePlacesTest, RangesAreTheAddressesWhereTheVariableCanBeRead) {
     const std::vector<CodeRange> ranges = module_->value_ranges(function_.address, name, 0);
     EXPECT_FALSE(ranges.empty()) << name;
     // Not at the entry, where a place for the whole function is not filled yet.
-    for (FileAddress pc(function_.address.value + 1); pc.value < function_.address.value + function_.size; pc = FileAddress(pc.value + 1)) {
-      const bool has_value = std::any_of(ranges.begin(), ranges.end(), [&](const CodeRange& range) { return pc >= range.begin && pc < range.end; });
+    for (FileAddress pc(function_.address.value + 1); pc.value < function_.address.value + function_.size;
+         pc = FileAddress(pc.value + 1)) {
+      const bool has_value =
+          std::any_of(ranges.begin(), ranges.end(), [&](const CodeRange& range) { return pc >= range.begin && pc < range.end; });
       EXPECT_EQ(is_readable(pc, name), has_value) << name << " at +" << pc.value - function_.address.value;
     }
   }
@@ -71,7 +75,9 @@ TEST_P(ReadablePlacesTest, RangesAreTheAddressesWhereTheVariableCanBeRead) {
 TEST_P(ReadablePlacesTest, NameALineWhereTheVariableCanBeRead) {
   for (const char* name : {"other", "inner"}) {
     const std::string text = hint(name, function_.address);
-    EXPECT_THAT(text, MatchesRegex(".*the nearest line where it can be read is [0-9]+: statement\\(\"price_of@shop.c:[0-9]+\"\\)")) << name;
+    EXPECT_THAT(text,
+                MatchesRegex(".*the nearest line where it can be read is [0-9]+: statement\\(\"price_of@shop.c:[0-9]+\"\\)"))
+        << name;
     const int line = atoi(text.substr(text.find("read is ") + 8).c_str());
     auto statements = module_->statements("shop.c");
     ASSERT_TRUE(statements.ok());
@@ -84,7 +90,9 @@ TEST_P(ReadablePlacesTest, NameALineWhereTheVariableCanBeRead) {
     EXPECT_TRUE(found) << text;
   }
   EXPECT_THAT(hint("inner", function_.address), MatchesRegex("it has a value at price_of\\+\\[[0-9,-]+\\]; .*")) << "of a block";
-  if (!optimized()) EXPECT_THAT(hint("other", function_.address), MatchesRegex("the nearest line where it can be read is 4.*")) << "a slot of the whole function";
+  if (!optimized())
+    EXPECT_THAT(hint("other", function_.address), MatchesRegex("the nearest line where it can be read is 4.*"))
+        << "a slot of the whole function";
 }
 
 TEST_P(ReadablePlacesTest, AreSilentWhereThereIsNothingToSay) {
@@ -94,7 +102,8 @@ TEST_P(ReadablePlacesTest, AreSilentWhereThereIsNothingToSay) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Builds, ReadablePlacesTest,
-                         testing::Values("gcc -g -O0", "gcc -g -O2", "gcc -gdwarf-4 -O2", "gcc -g -O2 -gsplit-dwarf", "clang-19 -g -O2", "clang-19 -g -O2 -gsplit-dwarf", "clang-19 -g -O0"));
+                         testing::Values("gcc -g -O0", "gcc -g -O2", "gcc -gdwarf-4 -O2", "gcc -g -O2 -gsplit-dwarf",
+                                         "clang-19 -g -O2", "clang-19 -g -O2 -gsplit-dwarf", "clang-19 -g -O0"));
 
 }  // namespace
 }  // namespace spile::debuginfo

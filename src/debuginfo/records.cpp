@@ -55,8 +55,8 @@ Sized read_sized(ByteReader& in) {
   return {static_cast<uint8_t>(number >> 1), (number & 1) != 0};
 }
 
-// function: of an EntryValue, which bytes must not choose, since engine writes to functions whose entry values are wanted; 0: there
-// is none.
+// function: of an EntryValue, which bytes must not choose, since engine writes to functions whose entry values are wanted; 0:
+// there is none.
 location::Operation read_operation(ByteReader& in, FileAddress function) {
   switch (in.enumerator(Code::kPick)) {
     case Code::kRegister: {
@@ -182,7 +182,8 @@ std::optional<VariableRecord> variable_from_bytes(std::string_view bytes) {
 
 static void write(ByteWriter& out, const MemberNode& member) {
   out.text(member.name);
-  for (uint64_t n : {member.type, member.offset, uint64_t{member.bit_offset}, uint64_t{member.bit_size}, uint64_t{member.is_base}})
+  for (uint64_t n :
+       {member.type, member.offset, uint64_t{member.bit_offset}, uint64_t{member.bit_size}, uint64_t{member.is_base}})
     out.number(n);
 }
 

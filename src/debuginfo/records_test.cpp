@@ -8,19 +8,11 @@ namespace {
 
 using location::Operations;
 
-const Operations kAll = {location::Register{5},
-                         location::PlusConstant{-16},
-                         location::Deref{4, true},
-                         location::Convert{2},
-                         location::Constant{-7},
-                         location::Binary::kGe,
-                         location::Unary::kNot,
-                         location::Address{FileAddress(0x4010)},
-                         location::Stack::kSwap,
-                         location::Pick{1},
-                         location::Stack::kRot,
-                         location::Constant{40},
-                         location::FormTlsAddress{}};
+const Operations kAll = {
+    location::Register{5},     location::PlusConstant{-16}, location::Deref{4, true}, location::Convert{2},
+    location::Constant{-7},    location::Binary::kGe,       location::Unary::kNot,    location::Address{FileAddress(0x4010)},
+    location::Stack::kSwap,    location::Pick{1},           location::Stack::kRot,    location::Constant{40},
+    location::FormTlsAddress{}};
 
 VariableRecord record_of(Operations operations, Place::Kind kind = Place::Kind::kMemory) {
   VariableRecord record;
@@ -30,9 +22,7 @@ VariableRecord record_of(Operations operations, Place::Kind kind = Place::Kind::
   return record;
 }
 
-bool is_read(const VariableRecord& record) {
-  return variable_from_bytes(to_bytes(record)).has_value();
-}
+bool is_read(const VariableRecord& record) { return variable_from_bytes(to_bytes(record)).has_value(); }
 
 TEST(Records, KeepEveryOperation) {
   auto read = variable_from_bytes(to_bytes(record_of(kAll)));

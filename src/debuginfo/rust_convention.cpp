@@ -33,7 +33,8 @@ Layout layout_of(const Type& type, uint32_t version, int depth);
 // A pair is one only if nothing but padding is around its two numbers, each where it is aligned.
 Layout pair_of(Scalar a, Scalar b, uint64_t size) {
   if (b.offset < a.offset) std::swap(a, b);
-  const bool fits = a.offset == 0 && b.offset == align_up(a.size, b.size) && size == align_up(b.offset + b.size, std::max(a.size, b.size));
+  const bool fits =
+      a.offset == 0 && b.offset == align_up(a.size, b.size) && size == align_up(b.offset + b.size, std::max(a.size, b.size));
   if (a.size > kWord || b.size > kWord) return {Form::kUnknown, {}, {}};  // of 16 bytes: aligned as the version of rustc wants
   return {fits ? Form::kPair : Form::kAggregate, a, b};
 }
@@ -65,7 +66,8 @@ bool has_data(const Variant& variant) {
   return std::ranges::any_of(variant.data.type.members(), [](const Member& member) { return member.type.size() != 0; });
 }
 
-// The number that all variants with data have, at one place. Numbers of one size but different kinds were none before some version between 1.64 and 1.79.
+// The number that all variants with data have, at one place. Numbers of one size but different kinds were none before some
+// version between 1.64 and 1.79.
 std::optional<Layout> common_number(const std::vector<Variant>& variants, uint32_t version, int depth, Scalar* common) {
   const Layout aggregate{Form::kAggregate, {}, {}}, unknown{};
   bool is_first = true;
@@ -96,7 +98,8 @@ std::optional<Layout> common_number(const std::vector<Variant>& variants, uint32
 Layout layout_of_enum(const Type& type, uint32_t version, int depth) {
   const std::vector<Variant> variants = type.variants();
   const auto discriminant = type.discriminant();
-  if (variants.size() == 1 && !discriminant) return layout_of_members(variants[0].data.type.members(), type.size(), version, depth);
+  if (variants.size() == 1 && !discriminant)
+    return layout_of_members(variants[0].data.type.members(), type.size(), version, depth);
   if (!discriminant || discriminant->type.size() == 0) return {};
   const auto largest = std::ranges::find_if(variants, &Variant::is_default);
   if (largest != variants.end()) {  // the others are values that a number of its data never has
@@ -126,11 +129,10 @@ Layout layout_of(const Type& type, uint32_t version, int depth) {
     case TypeKind::kEnum:
     case TypeKind::kPointer:
       if (size == 0) return {Form::kEmpty, {}, {}};
-      return {size <= 2 * kWord ? Form::kScalar : Form::kUnknown, {0, size, false, kind == TypeKind::kPointer, type.is_signed()}, {}};
-    case TypeKind::kFloat:
-      return {size == 4 || size == 8 ? Form::kScalar : Form::kUnknown, {0, size, true, false, false}, {}};
-    case TypeKind::kArray:
-      return {size == 0 ? Form::kEmpty : Form::kAggregate, {}, {}};
+      return {
+          size <= 2 * kWord ? Form::kScalar : Form::kUnknown, {0, size, false, kind == TypeKind::kPointer, type.is_signed()}, {}};
+    case TypeKind::kFloat: return {size == 4 || size == 8 ? Form::kScalar : Form::kUnknown, {0, size, true, false, false}, {}};
+    case TypeKind::kArray: return {size == 0 ? Form::kEmpty : Form::kAggregate, {}, {}};
     case TypeKind::kStruct:
       if (type.is_only_declared()) return {};
       if (!type.variants().empty()) return layout_of_enum(type, version, depth);
@@ -147,7 +149,8 @@ Place missing(const char* reason) {
   return place;
 }
 
-// The pieces of a pair: next(scalar) gives the piece of each number. Padding belongs to the number in front of it, so that all of the object is known.
+// The pieces of a pair: next(scalar) gives the piece of each number. Padding belongs to the number in front of it, so that all of
+// the object is known.
 template <typename Next>
 Place in_pieces(const Layout& layout, uint64_t size, Next next) {
   Place place;
@@ -175,7 +178,9 @@ Piece in_register(int64_t number, uint64_t size) {
 
 Layout two_words() { return {Form::kPair, {0, kWord, false, false, false}, {kWord, kWord, false, false, false}}; }
 
-bool is_in_memory(const Type& returned, const Layout& layout) { return layout.form == Form::kAggregate && returned.size() > kWord; }
+bool is_in_memory(const Type& returned, const Layout& layout) {
+  return layout.form == Form::kAggregate && returned.size() > kWord;
+}
 
 class Assignment {
  public:
@@ -193,14 +198,12 @@ class Assignment {
         // A number of 16 bytes that does not fit into registers as a whole is where the version of LLVM wants it.
         if (integers_ + 2 > kConvention.argument_registers.size()) break;
         return in_pieces(two_words(), size, [&](const Scalar& word) { return next(word); });
-      case Form::kPair:
-        return in_pieces(layout, size, [&](const Scalar& scalar) { return next(scalar); });
+      case Form::kPair: return in_pieces(layout, size, [&](const Scalar& scalar) { return next(scalar); });
       case Form::kAggregate:
         if (size <= kWord) return of_piece(next({0, size, false, false, false}));
         if (parameter.slot == Slot::kObject) break;
         return behind_address();
-      default:
-        break;
+      default: break;
     }
     lost_ = true;
     return missing(kOwnWay);
@@ -208,12 +211,15 @@ class Assignment {
 
  private:
   Piece next(const Scalar& scalar) {
-    if (scalar.is_float && vectors_ < kConvention.vector_arguments) return in_register(kConvention.first_vector + static_cast<int64_t>(vectors_++), scalar.size);
-    if (!scalar.is_float && integers_ < kConvention.argument_registers.size()) return in_register(kConvention.argument_registers[integers_++], scalar.size);
+    if (scalar.is_float && vectors_ < kConvention.vector_arguments)
+      return in_register(kConvention.first_vector + static_cast<int64_t>(vectors_++), scalar.size);
+    if (!scalar.is_float && integers_ < kConvention.argument_registers.size())
+      return in_register(kConvention.argument_registers[integers_++], scalar.size);
     Piece piece;
     piece.kind = Piece::Kind::kMemory;
     piece.size = static_cast<uint32_t>(scalar.size);
-    piece.operations = {location::Register{kConvention.stack_pointer}, location::PlusConstant{kConvention.entry_cfa + static_cast<int64_t>(stack_)}};
+    piece.operations = {location::Register{kConvention.stack_pointer},
+                        location::PlusConstant{kConvention.entry_cfa + static_cast<int64_t>(stack_)}};
     stack_ += kWord;
     return piece;
   }
@@ -251,29 +257,26 @@ Place rust_return_place(const Type& returned, FileAddress function, uint32_t ver
   const Layout layout = layout_of(returned, version, 0);
   size_t integers = 0;
   int64_t vector = kConvention.first_vector;
-  auto next = [&](const Scalar& scalar) { return in_register(scalar.is_float ? vector++ : kConvention.result_registers[integers++], scalar.size); };
+  auto next = [&](const Scalar& scalar) {
+    return in_register(scalar.is_float ? vector++ : kConvention.result_registers[integers++], scalar.size);
+  };
   Place place;
   switch (layout.form) {
-    case Form::kEmpty:
-      place = missing("is empty");
-      break;
+    case Form::kEmpty: place = missing("is empty"); break;
     case Form::kScalar:
       place = returned.size() <= kWord ? of_piece(next(layout.first)) : in_pieces(two_words(), returned.size(), next);
       break;
-    case Form::kPair:
-      place = in_pieces(layout, returned.size(), next);
-      break;
+    case Form::kPair: place = in_pieces(layout, returned.size(), next); break;
     case Form::kAggregate:
       if (is_in_memory(returned, layout)) {
         place.kind = Place::Kind::kMemory;
-        place.operations = {location::Register{kConvention.stack_pointer}, location::EntryValue{kConvention.argument_registers[0], function}};
+        place.operations = {location::Register{kConvention.stack_pointer},
+                            location::EntryValue{kConvention.argument_registers[0], function}};
       } else {
         place = of_piece(next({0, returned.size(), false, false, false}));
       }
       break;
-    default:
-      place = missing("is returned in a compiler-specific way");
-      break;
+    default: place = missing("is returned in a compiler-specific way"); break;
   }
   place.type = returned;
   return place;

@@ -1,5 +1,6 @@
 #pragma once
-// A section of a file, read piece by piece: what is read from a mapping stays in memory, which matters for sections of hundreds of MB. Any thread.
+// A section of a file, read piece by piece: what is read from a mapping stays in memory, which matters for sections of hundreds
+// of MB. Any thread.
 
 #include <errno.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ class SectionBytes {
   SectionBytes(int fd, uint64_t offset, uint64_t size) : fd_(fd), offset_(offset), size_(size) {}
   uint64_t size() const { return size_; }
 
-  // Returns bytes [begin, begin + count), valid until the next read into `buffer`. Shorter, perhaps empty: the section or the file ends before that.
+  // Returns bytes [begin, begin + count), valid until the next read into `buffer`. Shorter, perhaps empty: the section or the
+  // file ends before that.
   std::string_view read(uint64_t begin, uint64_t count, Buffer& buffer) const {
     if (begin >= size_) return {};
     count = std::min(count, size_ - begin);

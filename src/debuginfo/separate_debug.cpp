@@ -28,7 +28,8 @@ class Search {
   explicit Search(const ElfImage& image) : image_(image), link_(image.debug_link()) {}
 
   const std::optional<ElfImage::DebugLink>& link() const { return link_; }
-  // Returns the file if it has the debug information of this build; null: it has not, or is missing. by_link: .gnu_debuglink names it.
+  // Returns the file if it has the debug information of this build; null: it has not, or is missing. by_link: .gnu_debuglink
+  // names it.
   std::unique_ptr<ElfImage> open(const std::string& candidate, bool by_link) {
     if (std::find(looked_at_.begin(), looked_at_.end(), candidate) != looked_at_.end()) return nullptr;
     looked_at_.push_back(candidate);
@@ -42,7 +43,8 @@ class Search {
     // A build-id says it all; only without one is the checksum worth reading the whole file for.
     if (!image_.build_id().empty() && !debug->build_id().empty()) {
       if (image_.build_id() == debug->build_id()) return std::move(debug);
-      reject(fmt::format("{} is of another build: its build-id is {} instead of {}", candidate, debug->build_id(), image_.build_id()));
+      reject(fmt::format("{} is of another build: its build-id is {} instead of {}", candidate, debug->build_id(),
+                         image_.build_id()));
       return nullptr;
     }
     if (!link_) {
@@ -61,7 +63,8 @@ class Search {
   std::string missing() const {
     if (!link_ || missing_.empty()) return {};
     std::string places;
-    for (const std::string& place : missing_) places += (places.empty() ? "" : &place == &missing_.back() ? " or " : ", ") + place;
+    for (const std::string& place : missing_)
+      places += (places.empty() ? "" : &place == &missing_.back() ? " or " : ", ") + place;
     return fmt::format("its .gnu_debuglink names {}, and there is no {}", link_->file_name, places);
   }
 

@@ -10,10 +10,12 @@
 namespace spile::debuginfo {
 
 struct SeparateDebug {
-  std::unique_ptr<ElfImage> image;  // null: no file of this very build was found (by build-id, else by checksum, for which the whole file is read)
+  // null: no file of this very build was found (by build-id, else by checksum, for which the whole file is read)
+  std::unique_ptr<ElfImage> image;
   // Why: files of other builds, with both build-ids, and what servers answered. Clauses for a message; "" for none.
   std::string why;
-  std::string missing;  // where the file that .gnu_debuglink names was looked for, as a clause; "": it names none, or there is a file
+  // where the file that .gnu_debuglink names was looked for, as a clause; "": it names none, or there is a file
+  std::string missing;
 };
 
 // path: of `image`, as the user knows it.

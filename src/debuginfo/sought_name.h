@@ -1,6 +1,6 @@
 #pragma once
-// A name that is looked for in debug information. There a name is an offset into .debug_str, an index of such an offset, or, if it is short, in place (DWARF 5,
-// section 7.5.5).
+// A name that is looked for in debug information. There a name is an offset into .debug_str, an index of such an offset, or, if
+// it is short, in place (DWARF 5, section 7.5.5).
 
 #include <bitset>
 #include <cstdint>
@@ -19,8 +19,11 @@ class SoughtName {
   // strings: a part of .debug_str. begin: of the part in the section.
   void look_at(uint64_t begin, std::string_view strings);
 
-  // Whether the string at an offset of .debug_str is the name; it may have arguments of a template ("max<int>"), which patterns leave out.
-  bool is_at(uint64_t offset) const { return low_halves_.test(offset & 0xffff) && offset <= UINT32_MAX && offsets_.contains(static_cast<uint32_t>(offset)); }
+  // Whether the string at an offset of .debug_str is the name; it may have arguments of a template ("max<int>"), which patterns
+  // leave out.
+  bool is_at(uint64_t offset) const {
+    return low_halves_.test(offset & 0xffff) && offset <= UINT32_MAX && offsets_.contains(static_cast<uint32_t>(offset));
+  }
   // Whether a string, given from its first character to its zero, is the name.
   bool is_in(std::string_view string) const;
 

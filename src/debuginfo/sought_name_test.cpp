@@ -38,7 +38,8 @@ TEST(SoughtName, IsFoundAcrossParts) {
   const std::string strings("main\0foo\0", 9);
   for (size_t part = 1; part < strings.size(); ++part) {
     SoughtName name("foo");
-    for (size_t at = 0; at < strings.size(); at += part) name.look_at(at, std::string_view(strings).substr(at, part + name.overlap()));
+    for (size_t at = 0; at < strings.size(); at += part)
+      name.look_at(at, std::string_view(strings).substr(at, part + name.overlap()));
     EXPECT_TRUE(name.is_at(5)) << part;
   }
 }

@@ -36,7 +36,8 @@ void each_section(Elf* elf, bool is_split, Visit visit) {
     GElf_Shdr header;
     const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
     const std::string_view text = name ? name : "";
-    if (header.sh_type != SHT_NOBITS && (text.starts_with(".debug_") || text.starts_with(".zdebug_")) && text.ends_with(".dwo") == is_split)
+    if (header.sh_type != SHT_NOBITS && (text.starts_with(".debug_") || text.starts_with(".zdebug_")) &&
+        text.ends_with(".dwo") == is_split)
       visit(section, header, std::string(name));
   }
 }
@@ -107,7 +108,10 @@ bool is_misread(const std::string& path) {
   });
   // -gsplit-dwarf=single: both are in the object file, of which libdw reads only the skeleton.
   bool has_skeleton = false;
-  if (units > 0) each_section(elf.get(), false, [&](Elf_Scn*, const GElf_Shdr&, const std::string& name) { has_skeleton |= name == ".debug_info" || name == ".zdebug_info"; });
+  if (units > 0)
+    each_section(elf.get(), false, [&](Elf_Scn*, const GElf_Shdr&, const std::string& name) {
+      has_skeleton |= name == ".debug_info" || name == ".zdebug_info";
+    });
   return units > 1 || unknown || has_skeleton;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// .dwo files as libdw reads them. With -fdebug-types-section each type is a unit in a section of its own, of which a .dwo file has many with
-// the same name (DWARF 5, section 7.3.2.2 and appendix E.2); libdw of elfutils 0.188 reads one of them. The units do not refer to
-// each other by offsets, and have their abbreviations and strings in common, so they can be joined. Sections compressed by zstd it does not read at all.
-// One thread.
+// .dwo files as libdw reads them. With -fdebug-types-section each type is a unit in a section of its own, of which a .dwo file
+// has many with the same name (DWARF 5, section 7.3.2.2 and appendix E.2); libdw of elfutils 0.188 reads one of them. The units
+// do not refer to each other by offsets, and have their abbreviations and strings in common, so they can be joined. Sections
+// compressed by zstd it does not read at all. One thread.
 
 #include <string>
 #include <utility>

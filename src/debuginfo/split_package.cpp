@@ -21,10 +21,16 @@ struct SectionName {
   uint32_t kind;
   const char* name;
 };
-constexpr SectionName kNames4[] = {{kInfo, ".debug_info.dwo"}, {kTypes4, ".debug_types.dwo"}, {kAbbreviations, ".debug_abbrev.dwo"}, {kLines, ".debug_line.dwo"},
+constexpr SectionName kNames4[] = {{kInfo, ".debug_info.dwo"},
+                                   {kTypes4, ".debug_types.dwo"},
+                                   {kAbbreviations, ".debug_abbrev.dwo"},
+                                   {kLines, ".debug_line.dwo"},
                                    {kLocations, ".debug_loc.dwo"}};
-constexpr SectionName kNames5[] = {{kInfo, ".debug_info.dwo"}, {kAbbreviations, ".debug_abbrev.dwo"}, {kLines, ".debug_line.dwo"},
-                                   {kLocations, ".debug_loclists.dwo"}, {kRanges5, ".debug_rnglists.dwo"}};
+constexpr SectionName kNames5[] = {{kInfo, ".debug_info.dwo"},
+                                   {kAbbreviations, ".debug_abbrev.dwo"},
+                                   {kLines, ".debug_line.dwo"},
+                                   {kLocations, ".debug_loclists.dwo"},
+                                   {kRanges5, ".debug_rnglists.dwo"}};
 std::span<const SectionName> names_of(uint32_t version) {
   return version == 5 ? std::span<const SectionName>(kNames5) : std::span<const SectionName>(kNames4);
 }
@@ -44,7 +50,8 @@ void append(std::string& bytes, const T& value) {
 }
 
 // The unit's offsets of strings, and those strings alone: the package has the strings of all units in one section.
-bool take_strings(std::string_view offsets, std::string_view all, uint32_t version, std::string& own_offsets, std::string& strings) {
+bool take_strings(std::string_view offsets, std::string_view all, uint32_t version, std::string& own_offsets,
+                  std::string& strings) {
   constexpr size_t kHeader5 = 8;  // length, version, padding
   size_t at = 0;
   if (version == 5) {
@@ -77,13 +84,15 @@ Result<std::unique_ptr<SplitPackage>> SplitPackage::open(const std::string& path
   package->elf_.reset(elf_begin(package->fd_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
   Elf* elf = package->elf_.get();
   size_t names = 0;
-  if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getshdrstrndx(elf, &names) != 0) return Error{fmt::format("{}: not an ELF file", path), {}};
+  if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getshdrstrndx(elf, &names) != 0)
+    return Error{fmt::format("{}: not an ELF file", path), {}};
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section));) {
     GElf_Shdr header;
     const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
     if (!name || !std::string_view(name).starts_with(".debug_") || header.sh_type == SHT_NOBITS) continue;
     Elf_Data* data = elf_rawdata(section, nullptr);
-    if (data && data->d_buf) package->sections_.emplace(name, std::string_view(static_cast<const char*>(data->d_buf), data->d_size));
+    if (data && data->d_buf)
+      package->sections_.emplace(name, std::string_view(static_cast<const char*>(data->d_buf), data->d_size));
   }
   auto index = package->sections_.find(".debug_cu_index");
   if (index == package->sections_.end()) return Error{fmt::format("{}: has no index of units (.debug_cu_index)", path), {}};
@@ -95,13 +104,16 @@ Result<std::unique_ptr<SplitPackage>> SplitPackage::open(const std::string& path
   return package;
 }
 
-// version, number of columns, of units and of slots (a hash table); ids by slot, rows by slot (from 1; 0: empty); the columns' kinds;
-// offsets by row and column; sizes likewise.
+// version, number of columns, of units and of slots (a hash table); ids by slot, rows by slot (from 1; 0: empty); the columns'
+// kinds; offsets by row and column; sizes likewise.
 bool SplitPackage::read_index(std::string_view index, std::unordered_map<uint64_t, Row>& rows) {
   constexpr uint64_t kHeader = 16;
   // Version 5 is two bytes, and padding.
-  auto version = read_at<uint32_t>(index, 0), columns = read_at<uint32_t>(index, 4), units = read_at<uint32_t>(index, 8), slots = read_at<uint32_t>(index, 12);
-  if (!slots || (*version != 2 && (*version & 0xffff) != 5) || *columns > kMostColumns || *units > kMostUnits || *slots > 4 * kMostUnits) return false;
+  auto version = read_at<uint32_t>(index, 0), columns = read_at<uint32_t>(index, 4), units = read_at<uint32_t>(index, 8),
+       slots = read_at<uint32_t>(index, 12);
+  if (!slots || (*version != 2 && (*version & 0xffff) != 5) || *columns > kMostColumns || *units > kMostUnits ||
+      *slots > 4 * kMostUnits)
+    return false;
   if (version_ != 0 && version_ != (*version & 0xffff)) return false;
   version_ = *version & 0xffff;
   const uint64_t rows_at = kHeader + uint64_t{*slots} * 8, kinds_at = rows_at + uint64_t{*slots} * 4;
@@ -176,7 +188,9 @@ UniqueFd SplitPackage::object(std::span<const Row> rows) const {
   }
   auto all = sections_.find(kStringsName);
   std::string offsets, strings;
-  if (!take_strings(part(rows.front(), kStringOffsets), all == sections_.end() ? std::string_view() : all->second, version_, offsets, strings)) return {};
+  if (!take_strings(part(rows.front(), kStringOffsets), all == sections_.end() ? std::string_view() : all->second, version_,
+                    offsets, strings))
+    return {};
   sections.emplace_back(kOffsetsName, std::move(offsets));
   sections.emplace_back(kStringsName, std::move(strings));
   return write_object(sections);

@@ -1,7 +1,8 @@
 #pragma once
-// A .dwp file: the .dwo files of a program in one (-gsplit-dwarf, then dwp or llvm-dwp). libdw of elfutils 0.188 does not read it, so
-// each unit is cut out again as the .dwo file that it once was, and units of types (-fdebug-types-section) in groups: those that one .dwo file has contributed,
-// whose abbreviations and strings they share. Formats: DWARF 5, section 7.3.5, and GCC's DebugFissionDWP for DWARF 4. Every number of the file is checked. One thread.
+// A .dwp file: the .dwo files of a program in one (-gsplit-dwarf, then dwp or llvm-dwp). libdw of elfutils 0.188 does not read
+// it, so each unit is cut out again as the .dwo file that it once was, and units of types (-fdebug-types-section) in groups:
+// those that one .dwo file has contributed, whose abbreviations and strings they share. Formats: DWARF 5, section 7.3.5, and
+// GCC's DebugFissionDWP for DWARF 4. Every number of the file is checked. One thread.
 
 #include <libelf.h>
 
@@ -22,7 +23,8 @@ namespace spile::debuginfo {
 
 class SplitPackage {
  public:
-  // kept: where its uncompressed sections stay for the next run. Errors: can't be opened or read; without an index of units, or with a damaged one.
+  // kept: where its uncompressed sections stay for the next run. Errors: can't be opened or read; without an index of units, or
+  // with a damaged one.
   static Result<std::unique_ptr<SplitPackage>> open(const std::string& path, const KeptSections& kept = {});
 
   const std::string& path() const { return path_; }

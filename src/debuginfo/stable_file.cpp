@@ -18,7 +18,7 @@ namespace {
 
 // Owners can always write, whatever the mode says; behind FUSE, owner and mode are what its server says.
 bool is_changed_by_us_only(int fd, const struct stat& status) {
-  struct statfs system {};
+  struct statfs system{};
   bool ours = status.st_uid == 0 || status.st_uid == geteuid();
   return ours && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && fstatfs(fd, &system) == 0 && system.f_type != FUSE_SUPER_MAGIC;
 }
@@ -32,7 +32,8 @@ int64_t most_copied() {
 
 Result<UniqueFd> copy(const std::string& path, int from, int64_t size) {
   if (size > kLargestCopy) {
-    return Error{fmt::format("{}: larger than {} GiB, and users other than root and you can write to it", path, kLargestCopy >> 30), {}};
+    return Error{
+        fmt::format("{}: larger than {} GiB, and users other than root and you can write to it", path, kLargestCopy >> 30), {}};
   }
   UniqueFd memory(memfd_create("spile-file", MFD_CLOEXEC));
   if (!memory) return Error::from_errno(fmt::format("copy {}", path), errno);
@@ -44,7 +45,8 @@ Result<UniqueFd> copy(const std::string& path, int from, int64_t size) {
     if (data < 0 && errno == ENXIO) break;
     if (data < 0) data = done;
     int64_t hole = lseek(from, data, SEEK_HOLE), end = std::min(hole > data ? hole : size, size);
-    if (lseek(memory.get(), data, SEEK_SET) != data || lseek(from, data, SEEK_SET) != data) return Error::from_errno(fmt::format("copy {}", path), errno);
+    if (lseek(memory.get(), data, SEEK_SET) != data || lseek(from, data, SEEK_SET) != data)
+      return Error::from_errno(fmt::format("copy {}", path), errno);
     for (done = data; done < end;) {
       ssize_t got = sendfile(memory.get(), from, nullptr, static_cast<size_t>(std::min<int64_t>(end - done, 1 << 20)));
       if (got < 0 && errno == EINTR) continue;
@@ -52,7 +54,9 @@ Result<UniqueFd> copy(const std::string& path, int from, int64_t size) {
       if (got == 0) return memory;
       done += got;
       if ((g_copied += got) > most_copied()) {
-        return Error{fmt::format("{}: users other than root and you can write to it, and {} MiB of such files have been copied", path, most_copied() >> 20), {}};
+        return Error{fmt::format("{}: users other than root and you can write to it, and {} MiB of such files have been copied",
+                                 path, most_copied() >> 20),
+                     {}};
       }
     }
   }
@@ -65,7 +69,7 @@ Result<StableFile> open_stable(const std::string& path, const std::string& opene
   // Looked at first, and opened then: what the path leads to may change in between.
   UniqueFd place(::open(opened.c_str(), O_PATH | O_CLOEXEC));
   if (!place) return Error::from_errno(fmt::format("open {}", path), errno);
-  struct stat status {};
+  struct stat status{};
   if (fstat(place.get(), &status) != 0) return Error::from_errno(fmt::format("stat {}", path), errno);
   if (!S_ISREG(status.st_mode)) return Error{fmt::format("{}: not a regular file", path), {}};
   StableFile file;

@@ -49,7 +49,7 @@ TEST_F(StableFileTest, CopiesNothingThatIsOurs) {
   std::string path = make("own", "text", 0644);
   auto file = open_stable(path, path);
   ASSERT_TRUE(file.ok());
-  struct stat status {}, original {};
+  struct stat status{}, original{};
   ASSERT_EQ(fstat(file->fd.get(), &status), 0);
   ASSERT_EQ(stat(path.c_str(), &original), 0);
   EXPECT_EQ(status.st_ino, original.st_ino);
@@ -69,7 +69,7 @@ TEST_F(StableFileTest, KeepsHolesAsHoles) {
   ASSERT_EQ(pwrite(fd.get(), "middle", 6, int64_t{1} << 30), 6);
   auto file = open_stable(path, path);
   ASSERT_TRUE(file.ok()) << file.error().message;
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(fstat(file->fd.get(), &status), 0);
   EXPECT_EQ(status.st_size, int64_t{3} << 30);
   EXPECT_LT(status.st_blocks * 512, 1 << 20);

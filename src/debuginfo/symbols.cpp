@@ -18,7 +18,7 @@ bool in_executable_segment(const ElfImage& image, uint64_t address) {
 // Where the jump at the address leads, perhaps behind a landing mark; 0: no jump is there.
 uint64_t jump_target(const ElfImage& image, uint64_t address) {
   constexpr std::string_view kMark("\xf3\x0f\x1e\xfa", 4);  // endbr64
-  constexpr size_t kJump = 5;                                 // e9 rel32
+  constexpr size_t kJump = 5;                               // e9 rel32
   for (const Segment& segment : image.segments()) {
     uint64_t offset = address - segment.address.value;
     if (!segment.executable || address < segment.address.value || offset >= segment.file_size) continue;
@@ -58,8 +58,8 @@ void SymbolTable::add_section(const ElfImage& image, uint32_t type, Function::So
       if (!in_executable_segment(image_, symbol.st_value)) continue;
       const std::string_view name = ElfImage::string_at(strings, symbol.st_name);
       if (name.empty() || (name.find(".cold") != name.npos && clone_name(name).fragment)) continue;
-      symbols_.push_back({symbol.st_value, symbol.st_size, name, source,
-                          static_cast<uint8_t>(ELF64_ST_BIND(symbol.st_info)), kind == STT_GNU_IFUNC});
+      symbols_.push_back({symbol.st_value, symbol.st_size, name, source, static_cast<uint8_t>(ELF64_ST_BIND(symbol.st_info)),
+                          kind == STT_GNU_IFUNC});
     }
   }
 }
@@ -68,7 +68,7 @@ void SymbolTable::add_section(const ElfImage& image, uint32_t type, Function::So
 // there is a foo.cfi: indirect calls come by it, direct ones don't.
 void SymbolTable::leave_out_integrity_checks() {
   constexpr std::string_view kPreamble = "__cfi_", kReal = ".cfi", kTable = ".cfi_jt";
-  constexpr uint64_t kMostPadding = 64;  // room for patches between the preamble and its function
+  constexpr uint64_t kMostPadding = 64;                           // room for patches between the preamble and its function
   std::unordered_multimap<std::string_view, uint64_t> functions;  // by name
   bool any = std::any_of(symbols_.begin(), symbols_.end(), [&](const Symbol& symbol) {
     return symbol.name.starts_with(kPreamble) || symbol.name.find(kReal) != symbol.name.npos;
@@ -83,7 +83,8 @@ void SymbolTable::leave_out_integrity_checks() {
     std::string_view name = symbol.name.substr(0, symbol.name.find('@', 1));
     if (name.ends_with(kTable)) return true;
     uint64_t leads_to = jump_target(image_, symbol.address), end = symbol.address + symbol.size;
-    if (leads_to != 0 && is_at(std::string(name).append(kReal), [&](uint64_t address) { return address == leads_to; })) return true;
+    if (leads_to != 0 && is_at(std::string(name).append(kReal), [&](uint64_t address) { return address == leads_to; }))
+      return true;
     return name.starts_with(kPreamble) &&
            is_at(name.substr(kPreamble.size()), [&](uint64_t address) { return address >= end && address - end < kMostPadding; });
   });
@@ -97,9 +98,8 @@ void SymbolTable::add_dwarf_function(std::string_view name, FileAddress address,
 
 void SymbolTable::sort() {
   if (sorted_) return;
-  std::sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
-    return a.address != b.address ? a.address < b.address : a.name < b.name;
-  });
+  std::sort(symbols_.begin(), symbols_.end(),
+            [](const Symbol& a, const Symbol& b) { return a.address != b.address ? a.address < b.address : a.name < b.name; });
   sorted_ = true;
 }
 
@@ -110,9 +110,7 @@ size_t SymbolTable::end_of_group(size_t first) const {
 }
 
 bool SymbolTable::better_name(const Symbol& a, const Symbol& b) {
-  auto underscores = [](std::string_view n) {
-    return n.substr(0, 2) == "_Z" ? 0 : std::min(n.find_first_not_of('_'), n.size());
-  };
+  auto underscores = [](std::string_view n) { return n.substr(0, 2) == "_Z" ? 0 : std::min(n.find_first_not_of('_'), n.size()); };
   auto rank = [](uint8_t binding) { return binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0; };
   if (underscores(a.name) != underscores(b.name)) return underscores(a.name) < underscores(b.name);
   if (rank(a.binding) != rank(b.binding)) return rank(a.binding) < rank(b.binding);
@@ -167,8 +165,7 @@ std::optional<Function> SymbolTable::containing(FileAddress address) {
                                 [](uint64_t a, const Symbol& s) { return a < s.address; });
   if (after == symbols_.begin()) return std::nullopt;
   const uint64_t start = std::prev(after)->address;
-  auto begin =
-      std::lower_bound(symbols_.begin(), after, start, [](const Symbol& s, uint64_t a) { return s.address < a; });
+  auto begin = std::lower_bound(symbols_.begin(), after, start, [](const Symbol& s, uint64_t a) { return s.address < a; });
   const size_t first = static_cast<size_t>(begin - symbols_.begin());
   const size_t last = static_cast<size_t>(after - symbols_.begin());
   size_t chosen = first;

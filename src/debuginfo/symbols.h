@@ -19,10 +19,12 @@ class SymbolTable {
   // debug: may be null.
   SymbolTable(const ElfImage& image, const ElfImage* debug);
 
-  // Adds a function from debug information, for a module that has that and no static symbol table. REQUIRES: name outlives the table.
+  // Adds a function from debug information, for a module that has that and no static symbol table. REQUIRES: name outlives the
+  // table.
   void add_dwarf_function(std::string_view name, FileAddress address, uint64_t size);
 
-  // Return functions ascending by address, as Module::functions(), function_at() and so on. with_split: "foo" finds foo.part.0 too.
+  // Return functions ascending by address, as Module::functions(), function_at() and so on. with_split: "foo" finds foo.part.0
+  // too.
   std::vector<Function> matching(const NamePattern& pattern, bool with_split);
   std::optional<Function> containing(FileAddress address);
   std::vector<Function> all();

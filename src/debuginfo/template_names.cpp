@@ -28,7 +28,9 @@ class Speller {
         list(children.die(), depth, text);
         any = true;
       }
-      if (tag != DW_TAG_template_type_parameter && tag != DW_TAG_template_value_parameter && tag != DW_TAG_GNU_template_template_param) continue;
+      if (tag != DW_TAG_template_type_parameter && tag != DW_TAG_template_value_parameter &&
+          tag != DW_TAG_GNU_template_template_param)
+        continue;
       any = true;
       if (++spelled_ > kMostSpelled) break;
       if (!text.empty()) text += ", ";
@@ -70,8 +72,8 @@ class Speller {
   int spelled_ = 0;
 };
 
-// Without spaces, but for those between two words; without scopes within arguments if these are not wanted, and in any case without those of inline
-// namespaces of libraries: std::__1::, std::__cxx11::.
+// Without spaces, but for those between two words; without scopes within arguments if these are not wanted, and in any case
+// without those of inline namespaces of libraries: std::__1::, std::__cxx11::.
 std::string normal(std::string_view name, bool with_scopes) {
   auto is_word = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'; };
   std::string out;
@@ -110,7 +112,9 @@ bool is_named(DwarfFile& file, Dwarf_Die& die, const std::string& wanted) {
   const size_t open = wanted.find('<');
   // "Pair" is none of the classes Pair<int>, Pair<char> ..., and all of them without arguments in their names.
   if (own == wanted) return open != wanted.npos || template_arguments(file, die).empty();
-  if (open == wanted.npos || own.substr(0, own.find('<')) != std::string_view(wanted).substr(0, wanted.find_last_not_of(' ', open - 1) + 1)) return false;
+  if (open == wanted.npos ||
+      own.substr(0, own.find('<')) != std::string_view(wanted).substr(0, wanted.find_last_not_of(' ', open - 1) + 1))
+    return false;
   const bool is_simple = own.find('<') == own.npos;
   const std::string has = normal(is_simple ? std::string(own) + template_arguments(file, die) : std::string(own), !is_simple);
   const std::string asked = normal(wanted, !is_simple);
@@ -120,7 +124,9 @@ bool is_named(DwarfFile& file, Dwarf_Die& die, const std::string& wanted) {
   return asked.back() == '>' && has.size() > asked.size() && has.compare(0, end, asked, 0, end) == 0 && has[end] == ',';
 }
 
-bool is_inline_namespace(std::string_view name) { return name.empty() || name == "__1" || name == "__2" || name == "__cxx11" || name == "__ndk1" || name == "_V2"; }
+bool is_inline_namespace(std::string_view name) {
+  return name.empty() || name == "__1" || name == "__2" || name == "__cxx11" || name == "__ndk1" || name == "_V2";
+}
 
 std::vector<std::string> scopes_of_type(std::string_view name) {
   std::vector<std::string> scopes(1);

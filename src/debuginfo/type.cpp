@@ -50,23 +50,19 @@ std::string spell(TypeSource& source, uint64_t id, std::string inside, int depth
     return spelled.starts_with(fmt::format("{} ", qualifier)) ? spelled : fmt::format("{} {}", qualifier, spelled);
   }
   switch (node.kind) {
-    case TypeKind::kVoid:
-      return (node.name.empty() ? "void" : node.name) + inside;
+    case TypeKind::kVoid: return (node.name.empty() ? "void" : node.name) + inside;
     case TypeKind::kPointer: {
       const TypeNode& target = source.type_node(node.target);
       std::string star = node.is_reference ? "&" : "*";
       star += inside;
-      if (target.alias == TypeNode::Alias::kNone &&
-          (target.kind == TypeKind::kArray || target.kind == TypeKind::kFunction))
+      if (target.alias == TypeNode::Alias::kNone && (target.kind == TypeKind::kArray || target.kind == TypeKind::kFunction))
         star = "(" + star + ")";
       return spell(source, node.target, star, depth + 1);
     }
     case TypeKind::kArray:
       return spell(source, node.target, inside + (node.has_count ? fmt::format("[{}]", node.count) : "[]"), depth + 1);
-    case TypeKind::kFunction:
-      return spell(source, node.target, inside + "(...)", depth + 1);
-    default:
-      return (node.name.empty() ? "<unknown type>" : node.name) + inside;
+    case TypeKind::kFunction: return spell(source, node.target, inside + "(...)", depth + 1);
+    default: return (node.name.empty() ? "<unknown type>" : node.name) + inside;
   }
 }
 
@@ -105,8 +101,7 @@ uint64_t alignment_of(const Type& type, int depth, size_t& left) {
       for (const Member& member : type.members()) most = std::max(most, alignment_of(member.type, depth + 1, left));
       return most;
     }
-    case TypeKind::kArray:
-      return alignment_of(type.target(), depth + 1, left);
+    case TypeKind::kArray: return alignment_of(type.target(), depth + 1, left);
     default: {
       const uint64_t size = type.size();
       return std::has_single_bit(size) && size <= 16 ? size : 1;
@@ -118,18 +113,14 @@ void collect_names(const Type& type, std::vector<std::string>& names, int depth,
   if (depth > kDeepestNesting || left == 0) return;
   --left;
   for (const Member& member : type.members()) {
-    if (member.is_base || member.name.empty())
-      collect_names(member.type, names, depth + 1, left);
-    else
-      names.push_back(member.name);
+    if (member.is_base || member.name.empty()) collect_names(member.type, names, depth + 1, left);
+    else names.push_back(member.name);
   }
 }
 
 }  // namespace
 
-const TypeNode& Type::node() const {
-  return source_ ? source_->type_node(without_aliases(*source_, id_)) : unknown_node();
-}
+const TypeNode& Type::node() const { return source_ ? source_->type_node(without_aliases(*source_, id_)) : unknown_node(); }
 
 const TypeNode& Type::complete() const {
   const TypeNode& found = node();
@@ -140,12 +131,8 @@ const TypeNode& Type::complete() const {
 
 bool Type::is_only_declared() const { return complete().is_declaration; }
 
-TypeKind Type::kind() const {
-  return node().kind;
-}
-std::string Type::name() const {
-  return source_ ? spell(*source_, id_, "", 0) : "<unknown type>";
-}
+TypeKind Type::kind() const { return node().kind; }
+std::string Type::name() const { return source_ ? spell(*source_, id_, "", 0) : "<unknown type>"; }
 std::string Type::plain_name() const {
   if (!source_) return {};
   const std::string name = spell(*source_, without_aliases(*source_, id_), "", 0);
@@ -153,38 +140,19 @@ std::string Type::plain_name() const {
     if (name.starts_with(keyword)) return name.substr(keyword.size());
   return name;
 }
-uint64_t Type::size() const {
-  return source_ ? size_of(*source_, id_, 0) : 0;
-}
-bool Type::is_signed() const {
-  return node().is_signed;
-}
-bool Type::is_boolean() const {
-  return node().is_boolean;
-}
-bool Type::is_character() const {
-  return node().is_character;
-}
-bool Type::is_reference() const {
-  return node().is_reference;
-}
-uint64_t Type::stated_alignment() const {
-  return complete().alignment;
-}
-bool Type::is_complex() const {
-  return node().is_complex;
-}
-bool Type::is_extended() const {
-  return node().is_extended;
-}
-bool Type::passed_by_reference() const {
-  return complete().passed_by_reference;
-}
+uint64_t Type::size() const { return source_ ? size_of(*source_, id_, 0) : 0; }
+bool Type::is_signed() const { return node().is_signed; }
+bool Type::is_boolean() const { return node().is_boolean; }
+bool Type::is_character() const { return node().is_character; }
+bool Type::is_reference() const { return node().is_reference; }
+uint64_t Type::stated_alignment() const { return complete().alignment; }
+bool Type::is_complex() const { return node().is_complex; }
+bool Type::is_extended() const { return node().is_extended; }
+bool Type::passed_by_reference() const { return complete().passed_by_reference; }
 
 bool Type::is_scalar() const {
   const TypeNode& found = complete();
-  if (found.kind != TypeKind::kInteger && found.kind != TypeKind::kEnum && found.kind != TypeKind::kPointer)
-    return false;
+  if (found.kind != TypeKind::kInteger && found.kind != TypeKind::kEnum && found.kind != TypeKind::kPointer) return false;
   return found.size == 1 || found.size == 2 || found.size == 4 || found.size == 8;
 }
 
@@ -195,8 +163,7 @@ bool Type::is_string() const {
 
 Type Type::target() const {
   const TypeNode& found = node();
-  const bool has_target =
-      found.kind == TypeKind::kPointer || found.kind == TypeKind::kArray || found.kind == TypeKind::kFunction;
+  const bool has_target = found.kind == TypeKind::kPointer || found.kind == TypeKind::kArray || found.kind == TypeKind::kFunction;
   return has_target ? Type(source_, found.target) : Type();
 }
 
@@ -237,9 +204,7 @@ uint64_t Type::alignment() const {
   return source_ ? alignment_of(*this, 0, left) : 1;
 }
 
-std::vector<Enumerator> Type::enumerators() const {
-  return complete().enumerators;
-}
+std::vector<Enumerator> Type::enumerators() const { return complete().enumerators; }
 
 std::optional<Member> Type::member(std::string_view name) const {
   size_t left = kMostSearched;

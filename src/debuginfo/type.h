@@ -28,7 +28,8 @@ class Type {
   TypeKind kind() const;
   // Returns the type as C writes it: "int", "struct node*", "char[16]", "uint32_t" for a typedef's name.
   std::string name() const;
-  // Returns the name of the type behind typedefs and qualifiers, without "struct " and its kind: "vector<int, std::allocator<int> >".
+  // Returns the name of the type behind typedefs and qualifiers, without "struct " and its kind: "vector<int, std::allocator<int>
+  // >".
   std::string plain_name() const;
   // Bytes; 0 where unknown (void, functions, arrays without bound, declarations without definition).
   uint64_t size() const;
@@ -43,20 +44,20 @@ class Type {
 
   Type target() const;                    // what a pointer points to, an array holds, a function returns; of others kUnknown
   std::optional<uint64_t> count() const;  // elements of an array; nothing where it has no bound
-  std::vector<Member> members()
-      const;  // of a struct or union, base classes first; a declaration's definition is sought
+  std::vector<Member> members() const;    // of a struct or union, base classes first; a declaration's definition is sought
   std::vector<Enumerator> enumerators() const;  // of an enum, in the order of their declaration; else empty
-  std::vector<Type> arguments() const;  // of a class made from a template; kUnknown for those that are not types
-  std::vector<Variant> variants() const;  // of a Rust enum with data; else empty
-  std::optional<Member> discriminant() const;  // the number in a Rust enum that says which of its variants a value is
-  uint64_t alignment() const;  // bytes, stated or natural; 1 where unknown
-  uint64_t stated_alignment() const;  // bytes, by alignas or the like; 0 where it has its natural one
-  bool is_only_declared() const;  // a struct, union or enum whose definition the module lacks
+  std::vector<Type> arguments() const;          // of a class made from a template; kUnknown for those that are not types
+  std::vector<Variant> variants() const;        // of a Rust enum with data; else empty
+  std::optional<Member> discriminant() const;   // the number in a Rust enum that says which of its variants a value is
+  uint64_t alignment() const;                   // bytes, stated or natural; 1 where unknown
+  uint64_t stated_alignment() const;            // bytes, by alignas or the like; 0 where it has its natural one
+  bool is_only_declared() const;                // a struct, union or enum whose definition the module lacks
   bool is_complex() const;
-  bool is_extended() const;  // long double, alone or complex
-  bool passed_by_reference() const;   // a C++ class that the ABI passes by hidden reference
+  bool is_extended() const;          // long double, alone or complex
+  bool passed_by_reference() const;  // a C++ class that the ABI passes by hidden reference
 
-  // Finds a member by name, also one inside anonymous members and base classes; its offset is from the start of this type. nullopt: none.
+  // Finds a member by name, also one inside anonymous members and base classes; its offset is from the start of this type.
+  // nullopt: none.
   std::optional<Member> member(std::string_view name) const;
   // Returns all names that member() finds, for did-you-mean.
   std::vector<std::string> member_names() const;
@@ -85,7 +86,7 @@ struct Member {
 
 // A form of values of a Rust enum.
 struct Variant {
-  Member data;  // name: "Some"
+  Member data;              // name: "Some"
   bool is_default = false;  // where discriminant() is none of the other variants' values
   int64_t value = 0;
 };

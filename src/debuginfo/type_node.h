@@ -1,7 +1,7 @@
 #pragma once
-// The nodes behind Type handles, for this folder and for other sources of types (kernelinfo/btf.h): one node per type of the traced
-// program, naming others by id. A TypeSource makes nodes when asked, from DWARF, from the cache or from BTF, and keeps them; tests make them
-// by hand.
+// The nodes behind Type handles, for this folder and for other sources of types (kernelinfo/btf.h): one node per type of the
+// traced program, naming others by id. A TypeSource makes nodes when asked, from DWARF, from the cache or from BTF, and keeps
+// them; tests make them by hand.
 
 #include <cstdint>
 #include <string>
@@ -23,9 +23,10 @@ struct MemberNode {
   bool is_base = false;
 };
 
-// One of the forms that a value of a Rust enum has (DW_TAG_variant): its data, and the number that says that the value has this form.
+// One of the forms that a value of a Rust enum has (DW_TAG_variant): its data, and the number that says that the value has this
+// form.
 struct VariantNode {
-  MemberNode data;  // name: of the variant, "Some"
+  MemberNode data;          // name: of the variant, "Some"
   bool is_default = false;  // it has the form where the number is none of the other variants'
   int64_t value = 0;
 };
@@ -42,8 +43,8 @@ struct TypeNode {
 
   TypeKind kind = TypeKind::kUnknown;
   Alias alias = Alias::kNone;
-  std::string name{};  // of base types and typedefs; with "struct ", "union ", "class " or "enum " in front of tags
-  uint64_t size = 0;  // bytes; 0: not stated
+  std::string name{};              // of base types and typedefs; with "struct ", "union ", "class " or "enum " in front of tags
+  uint64_t size = 0;               // bytes; 0: not stated
   uint64_t target = kUnknownType;  // id: of an alias, pointer, array (its elements) or function (its result)
   bool is_signed = false;
   bool is_boolean = false;
@@ -51,7 +52,7 @@ struct TypeNode {
   bool is_reference = false;
   bool is_declaration = false;  // without members: see TypeSource::type_definition()
   bool passed_by_reference = false;
-  bool has_count = false;  // an array with a bound: `count` elements
+  bool has_count = false;    // an array with a bound: `count` elements
   bool is_complex = false;   // a float of two parts
   bool is_extended = false;  // long double: a float of the x87
   uint64_t count = 0;
@@ -59,7 +60,8 @@ struct TypeNode {
   std::vector<MemberNode> members{};
   std::vector<VirtualBaseNode> virtual_bases{};
   std::vector<Enumerator> enumerators{};
-  std::vector<uint64_t> arguments{};  // of a class made from a template: ids of its arguments, kUnknownType for those that are not types
+  // of a class made from a template: ids of its arguments, kUnknownType for those that are not types
+  std::vector<uint64_t> arguments{};
   std::vector<VariantNode> variants{};
   MemberNode discriminant{};  // the number that chooses one of `variants`; type kUnknownType: there is one variant, always
 };

@@ -1,6 +1,7 @@
 #pragma once
-// Reads all units of a file with libdw, in parallel and with bounded memory: libdw keeps what it has read of a unit, 1.3 GB of a program with 600 MB of debug
-// information. So groups of units are read each by an opening of the file of its own, which is dropped behind them. One thread calls; it and others run.
+// Reads all units of a file with libdw, in parallel and with bounded memory: libdw keeps what it has read of a unit, 1.3 GB of a
+// program with 600 MB of debug information. So groups of units are read each by an opening of the file of its own, which is
+// dropped behind them. One thread calls; it and others run.
 
 #include <functional>
 #include <iterator>
@@ -14,12 +15,14 @@ namespace spile::debuginfo {
 struct UnitGroup {
   size_t begin, end;
 };
-// Bytes of .debug_info in a group: libdw keeps some 30 MB of it. Smaller groups cost more time, as each opening looks at all units' headers.
+// Bytes of .debug_info in a group: libdw keeps some 30 MB of it. Smaller groups cost more time, as each opening looks at all
+// units' headers.
 inline constexpr uint64_t kGroupBytes = 6 << 20;
 // Returns the groups of units that begin within so many bytes, or of one unit.
 std::vector<UnitGroup> unit_groups(DwarfFile& file, uint64_t bytes = kGroupBytes);
 
-// Calls read(opening, group) for the numbers of all groups, of several threads. The opening has the same units as `file`, and lasts as long as the call.
+// Calls read(opening, group) for the numbers of all groups, of several threads. The opening has the same units as `file`, and
+// lasts as long as the call.
 void read_groups(DwarfFile& file, size_t groups, const std::function<void(DwarfFile& opening, size_t group)>& read);
 
 // Calls add(opening, unit, found) for all units. Returns what they have added to `found`, a vector, in the order of the units.

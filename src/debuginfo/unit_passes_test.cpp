@@ -33,7 +33,14 @@ TEST(UnitPasses, FindInSeveralOpeningsWhatOneHas) {
   }
   ASSERT_TRUE(directory.run(command));
   UniqueFd fd(::open(directory.path("all.so").c_str(), O_RDONLY | O_CLOEXEC));
-  auto file = DwarfFile::open({.path = "all.so", .main_fd = fd.get(), .debug_fd = fd.get(), .debug_file = directory.path("all.so"), .main_file = {}, .alternate = {}, .alternate_id = {}, .kept = {}});
+  auto file = DwarfFile::open({.path = "all.so",
+                               .main_fd = fd.get(),
+                               .debug_fd = fd.get(),
+                               .debug_file = directory.path("all.so"),
+                               .main_file = {},
+                               .alternate = {},
+                               .alternate_id = {},
+                               .kept = {}});
   ASSERT_TRUE(file.ok());
   const std::vector<UnitGroup> groups = unit_groups(**file, kTogether);
   ASSERT_EQ(groups.size(), size_t{kFiles} / 2);
@@ -47,9 +54,12 @@ TEST(UnitPasses, FindInSeveralOpeningsWhatOneHas) {
   for (DwarfFile::Unit unit : (*file)->units())
     (*file)->each_function(unit, [&](uint64_t, uint64_t, Dwarf_Die& die) { expected.push_back(die_name(die)); });
   EXPECT_EQ(expected.size(), static_cast<size_t>(kFiles * kFunctions));
-  const auto found = read_all_units<std::vector<std::string>>(**file, [](DwarfFile& opening, DwarfFile::Unit& unit, std::vector<std::string>& names) {
-    opening.each_function(unit, [&](uint64_t, uint64_t, Dwarf_Die& die) { names.push_back(die_name(die)); });
-  }, kTogether);
+  const auto found = read_all_units<std::vector<std::string>>(
+      **file,
+      [](DwarfFile& opening, DwarfFile::Unit& unit, std::vector<std::string>& names) {
+        opening.each_function(unit, [&](uint64_t, uint64_t, Dwarf_Die& die) { names.push_back(die_name(die)); });
+      },
+      kTogether);
   EXPECT_EQ(found, expected);
   // And through a module: every call, and those of a pattern.
   auto module = Module::open(directory.path("all.so"), without_cache());

@@ -9,10 +9,10 @@
 namespace spile::debuginfo {
 namespace {
 
-constexpr size_t kOffsetSize = 4;   // of 32-bit DWARF; 64-bit DWARF is left to libdw
+constexpr size_t kOffsetSize = 4;  // of 32-bit DWARF; 64-bit DWARF is left to libdw
 constexpr uint64_t kMostCodes = 1 << 18;
 constexpr size_t kDeepest = 1 << 12;
-constexpr int kNone = -1;           // not the size of a form
+constexpr int kNone = -1;  // not the size of a form
 
 // Reads from bytes that may be damaged: behind their end it reads zeros, and `failed` is set.
 class Bytes {
@@ -73,14 +73,14 @@ class Bytes {
 // What to do with the next bytes of a DIE. Neighbors that are only skipped are one step.
 struct Step {
   enum Kind : uint8_t {
-    kSkip,         // `size` bytes
-    kSkipUlebs,    // `size` of them
-    kSkipBlock,    // `size`: of its length; 0: a ULEB128
+    kSkip,       // `size` bytes
+    kSkipUlebs,  // `size` of them
+    kSkipBlock,  // `size`: of its length; 0: a ULEB128
     kSkipString,
-    kNameOffset,   // in .debug_str
-    kNameIndex,    // in .debug_str_offsets; size as of kSkipBlock
+    kNameOffset,  // in .debug_str
+    kNameIndex,   // in .debug_str_offsets; size as of kSkipBlock
     kNameString,
-    kOrigin,       // in the unit; size as of kSkipBlock
+    kOrigin,  // in the unit; size as of kSkipBlock
     kOriginInSection,
     kOriginInAlternate,
     kSibling,      // in the unit; size as of kSkipBlock
@@ -99,8 +99,8 @@ struct Abbreviation {
 bool is_function(unsigned tag) { return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine; }
 
 bool is_type(unsigned tag) {
-  return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type || tag == DW_TAG_typedef ||
-         tag == DW_TAG_base_type || tag == DW_TAG_enumerator;
+  return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type ||
+         tag == DW_TAG_typedef || tag == DW_TAG_base_type || tag == DW_TAG_enumerator;
 }
 
 // A static member of a class is a member there (DWARF 4), or a variable.
@@ -114,12 +114,9 @@ bool is_skipped_whole(const Abbreviation& abbreviation) {
     case DW_TAG_call_site:
     case DW_TAG_GNU_call_site:
     case DW_TAG_array_type:
-    case DW_TAG_subroutine_type:
-      return true;
-    case DW_TAG_subprogram:
-      return abbreviation.declaration;
-    default:
-      return false;
+    case DW_TAG_subroutine_type: return true;
+    case DW_TAG_subprogram: return abbreviation.declaration;
+    default: return false;
   }
 }
 
@@ -127,47 +124,37 @@ bool is_skipped_whole(const Abbreviation& abbreviation) {
 int fixed_size(uint64_t form, size_t address_size) {
   switch (form) {
     case DW_FORM_flag_present:
-    case DW_FORM_implicit_const:
-      return 0;
+    case DW_FORM_implicit_const: return 0;
     case DW_FORM_data1:
     case DW_FORM_flag:
     case DW_FORM_ref1:
     case DW_FORM_strx1:
-    case DW_FORM_addrx1:
-      return 1;
+    case DW_FORM_addrx1: return 1;
     case DW_FORM_data2:
     case DW_FORM_ref2:
     case DW_FORM_strx2:
-    case DW_FORM_addrx2:
-      return 2;
+    case DW_FORM_addrx2: return 2;
     case DW_FORM_strx3:
-    case DW_FORM_addrx3:
-      return 3;
+    case DW_FORM_addrx3: return 3;
     case DW_FORM_data4:
     case DW_FORM_ref4:
     case DW_FORM_strx4:
     case DW_FORM_addrx4:
-    case DW_FORM_ref_sup4:
-      return 4;
+    case DW_FORM_ref_sup4: return 4;
     case DW_FORM_data8:
     case DW_FORM_ref8:
     case DW_FORM_ref_sig8:
-    case DW_FORM_ref_sup8:
-      return 8;
-    case DW_FORM_data16:
-      return 16;
-    case DW_FORM_addr:
-      return static_cast<int>(address_size);
+    case DW_FORM_ref_sup8: return 8;
+    case DW_FORM_data16: return 16;
+    case DW_FORM_addr: return static_cast<int>(address_size);
     case DW_FORM_strp:
     case DW_FORM_line_strp:
     case DW_FORM_sec_offset:
     case DW_FORM_strp_sup:
     case DW_FORM_ref_addr:
     case DW_FORM_GNU_ref_alt:
-    case DW_FORM_GNU_strp_alt:
-      return kOffsetSize;
-    default:
-      return kNone;
+    case DW_FORM_GNU_strp_alt: return kOffsetSize;
+    default: return kNone;
   }
 }
 
@@ -182,21 +169,14 @@ std::optional<Step> step_over(uint64_t form, size_t address_size) {
     case DW_FORM_loclistx:
     case DW_FORM_rnglistx:
     case DW_FORM_GNU_addr_index:
-    case DW_FORM_GNU_str_index:
-      return Step{Step::kSkipUlebs, 1};
-    case DW_FORM_block1:
-      return Step{Step::kSkipBlock, 1};
-    case DW_FORM_block2:
-      return Step{Step::kSkipBlock, 2};
-    case DW_FORM_block4:
-      return Step{Step::kSkipBlock, 4};
+    case DW_FORM_GNU_str_index: return Step{Step::kSkipUlebs, 1};
+    case DW_FORM_block1: return Step{Step::kSkipBlock, 1};
+    case DW_FORM_block2: return Step{Step::kSkipBlock, 2};
+    case DW_FORM_block4: return Step{Step::kSkipBlock, 4};
     case DW_FORM_block:
-    case DW_FORM_exprloc:
-      return Step{Step::kSkipBlock, 0};
-    case DW_FORM_string:
-      return Step{Step::kSkipString, 0};
-    default:
-      return std::nullopt;
+    case DW_FORM_exprloc: return Step{Step::kSkipBlock, 0};
+    case DW_FORM_string: return Step{Step::kSkipString, 0};
+    default: return std::nullopt;
   }
 }
 
@@ -210,19 +190,14 @@ std::optional<Step> step_of_reference(Step::Kind kind, uint64_t form) {
 
 std::optional<Step> step_of_name(uint64_t form) {
   switch (form) {
-    case DW_FORM_strp:
-      return Step{Step::kNameOffset, kOffsetSize};
-    case DW_FORM_string:
-      return Step{Step::kNameString, 0};
-    case DW_FORM_strx:
-      return Step{Step::kNameIndex, 0};
+    case DW_FORM_strp: return Step{Step::kNameOffset, kOffsetSize};
+    case DW_FORM_string: return Step{Step::kNameString, 0};
+    case DW_FORM_strx: return Step{Step::kNameIndex, 0};
     case DW_FORM_strx1:
     case DW_FORM_strx2:
     case DW_FORM_strx3:
-    case DW_FORM_strx4:
-      return Step{Step::kNameIndex, static_cast<uint32_t>(fixed_size(form, 0))};
-    default:
-      return std::nullopt;
+    case DW_FORM_strx4: return Step{Step::kNameIndex, static_cast<uint32_t>(fixed_size(form, 0))};
+    default: return std::nullopt;
   }
 }
 
@@ -255,7 +230,9 @@ class Abbreviations {
   }
 
   // Null: there is none of this code.
-  const Abbreviation* find(uint64_t code) const { return code < by_code_.size() && by_code_[code].tag != 0 ? &by_code_[code] : nullptr; }
+  const Abbreviation* find(uint64_t code) const {
+    return code < by_code_.size() && by_code_[code].tag != 0 ? &by_code_[code] : nullptr;
+  }
   const Step* steps(const Abbreviation& abbreviation) const { return steps_.data() + abbreviation.first; }
   // Whether functions, or variables, have parts of their description in other units.
   bool refers_elsewhere() const { return functions_elsewhere_ || variables_elsewhere_; }
@@ -288,7 +265,8 @@ class Abbreviations {
     }
     if (!step) step = step_over(form, address_size);
     if (!step) return false;
-    const bool joins = steps_.size() > abbreviation.first && (step->kind == Step::kSkip || step->kind == Step::kSkipUlebs) && steps_.back().kind == step->kind;
+    const bool joins = steps_.size() > abbreviation.first && (step->kind == Step::kSkip || step->kind == Step::kSkipUlebs) &&
+                       steps_.back().kind == step->kind;
     if (joins) steps_.back().size += step->size;
     else if (step->kind != Step::kSkip || step->size > 0) steps_.push_back(*step);
     return true;
@@ -332,7 +310,8 @@ std::optional<Header> read_header(std::string_view unit) {
 
 class Scan {
  public:
-  Scan(DieKey begin, std::string_view unit, const ScannedSections& sections, const SoughtName& name, const Abbreviations& abbreviations)
+  Scan(DieKey begin, std::string_view unit, const ScannedSections& sections, const SoughtName& name,
+       const Abbreviations& abbreviations)
       : begin_(begin), sections_(sections), name_(name), abbreviations_(abbreviations), bytes_(unit, 0) {}
 
   // False: damaged.
@@ -376,42 +355,20 @@ class Scan {
     for (uint32_t i = 0; i < abbreviation.count; ++i) {
       const Step& step = steps[i];
       switch (step.kind) {
-        case Step::kSkip:
-          bytes_.skip(step.size);
-          break;
+        case Step::kSkip: bytes_.skip(step.size); break;
         case Step::kSkipUlebs:
           for (uint32_t n = 0; n < step.size; ++n) bytes_.uleb();
           break;
-        case Step::kSkipBlock:
-          bytes_.skip(number(step));
-          break;
-        case Step::kSkipString:
-          bytes_.string();
-          break;
-        case Step::kNameOffset:
-          named_ |= name_.is_at(bytes_.number(kOffsetSize));
-          break;
-        case Step::kNameIndex:
-          named_ |= is_name_at(number(step));
-          break;
-        case Step::kNameString:
-          named_ |= name_.is_in(bytes_.string());
-          break;
-        case Step::kOrigin:
-          origin_ = begin_ + number(step);
-          break;
-        case Step::kOriginInSection:
-          origin_ = (begin_ & kInAlternate) | bytes_.number(kOffsetSize);
-          break;
-        case Step::kOriginInAlternate:
-          origin_ = kInAlternate | bytes_.number(kOffsetSize);
-          break;
-        case Step::kSibling:
-          sibling_ = number(step);
-          break;
-        case Step::kStringsBase:
-          strings_base_ = bytes_.number(kOffsetSize);
-          break;
+        case Step::kSkipBlock: bytes_.skip(number(step)); break;
+        case Step::kSkipString: bytes_.string(); break;
+        case Step::kNameOffset: named_ |= name_.is_at(bytes_.number(kOffsetSize)); break;
+        case Step::kNameIndex: named_ |= is_name_at(number(step)); break;
+        case Step::kNameString: named_ |= name_.is_in(bytes_.string()); break;
+        case Step::kOrigin: origin_ = begin_ + number(step); break;
+        case Step::kOriginInSection: origin_ = (begin_ & kInAlternate) | bytes_.number(kOffsetSize); break;
+        case Step::kOriginInAlternate: origin_ = kInAlternate | bytes_.number(kOffsetSize); break;
+        case Step::kSibling: sibling_ = number(step); break;
+        case Step::kStringsBase: strings_base_ = bytes_.number(kOffsetSize); break;
       }
     }
     return !bytes_.failed();
@@ -426,15 +383,9 @@ class Scan {
         if (named_) found.named.push_back(die);
         if (origin_) found.described.emplace_back(die, origin_);
         break;
-      case DW_TAG_variable:
-        found.has_variable |= named_;
-        break;
-      case DW_TAG_member:
-        found.has_variable |= named_ && abbreviation.declaration;
-        break;
-      default:
-        found.has_type |= named_;
-        break;
+      case DW_TAG_variable: found.has_variable |= named_; break;
+      case DW_TAG_member: found.has_variable |= named_ && abbreviation.declaration; break;
+      default: found.has_type |= named_; break;
     }
   }
 
@@ -487,7 +438,8 @@ ScannedUnit scan_unit(DieKey begin, std::string_view unit, const ScannedSections
   ScannedUnit found;
   const auto header = read_header(unit);
   Abbreviations abbreviations;
-  const bool known = header && abbreviations.read(sections.abbreviations, header->abbreviations, header->version, header->address_size);
+  const bool known =
+      header && abbreviations.read(sections.abbreviations, header->abbreviations, header->version, header->address_size);
   found.refers_elsewhere = abbreviations.refers_elsewhere();
   if (known && Scan(begin, unit.substr(0, header->unit_size), sections, name, abbreviations).run(header->size, found)) {
     if (!found.refers_elsewhere) keep_named(found);

@@ -1,6 +1,7 @@
 #pragma once
-// Reads a unit's DIEs as bytes, without libdw, and finds those that have a certain name, or refer to a DIE that has it: 40 million DIEs of a program with
-// 600 MB of debug information in a second, where libdw takes 20 times as long. DWARF 5, section 7.5. Any thread: each call reads only what it is given.
+// Reads a unit's DIEs as bytes, without libdw, and finds those that have a certain name, or refer to a DIE that has it: 40
+// million DIEs of a program with 600 MB of debug information in a second, where libdw takes 20 times as long. DWARF 5, section
+// 7.5. Any thread: each call reads only what it is given.
 
 #include <cstdint>
 #include <span>
@@ -26,11 +27,12 @@ struct ScannedUnit {
   // Its contents are elsewhere, have forms that only libdw follows, or are damaged. All else is empty then.
   bool unsure = false;
   bool refers_elsewhere = false;  // parts of descriptions are in other units
-  bool has_variable = false;  // of that name
-  bool has_type = false;      // or an enumerator of that name
-  std::vector<DieKey> named;                         // functions that have the name
-  std::vector<std::pair<DieKey, DieKey>> described;  // a function, and the DIE that has the rest of its description; only with refers_elsewhere
-  std::vector<Call> calls;                           // of functions of that name; with refers_elsewhere: of any name
+  bool has_variable = false;      // of that name
+  bool has_type = false;          // or an enumerator of that name
+  std::vector<DieKey> named;      // functions that have the name
+  // a function, and the DIE that has the rest of its description; only with refers_elsewhere
+  std::vector<std::pair<DieKey, DieKey>> described;
+  std::vector<Call> calls;  // of functions of that name; with refers_elsewhere: of any name
 };
 
 struct ScannedSections {

@@ -69,7 +69,9 @@ class Reader {
     if (encoding == 0xff) return 0;
     uint64_t base = (encoding & 0x70) == 0x10 ? address() : 0;
     switch (encoding & 0x0f) {
-      case 0x00: case 0x04: case 0x0c: return base + fixed<uint64_t>();
+      case 0x00:
+      case 0x04:
+      case 0x0c: return base + fixed<uint64_t>();
       case 0x01: return base + uleb();
       case 0x02: return base + fixed<uint16_t>();
       case 0x03: return base + fixed<uint32_t>();
@@ -117,9 +119,7 @@ struct Fde {
   std::vector<UnwindRow> rows;
 };
 
-bool fits(int64_t value) {
-  return value == static_cast<int16_t>(value);
-}
+bool fits(int64_t value) { return value == static_cast<int16_t>(value); }
 
 UnwindRule rule_of(const State& state, bool signal) {
   UnwindRule rule = state.rule;
@@ -153,8 +153,8 @@ UnwindRule expression_rule(std::string_view expression) {
   if (in.done()) return rule;
   std::string_view rest = expression.substr(in.offset());
   // breg16 0, lit15, and, litN, ge, lit3, shl, plus: the procedure linkage table's
-  if (op == 0x70 + kStackPointer && offset == 8 && rest.size() == 9 && rest.substr(0, 4) == std::string_view("\x80\x00\x3f\x1a", 4) &&
-      rest.substr(5) == "\x2a\x33\x24\x22") {
+  if (op == 0x70 + kStackPointer && offset == 8 && rest.size() == 9 &&
+      rest.substr(0, 4) == std::string_view("\x80\x00\x3f\x1a", 4) && rest.substr(5) == "\x2a\x33\x24\x22") {
     rule.kind = abi::kUnwindPlt;
     rule.offset = static_cast<int16_t>(static_cast<uint8_t>(rest[4]) - 0x30);
     return rule;
@@ -247,11 +247,18 @@ class Interpreter {
       case 0x02: advance(in.fixed<uint8_t>()); return true;
       case 0x03: advance(in.fixed<uint16_t>()); return true;
       case 0x04: advance(in.fixed<uint32_t>()); return true;
-      case 0x05: reg = in.uleb(); set_saved(reg, static_cast<int64_t>(in.uleb()) * cie_.data_factor); return true;
+      case 0x05:
+        reg = in.uleb();
+        set_saved(reg, static_cast<int64_t>(in.uleb()) * cie_.data_factor);
+        return true;
       case 0x06: restore(in.uleb()); return true;
       case 0x07: set_same(in.uleb(), true); return true;
       case 0x08: set_same(in.uleb(), false); return true;
-      case 0x09: reg = in.uleb(); in.uleb(); if (reg == kReturnAddress) state_.return_elsewhere = true; return true;
+      case 0x09:
+        reg = in.uleb();
+        in.uleb();
+        if (reg == kReturnAddress) state_.return_elsewhere = true;
+        return true;
       case 0x0a:
         if (stack_.size() > 1000) return false;
         stack_.push_back(state_);
@@ -261,21 +268,43 @@ class Interpreter {
         state_ = stack_.back();
         stack_.pop_back();
         return true;
-      case 0x0c: reg = in.uleb(); define_cfa(reg, static_cast<int64_t>(in.uleb())); return true;
+      case 0x0c:
+        reg = in.uleb();
+        define_cfa(reg, static_cast<int64_t>(in.uleb()));
+        return true;
       case 0x0d: define_cfa(in.uleb(), state_.cfa_offset); return true;
       case 0x0e: define_cfa(state_.cfa_register, static_cast<int64_t>(in.uleb())); return true;
       case 0x0f:
         state_.cfa_is_expression = true;
         state_.expression = expression_rule(in.take(in.uleb()));
         return true;
-      case 0x10: case 0x16: reg = in.uleb(); set_expression(reg, in.take(in.uleb())); return true;
-      case 0x11: reg = in.uleb(); set_saved(reg, in.sleb() * cie_.data_factor); return true;
-      case 0x12: reg = in.uleb(); define_cfa(reg, in.sleb() * cie_.data_factor); return true;
+      case 0x10:
+      case 0x16:
+        reg = in.uleb();
+        set_expression(reg, in.take(in.uleb()));
+        return true;
+      case 0x11:
+        reg = in.uleb();
+        set_saved(reg, in.sleb() * cie_.data_factor);
+        return true;
+      case 0x12:
+        reg = in.uleb();
+        define_cfa(reg, in.sleb() * cie_.data_factor);
+        return true;
       case 0x13: define_cfa(state_.cfa_register, in.sleb() * cie_.data_factor); return true;
-      case 0x14: reg = in.uleb(); set_saved(reg, static_cast<int64_t>(in.uleb()) * cie_.data_factor); return true;
-      case 0x15: reg = in.uleb(); set_saved(reg, in.sleb() * cie_.data_factor); return true;
+      case 0x14:
+        reg = in.uleb();
+        set_saved(reg, static_cast<int64_t>(in.uleb()) * cie_.data_factor);
+        return true;
+      case 0x15:
+        reg = in.uleb();
+        set_saved(reg, in.sleb() * cie_.data_factor);
+        return true;
       case 0x2e: in.uleb(); return true;  // DW_CFA_GNU_args_size
-      case 0x2f: reg = in.uleb(); set_saved(reg, -static_cast<int64_t>(in.uleb()) * cie_.data_factor); return true;
+      case 0x2f:
+        reg = in.uleb();
+        set_saved(reg, -static_cast<int64_t>(in.uleb()) * cie_.data_factor);
+        return true;
       default: return false;
     }
   }
@@ -341,9 +370,16 @@ class FrameSection {
     bool known_augmentation = true;
     for (char letter : augmentation) {
       switch (letter) {
-        case 'z': in.uleb(); cie.has_augmentation_data = true; break;
+        case 'z':
+          in.uleb();
+          cie.has_augmentation_data = true;
+          break;
         case 'R': cie.pointer_encoding = in.fixed<uint8_t>(); break;
-        case 'P': { auto encoding = in.fixed<uint8_t>(); in.encoded(encoding & 0x7f); break; }
+        case 'P': {
+          auto encoding = in.fixed<uint8_t>();
+          in.encoded(encoding & 0x7f);
+          break;
+        }
         case 'L': in.fixed<uint8_t>(); break;
         case 'S': cie.signal = true; break;
         default: known_augmentation = false; break;

@@ -12,12 +12,12 @@
 
 namespace spile::debuginfo {
 
-// Returns the rows, ascending; each holds up to the next one's address. Damaged parts are left out. debug: the separate debug file, which
-// may have .debug_frame; may be null.
+// Returns the rows, ascending; each holds up to the next one's address. Damaged parts are left out. debug: the separate debug
+// file, which may have .debug_frame; may be null.
 std::vector<UnwindRow> read_unwind_rows(const ElfImage& image, const ElfImage* debug);
 
-// Returns the address and the size in bytes of each piece of code that .eh_frame describes, ascending and without overlaps: functions, and parts of
-// functions that lie elsewhere (.cold). Entries of the procedure linkage table are left out.
+// Returns the address and the size in bytes of each piece of code that .eh_frame describes, ascending and without overlaps:
+// functions, and parts of functions that lie elsewhere (.cold). Entries of the procedure linkage table are left out.
 std::vector<std::pair<FileAddress, uint64_t>> read_unwind_ranges(const ElfImage& image);
 
 }  // namespace spile::debuginfo

@@ -29,7 +29,8 @@ void add_values_of(Dwarf_Die& variable, Dwarf_Die& scope, std::vector<CodeRange>
     return;
   }
   Dwarf_Addr base = 0, begin = 0, end = 0;
-  for (ptrdiff_t at = 0; ranges.size() < kMostRanges && (at = dwarf_getlocations(&attribute, at, &base, &begin, &end, &operations, &count)) > 0;)
+  for (ptrdiff_t at = 0;
+       ranges.size() < kMostRanges && (at = dwarf_getlocations(&attribute, at, &base, &begin, &end, &operations, &count)) > 0;)
     if (count > 0 && begin < end) ranges.push_back({FileAddress(begin), FileAddress(end)});
 }
 
@@ -43,11 +44,8 @@ void visit(Dwarf_Die& scope, const std::string& name, std::vector<CodeRange>& ra
         break;
       case DW_TAG_lexical_block:
       case DW_TAG_try_block:
-      case DW_TAG_catch_block:
-        visit(children.die(), name, ranges, depth + 1);
-        break;
-      default:
-        break;
+      case DW_TAG_catch_block: visit(children.die(), name, ranges, depth + 1); break;
+      default: break;
     }
   }
 }

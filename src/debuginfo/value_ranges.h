@@ -6,8 +6,9 @@
 
 namespace spile::debuginfo {
 
-// Returns the stretches of code where a parameter or local of the name has a value, ascending and apart from each other. function: a function's DIE, or an
-// inlined call's. Of a variable with one place for the whole function (or block) it is all of that, also where the place is not filled yet.
+// Returns the stretches of code where a parameter or local of the name has a value, ascending and apart from each other.
+// function: a function's DIE, or an inlined call's. Of a variable with one place for the whole function (or block) it is all of
+// that, also where the place is not filled yet.
 std::vector<CodeRange> value_ranges(Dwarf_Die& function, const std::string& name);
 
 }  // namespace spile::debuginfo

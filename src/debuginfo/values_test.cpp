@@ -108,15 +108,12 @@ struct Build {
   std::string command;
   bool optimized;
 };
-void PrintTo(const Build& build, std::ostream* out) {
-  *out << build.command;
-}
+void PrintTo(const Build& build, std::ostream* out) { *out << build.command; }
 
 class Values : public testing::TestWithParam<Build> {
  protected:
   void SetUp() override {
-    if (GetParam().command.find("dwz") != std::string_view::npos &&
-        system("command -v dwz >/dev/null") != 0)
+    if (GetParam().command.find("dwz") != std::string_view::npos && system("command -v dwz >/dev/null") != 0)
       GTEST_SKIP() << "dwz is not installed";
     // Compiled once for all tests of a build.
     static std::map<std::string, TestDirectory> directories;
@@ -181,12 +178,8 @@ class Values : public testing::TestWithParam<Build> {
   FileAddress function_, pc_;
 };
 
-Step member(const std::string& name) {
-  return {.kind = Step::Kind::kMember, .member = name};
-}
-Step at(int64_t index) {
-  return {.kind = Step::Kind::kIndex, .member = {}, .index = index};
-}
+Step member(const std::string& name) { return {.kind = Step::Kind::kMember, .member = name}; }
+Step at(int64_t index) { return {.kind = Step::Kind::kIndex, .member = {}, .index = index}; }
 
 TEST_P(Values, OfScalarParametersAtEntry) {
   run_to_entry("scalars");
@@ -292,8 +285,7 @@ TEST_P(Values, ThroughPointers) {
   EXPECT_EQ(program_->read_string(static_cast<uint64_t>(value("list", {member("name")}))), "first");
   EXPECT_EQ(value("list", {at(0), member("value")}), -11);
 
-  auto dynamic =
-      walk(*place("numbers"), std::vector<Step>{{.kind = Step::Kind::kDynamicIndex, .member = {}, .index = 0}});
+  auto dynamic = walk(*place("numbers"), std::vector<Step>{{.kind = Step::Kind::kDynamicIndex, .member = {}, .index = 0}});
   ASSERT_TRUE(dynamic.ok());
   EXPECT_EQ(program_->evaluate(*load(*dynamic), {2}), 30u);
 }
@@ -309,9 +301,7 @@ TEST_P(Values, InNestedBlocks) {
 
 TEST_P(Values, HaveTheTypesOfTheSource) {
   function_ = pc_ = function("pointers");
-  auto type = [&](const std::string& name, const std::vector<Step>& steps = {}) {
-    return place(name, steps)->type.name();
-  };
+  auto type = [&](const std::string& name, const std::vector<Step>& steps = {}) { return place(name, steps)->type.name(); };
   EXPECT_EQ(type("list"), "struct node*");
   EXPECT_EQ(type("text"), "const char*");
   EXPECT_EQ(type("names"), "char**");
@@ -349,7 +339,8 @@ TEST_P(Values, ComeWithSourcePlaces) {
 
 // Functions of the shell. The .dwo file is found beside the program only, not in the folder that it was compiled in.
 const std::string kSplit =
-    "compile() { mkdir objects && cd objects && $* -gsplit-dwarf -c ../program.c && gcc program.o -o ../program && mv program.dwo .. && cd ..; }; "
+    "compile() { mkdir objects && cd objects && $* -gsplit-dwarf -c ../program.c && gcc program.o -o ../program && mv "
+    "program.dwo .. && cd ..; }; "
     "pack() { objcopy --compress-debug-sections=$1 $2; }; ";
 
 INSTANTIATE_TEST_SUITE_P(
@@ -367,13 +358,11 @@ INSTANTIATE_TEST_SUITE_P(
         Build{"ClangO0Dwarf5", "clang-19 -O0 -gdwarf-5 program.c -o program", false},
         Build{"ClangO2Dwarf5", "clang-19 -O2 -gdwarf-5 program.c -o program", true},
         Build{"ClangO0Dwarf4", "clang-19 -O0 -gdwarf-4 program.c -o program", false},
-        Build{"ClangO2Split", "clang-19 -O2 -gdwarf-5 -gsplit-dwarf -c program.c && clang-19 program.o -o program",
-              true},
-        Build{
-            "GccO0Separate",
-            "gcc -O0 -g program.c -o program -Wl,--build-id=none && objcopy --only-keep-debug program program.debug && "
-            "strip -s program && objcopy --add-gnu-debuglink=program.debug program",
-            false},
+        Build{"ClangO2Split", "clang-19 -O2 -gdwarf-5 -gsplit-dwarf -c program.c && clang-19 program.o -o program", true},
+        Build{"GccO0Separate",
+              "gcc -O0 -g program.c -o program -Wl,--build-id=none && objcopy --only-keep-debug program program.debug && "
+              "strip -s program && objcopy --add-gnu-debuglink=program.debug program",
+              false},
         // These keep their frame in other ways: a second one on the heap, rbx for the first.
         Build{"GccO0Asan", "gcc -O0 -g -fsanitize=address program.c -o program", false},
         Build{"ClangO0Asan", "clang-19 -O0 -g -fsanitize=address program.c -o program", false},
@@ -404,7 +393,8 @@ INSTANTIATE_TEST_SUITE_P(
                        "pack zstd program && pack zstd program.dwp",
               true},
         Build{"GccO2PackageZlib",
-              kSplit + "compile gcc -O2 -gdwarf-4 && dwp -e program -o program.dwp && rm program.dwo && pack zlib program.dwp", true},
+              kSplit + "compile gcc -O2 -gdwarf-4 && dwp -e program -o program.dwp && rm program.dwo && pack zlib program.dwp",
+              true},
         // The common parts are named relative to the program, and compressed, too.
         Build{"GccO2DwzCompressed",
               "gcc -O2 -g program.c -o program && gcc -O0 -g program.c -o other && dwz -m common.debug -r program other && "

@@ -16,9 +16,7 @@ namespace {
 
 constexpr size_t kMostNamesInHint = 12;
 
-Error unreadable(const std::string& reason) {
-  return {fmt::format("the value {}", reason), {}};
-}
+Error unreadable(const std::string& reason) { return {fmt::format("the value {}", reason), {}}; }
 
 void append_shift_right(location::Operations& code, uint64_t bytes) {
   if (bytes == 0) return;
@@ -79,8 +77,7 @@ Place part_of(const Place& whole, uint64_t offset, uint64_t size, Type type) {
   uint64_t start = 0;
   for (const Piece& piece : whole.pieces) {
     if (offset >= start && offset + size <= start + piece.size) {
-      if (piece.kind == Piece::Kind::kMissing)
-        return out_of_reach("is optimized out", part.type);
+      if (piece.kind == Piece::Kind::kMissing) return out_of_reach("is optimized out", part.type);
       Place inner;
       inner.kind = piece.kind == Piece::Kind::kMemory ? Place::Kind::kMemory : Place::Kind::kValue;
       inner.operations = piece.operations;
@@ -115,7 +112,8 @@ Result<Place> without_reference(const Place& place) {
 
 Result<Place> walk_member(const Place& from, const std::string& name);
 
-// The member of a virtual base class of the object, or that class by its name. nullopt: none has it, or the object is not in memory.
+// The member of a virtual base class of the object, or that class by its name. nullopt: none has it, or the object is not in
+// memory.
 std::optional<Result<Place>> member_of_virtual_base(const Place& object, const std::string& name) {
   if (object.kind != Place::Kind::kMemory) return std::nullopt;
   for (const VirtualBase& base : virtual_bases(object.type)) {
@@ -123,7 +121,8 @@ std::optional<Result<Place>> member_of_virtual_base(const Place& object, const s
     if (!is_itself && !base.type.member(name)) continue;
     location::Operations address = object.operations;
     if (base.offset) address.emplace_back(location::PlusConstant{static_cast<int64_t>(base.offset)});
-    address.insert(address.end(), {location::Stack::kDup, location::Deref{8}, location::PlusConstant{base.slot}, location::Deref{8}, location::Binary::kPlus});
+    address.insert(address.end(), {location::Stack::kDup, location::Deref{8}, location::PlusConstant{base.slot},
+                                   location::Deref{8}, location::Binary::kPlus});
     Place there = memory_at(std::move(address), base.type);
     return is_itself ? Result<Place>(std::move(there)) : walk_member(there, name);
   }
@@ -166,9 +165,8 @@ Result<Place> walk_member(const Place& from, const std::string& name) {
       names.resize(kMostNamesInHint);
       names.push_back("...");
     }
-    return Error{
-        fmt::format("'{}' has no member '{}'", type.name(), name),
-        near.empty() ? fmt::format("it has: {}", fmt::join(names, ", ")) : fmt::format("did you mean '{}'?", near)};
+    return Error{fmt::format("'{}' has no member '{}'", type.name(), name),
+                 near.empty() ? fmt::format("it has: {}", fmt::join(names, ", ")) : fmt::format("did you mean '{}'?", near)};
   }
   const uint64_t bytes = member->bit_size ? (member->bit_offset + member->bit_size + 7) / 8 : member->type.size();
   Place part = part_of(object, member->offset, bytes, member->type);
@@ -187,8 +185,7 @@ Result<Place> walk_index(const Place& from, const Step& step) {
     return Error{fmt::format("'{}' can't be indexed: it is neither an array nor a pointer", from.type.name()), {}};
   const Type element = object.type.target();
   const uint64_t stride = element.size();
-  if (stride == 0)
-    return Error{fmt::format("'{}' can't be indexed: the size of its elements is unknown", from.type.name()), {}};
+  if (stride == 0) return Error{fmt::format("'{}' can't be indexed: the size of its elements is unknown", from.type.name()), {}};
   if (kind == TypeKind::kPointer) {
     TRY(object, dereferenced(object));
   }
@@ -220,7 +217,8 @@ Result<location::Operations> load_bit_field(const Place& place) {
     code.emplace_back(location::Deref{static_cast<uint8_t>(unit_fits ? unit : enough)});
   }
   if (end > 64) return unreadable("is a packed bit-field across more than 8 bytes");
-  code.emplace_back(location::BitField{static_cast<uint8_t>(place.bit_offset), static_cast<uint8_t>(place.bit_size), place.type.is_signed()});
+  code.emplace_back(
+      location::BitField{static_cast<uint8_t>(place.bit_offset), static_cast<uint8_t>(place.bit_size), place.type.is_signed()});
   return code;
 }
 
@@ -269,36 +267,32 @@ Result<location::Operations> load(const Place& place) {
   }
   switch (type.kind()) {
     case TypeKind::kArray:
-    case TypeKind::kFunction:
-      return address(place);
+    case TypeKind::kFunction: return address(place);
     case TypeKind::kStruct:
     case TypeKind::kUnion:
-      return Error{fmt::format("the value is a whole '{}'", type.name()),
-                   "choose a member with ->, or take its address with &"};
+      return Error{fmt::format("the value is a whole '{}'", type.name()), "choose a member with ->, or take its address with &"};
     case TypeKind::kFloat:  // the bits of a double
       if (type.size() == 4 || type.size() == 8) break;
       return Error{fmt::format("the value is a floating-point number of {} bytes ('{}')", type.size(), type.name()), {}};
     case TypeKind::kVoid:
-    case TypeKind::kUnknown:
-      return Error{fmt::format("the value has no size ('{}')", type.name()), {}};
-    default:
-      break;
+    case TypeKind::kUnknown: return Error{fmt::format("the value has no size ('{}')", type.name()), {}};
+    default: break;
   }
   if (!type.is_scalar() && type.kind() != TypeKind::kFloat)
     return Error{fmt::format("the value is a number of {} bytes ('{}')", type.size(), type.name()), {}};
   const auto size = static_cast<uint8_t>(type.size());
   Place whole = place.kind == Place::Kind::kPieces ? part_of(place, 0, size, type) : place;
   if (!whole.available()) return unreadable(whole.reason);
-  if (whole.kind == Place::Kind::kMemory)
-    whole.operations.emplace_back(location::Deref{size, type.is_signed()});
-  else if (size < 8)
-    whole.operations.emplace_back(location::Convert{size, type.is_signed()});
+  if (whole.kind == Place::Kind::kMemory) whole.operations.emplace_back(location::Deref{size, type.is_signed()});
+  else if (size < 8) whole.operations.emplace_back(location::Convert{size, type.is_signed()});
   if (type.kind() == TypeKind::kFloat && size == 4) whole.operations.emplace_back(location::Unary::kFloatToDouble);
   return std::move(whole.operations);
 }
 
-// Appends the bytes [begin, end) of a piece, at most 8, shifted left so that the first one is byte `at` of the word; or-s them to what is there.
-static void append_bytes(location::Operations& code, const Piece& piece, uint64_t begin, uint64_t end, uint64_t at, bool is_first) {
+// Appends the bytes [begin, end) of a piece, at most 8, shifted left so that the first one is byte `at` of the word; or-s them to
+// what is there.
+static void append_bytes(location::Operations& code, const Piece& piece, uint64_t begin, uint64_t end, uint64_t at,
+                         bool is_first) {
   const uint64_t bits = 8 * (end - begin);
   auto shift = [&](uint64_t by, location::Binary direction) {
     if (by == 0) return;

@@ -44,8 +44,7 @@ class Types : public TypeSource {
     nodes_[kOpaquePointer] = {.kind = kPointer, .size = 8, .target = kOpaque};
     nodes_[Id::kArray] = {.kind = TypeKind::kArray, .target = kInt, .has_count = true, .count = 4};
     nodes_[kLoop] = {.alias = TypeNode::Alias::kTypedef, .name = "loop", .target = kLoop};
-    nodes_[kAnonymous] = {
-        .kind = kUnion, .name = "union {...}", .size = 4, .members = {{.name = "inside", .type = kInt}}};
+    nodes_[kAnonymous] = {.kind = kUnion, .name = "union {...}", .size = 4, .members = {{.name = "inside", .type = kInt}}};
     nodes_[kNode] = {.kind = kStruct,
                      .name = "struct node",
                      .size = 32,
@@ -78,12 +77,8 @@ Place in_memory(uint64_t type) {
   place.kind = Place::Kind::kMemory;
   return place;
 }
-Step member(const std::string& name) {
-  return {.kind = Step::Kind::kMember, .member = name};
-}
-Step at(int64_t index) {
-  return {.kind = Step::Kind::kIndex, .member = {}, .index = index};
-}
+Step member(const std::string& name) { return {.kind = Step::Kind::kMember, .member = name}; }
+Step at(int64_t index) { return {.kind = Step::Kind::kIndex, .member = {}, .index = index}; }
 const Step kStar{.kind = Step::Kind::kDereference, .member = {}};
 
 Error walk_error(const Place& place, const std::vector<Step>& steps) {
@@ -124,11 +119,9 @@ TEST(Walk, SuggestsMembers) {
   const Error near = walk_error(in_register(kNodePointer), {member("valeu")});
   EXPECT_EQ(near.message, "'struct node' has no member 'valeu'");
   EXPECT_EQ(near.hint, "did you mean 'value'?");
-  EXPECT_THAT(walk_error(in_register(kNodePointer), {member("zzzzzzzzz")}).hint,
-              HasSubstr("it has: next, value, inside, bits"));
+  EXPECT_THAT(walk_error(in_register(kNodePointer), {member("zzzzzzzzz")}).hint, HasSubstr("it has: next, value, inside, bits"));
   EXPECT_THAT(walk_error(in_register(kOpaquePointer), {member("x")}).message, HasSubstr("only declared"));
-  EXPECT_THAT(walk_error(in_register(kInt), {member("x")}).message,
-              HasSubstr("'int' has no member 'x': it is not a struct"));
+  EXPECT_THAT(walk_error(in_register(kInt), {member("x")}).message, HasSubstr("'int' has no member 'x': it is not a struct"));
 }
 
 TEST(Walk, RefusesWhatHasNoMeaning) {

@@ -2,8 +2,8 @@
 
 #include "probes/probes.h"
 #include "sema/program.h"
-#include "session/scripts/library.h"
 #include "session/open_world.h"
+#include "session/scripts/library.h"
 #include "session/scripts/scripts.h"
 #include "syntax/parser.h"
 
@@ -57,7 +57,8 @@ Analysis analyze(const session::Options& options, std::string name, std::string 
 
 Catalogue library_catalogue(const session::Options& options, SourceFiles& files) {
   Catalogue catalogue;
-  auto library = session::Library::open(options.script, options.target.runtime, session::parse_settings(options.script, options.target), files);
+  auto library = session::Library::open(options.script, options.target.runtime,
+                                        session::parse_settings(options.script, options.target), files);
   if (!library.ok()) return catalogue;
   Diagnostics ignored;
   for (const syntax::Script& script : library->parse_all(ignored)) catalogue.add(script);

@@ -1,7 +1,7 @@
 #pragma once
-// A catalogue of the names that a script can use: functions, probe aliases and globals of scripts and of the library (not yet macros), each
-// with its signature, the place of its declaration and the comment above it; and the language's own words. Completion, hovering and "go to
-// definition" use it. Thread rule: one thread.
+// A catalogue of the names that a script can use: functions, probe aliases and globals of scripts and of the library (not yet
+// macros), each with its signature, the place of its declaration and the comment above it; and the language's own words.
+// Completion, hovering and "go to definition" use it. Thread rule: one thread.
 
 #include <map>
 #include <string>
@@ -27,11 +27,12 @@ class Catalogue {
   // Returns a catalogue of the language's keywords, @operators, print functions and kinds of probe points.
   static Catalogue of_language();
 
-  // Adds the declarations of a script. Copies everything but the source file, which must outlive the catalogue; the script need not.
+  // Adds the declarations of a script. Copies everything but the source file, which must outlive the catalogue; the script need
+  // not.
   void add(const syntax::Script& script);
 
-  // Returns the entries of that name, in the order added; they are valid until this is destroyed. A kind of probe point is found by its
-  // name without parameters, such as "timer.ms".
+  // Returns the entries of that name, in the order added; they are valid until this is destroyed. A kind of probe point is found
+  // by its name without parameters, such as "timer.ms".
   std::vector<const Entry*> find(std::string_view name) const;
   // Returns the entries whose name begins with `prefix`, sorted by name; "": all.
   std::vector<const Entry*> beginning_with(std::string_view prefix) const;
@@ -42,8 +43,8 @@ class Catalogue {
   std::multimap<std::string, Entry, std::less<>> entries_;
 };
 
-// Returns the comment that ends on the line before that of `offset`: a /* */, or all adjoining lines of // or #, without the marks; "":
-// that line has no comment.
+// Returns the comment that ends on the line before that of `offset`: a /* */, or all adjoining lines of // or #, without the
+// marks; "": that line has no comment.
 std::string comment_above(std::string_view text, size_t offset);
 
 }  // namespace spile::editor

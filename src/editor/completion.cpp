@@ -40,8 +40,8 @@ class Scan {
 
   void read(const Token& token) {
     last_ = token.kind;
-    ends_open_ = token.problem && !token.problem->is_warning &&
-                 (token.problem->hides_rest || token.range.end == file_.text().size());
+    ends_open_ =
+        token.problem && !token.problem->is_warning && (token.problem->hides_rest || token.range.end == file_.text().size());
     hidden_ |= token.problem && token.problem->hides_rest;
     if (token.kind == TokenKind::kKeyword && braces_ == 0) return read_keyword(token);
     if (token.kind == TokenKind::kEmbedded && state_ == State::kHead) state_ = State::kOutside;
@@ -252,8 +252,6 @@ std::vector<Candidate> complete(std::string_view text, size_t offset, const std:
   return found;
 }
 
-bool is_incomplete(std::string_view text) {
-  return Scan(text).is_open();
-}
+bool is_incomplete(std::string_view text) { return Scan(text).is_open(); }
 
 }  // namespace spile::editor

@@ -81,7 +81,8 @@ int in_child(Work work) {
   if (child < 0) {
     print_error(Error::from_errno("fork", errno));
   } else {
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
   }
   sigaction(SIGINT, &before, nullptr);
   return status;
@@ -261,7 +262,8 @@ void Interactive::enter(const std::string& text) {
   is_saved_ = false;
 }
 
-// Runs a statement once: a script with the declarations but not the probes, and a begin probe with the statement. Values of globals are lost after it.
+// Runs a statement once: a script with the declarations but not the probes, and a begin probe with the statement. Values of
+// globals are lost after it.
 void Interactive::evaluate(const std::string& statement) {
   Diagnostics ignored;
   SourceFile file("<script>", script());
@@ -279,8 +281,9 @@ void Interactive::help(const std::string&) {
   for (const Command& command : kCommands) {
     print_to(stdout, "  {:<24} {}\n", fmt::format("{} {}", command.name, command.arguments), command.help);
   }
-  print_to(stdout, "Declarations (probe, global, function ...) are added to the script. Anything else is a statement, which is\n"
-             "run at once. Lines are read until their brackets are closed; an empty line drops them.\n");
+  print_to(stdout,
+           "Declarations (probe, global, function ...) are added to the script. Anything else is a statement, which is\n"
+           "run at once. Lines are read until their brackets are closed; an empty line drops them.\n");
 }
 
 void Interactive::list(const std::string&) {
@@ -400,7 +403,7 @@ void Interactive::set(const std::string& words) {
 
 void Interactive::show(const std::string&) {
   print_to(stdout, "c {}\nx {}\nT {}\nguru {}\nverbose {}\n", options_.target.command, options_.target.first_process(),
-             options_.target.time_limit_ns / 1'000'000'000, options_.script.guru ? 1 : 0, options_.messages.verbosity());
+           options_.target.time_limit_ns / 1'000'000'000, options_.script.guru ? 1 : 0, options_.messages.verbosity());
 }
 
 // ---------------------------------------------------------------- completion
@@ -443,8 +446,6 @@ LineReader::Completions Interactive::complete_line(const std::string& line, size
 
 }  // namespace
 
-int run_interactive(const session::Options& options) {
-  return Interactive(options).run();
-}
+int run_interactive(const session::Options& options) { return Interactive(options).run(); }
 
 }  // namespace spile::editor

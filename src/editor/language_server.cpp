@@ -26,9 +26,7 @@ constexpr size_t kLongestMessage = 64u << 20;
 
 // ---------------------------------------------------------------- places: bytes here, UTF-16 units in the protocol
 
-size_t bytes_of(unsigned char first) {
-  return first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-}
+size_t bytes_of(unsigned char first) { return first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4; }
 
 Json position_of(const SourceFile& file, uint32_t offset) {
   SourceFile::Position position = file.position(offset);
@@ -88,31 +86,22 @@ std::string uri_of(const std::string& path) {
 int completion_kind(Entry::Kind kind) {  // CompletionItemKind
   switch (kind) {
     case Entry::Kind::kFunction:
-    case Entry::Kind::kOperator:
-      return 3;
-    case Entry::Kind::kGlobal:
-      return 6;
-    case Entry::Kind::kMacro:
-      return 15;
-    case Entry::Kind::kKeyword:
-      return 14;
+    case Entry::Kind::kOperator: return 3;
+    case Entry::Kind::kGlobal: return 6;
+    case Entry::Kind::kMacro: return 15;
+    case Entry::Kind::kKeyword: return 14;
     case Entry::Kind::kAlias:
-    case Entry::Kind::kPoint:
-      return 23;
+    case Entry::Kind::kPoint: return 23;
   }
   return 1;
 }
 
 int symbol_kind(Entry::Kind kind) {  // SymbolKind
   switch (kind) {
-    case Entry::Kind::kFunction:
-      return 12;
-    case Entry::Kind::kGlobal:
-      return 13;
-    case Entry::Kind::kMacro:
-      return 14;
-    default:
-      return 24;  // an alias: Event
+    case Entry::Kind::kFunction: return 12;
+    case Entry::Kind::kGlobal: return 13;
+    case Entry::Kind::kMacro: return 14;
+    default: return 24;  // an alias: Event
   }
 }
 

@@ -10,8 +10,8 @@
 
 namespace spile::editor {
 
-// Serves requests until `exit` or the end of the input. Returns the exit status: 0 after a `shutdown`, else 1, as the protocol asks.
-// options: which library, and by -c or -x which program, scripts are checked against; must outlive the call only.
+// Serves requests until `exit` or the end of the input. Returns the exit status: 0 after a `shutdown`, else 1, as the protocol
+// asks. options: which library, and by -c or -x which program, scripts are checked against; must outlive the call only.
 int run_language_server(const session::Options& options, std::istream& in, std::ostream& out);
 
 }  // namespace spile::editor

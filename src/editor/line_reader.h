@@ -1,6 +1,6 @@
 #pragma once
-// Reads lines of standard input: from a terminal with history and completion (libedit), from a pipe or file without. Thread rule: one
-// thread, and one LineReader at a time in a process, as libedit's state is global.
+// Reads lines of standard input: from a terminal with history and completion (libedit), from a pipe or file without. Thread rule:
+// one thread, and one LineReader at a time in a process, as libedit's state is global.
 
 #include <functional>
 #include <optional>

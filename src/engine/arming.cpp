@@ -21,7 +21,8 @@ namespace {
 
 using Clock = Tracer::Clock;
 
-// Bytes of stack that a trampoline itself takes at most: registers, a red zone, and as much again in front of another client's handler.
+// Bytes of stack that a trampoline itself takes at most: registers, a red zone, and as much again in front of another client's
+// handler.
 constexpr uint64_t kTrampolineStack = 512;
 constexpr uint64_t kUnknownStack = 32'768;
 
@@ -76,13 +77,15 @@ void Arming::note_failure(const AddressSpace& space, pid_t pid, const Result<voi
 
 void Arming::note_trouble(pid_t pid, const Error& error, const Client* client) {
   report_(client, {.kind = Event::Kind::kTrouble,
-                 .pid = pid,
-                 .message = error.hint.empty() ? error.message : error.message + " (" + error.hint + ")"});
+                   .pid = pid,
+                   .message = error.hint.empty() ? error.message : error.message + " (" + error.hint + ")"});
 }
 
 // Scans handlers that have not been scanned yet. Nothing is armed before its handlers have passed.
 Result<void> Arming::check_handlers(Client& client, std::span<const SiteRequest> sites) {
-  if (std::ranges::any_of(sites, lacks_handler)) return Error{"a probed place has no handler", "in a bundle: somebody has changed it, make it again; else please report it with the script"};
+  if (std::ranges::any_of(sites, lacks_handler))
+    return Error{"a probed place has no handler",
+                 "in a bundle: somebody has changed it, make it again; else please report it with the script"};
   if (client.image.unchecked) return {};
   std::set<HandlerEntry> unchecked;
   for (const SiteRequest& site : sites) {
@@ -90,7 +93,7 @@ Result<void> Arming::check_handlers(Client& client, std::span<const SiteRequest>
     const auto* returns = std::get_if<ReturnProbe>(&site.probe);
     site.each_handler([&](uint32_t offset) {
       using Keeps = HandlerEntry::Keeps;
-      const Keeps keeps = registers                            ? Keeps::kNone  // the trampoline has saved them
+      const Keeps keeps = registers                             ? Keeps::kNone  // the trampoline has saved them
                           : returns && offset == returns->enter ? Keeps::kAllButResult
                           : returns && offset == returns->exit  ? Keeps::kAllButArguments
                                                                 : Keeps::kAll;
@@ -112,7 +115,8 @@ void Arming::keep_requests(Client& client, std::span<const SiteRequest> sites) {
   for (const SiteRequest& site : sites) {
     by_module[site.module_path].push_back(site);
     if (site.flags & abi::kTouchesStack) {
-      by_module[site.module_path].back().touches = static_cast<uint32_t>(client.image.unchecked ? kUnknownStack : client.handler_stack + kTrampolineStack);
+      by_module[site.module_path].back().touches =
+          static_cast<uint32_t>(client.image.unchecked ? kUnknownStack : client.handler_stack + kTrampolineStack);
     }
     client.wants_returns |= site.is<ReturnProbe>() && !site.moves_returns;
     if ((site.flags & abi::kSwitchable) && !site.enabled) client.switched_off.insert(site.site_id);
@@ -129,7 +133,8 @@ Result<void> Arming::add_requests(Client& client, std::span<const SiteRequest> s
     for (auto& [id, other] : clients_.all()) {
       if (other.get() != &client && other->walks_by_steps) {
         return Error{fmt::format("{} walks stacks with libunwind: only one spile can have return probes in such a program, and "
-                                 "another spile has", step->module_path),
+                                 "another spile has",
+                                 step->module_path),
                      "leave out .return, or end the other one first"};
       }
     }
@@ -158,8 +163,8 @@ void Arming::switch_sites(Client& client, std::span<const uint32_t> site_ids, bo
   }
 }
 
-// Sites that all clients share, as the dynamic linker's trap, use the arena and the regions of our own client. The client of a script
-// without handlers for processes has no arena before this.
+// Sites that all clients share, as the dynamic linker's trap, use the arena and the regions of our own client. The client of a
+// script without handlers for processes has no arena before this.
 Result<void> Arming::ensure_own_arena() {
   Client& own = clients_.own();
   if (own.arena_fd) return {};
@@ -286,7 +291,8 @@ bool Arming::may_fault() const {
   return std::ranges::any_of(clients_.all(), [](const auto& client) { return !client.second->image.fixups.empty(); });
 }
 
-// Learns the actions that a running program has set. Actions that it sets later are learned when a thread is born or meets such a signal.
+// Learns the actions that a running program has set. Actions that it sets later are learned when a thread is born or meets such a
+// signal.
 Result<void> Arming::learn_actions(AddressSpace& space) {
   if (space.users.size() != 1 || !(may_fault() || space.signal_code.handles_breakpoints())) return {};
   Process& process = *space.users.front();
@@ -387,9 +393,12 @@ SiteArming Arming::site_arming(AddressSpace& space, pid_t pid) {
   return SiteArming({tracer_, clients_, places_, patience_ms_}, space, pid);
 }
 
-// Builds the sites that serve the client anew for the other clients. last: all of its sites; else only those that move no returns.
+// Builds the sites that serve the client anew for the other clients. last: all of its sites; else only those that move no
+// returns.
 Result<void> Arming::rebuild_without(AddressSpace& space, Client& client, bool last) {
-  auto goes = [&](SiteUse use) { return space.sites.client_of(use) == client.id && (last || !space.sites.request(use).moves_returns); };
+  auto goes = [&](SiteUse use) {
+    return space.sites.client_of(use) == client.id && (last || !space.sites.request(use).moves_returns);
+  };
   return site_arming(space, pid_of(space)).rebuild_without(goes, last ? &space.clients.at(client.id) : nullptr, client.id);
 }
 

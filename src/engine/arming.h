@@ -1,6 +1,6 @@
 #pragma once
-// Brings requests of all clients into address spaces: keeps them, asks for those of modules that nobody has seen before, and prepares
-// address spaces for the sites that site_arming.h builds and writes. Belongs to the engine's thread.
+// Brings requests of all clients into address spaces: keeps them, asks for those of modules that nobody has seen before, and
+// prepares address spaces for the sites that site_arming.h builds and writes. Belongs to the engine's thread.
 
 #include <functional>
 
@@ -26,8 +26,8 @@ class Arming {
 
   ClientTable& clients() { return clients_; }
 
-  // Keeps requests of a client, for arm_space(). Fails, and keeps none, if a handler could do harm, or another client has the steps of
-  // libunwind in the same program.
+  // Keeps requests of a client, for arm_space(). Fails, and keeps none, if a handler could do harm, or another client has the
+  // steps of libunwind in the same program.
   Result<void> add_requests(Client& client, std::span<const SiteRequest> sites);
   // Returns whether a client has something to arm in the space, or may get something, or the space needs traps.
   bool can_arm(const AddressSpace& space);
@@ -39,14 +39,15 @@ class Arming {
 
   // Returns whether requests for modules of the space have not been armed there yet. False for a space that must not be armed.
   bool lacks_sites(const AddressSpace& space) const;
-  // Arms what is not yet armed there, for all clients. Adds the outcomes to `reports`, also if it fails in the middle. Receives what
-  // happens to processes meanwhile: the caller keeps the space alive, and looks its processes up again. Does nothing in a space without
-  // processes.
+  // Arms what is not yet armed there, for all clients. Adds the outcomes to `reports`, also if it fails in the middle. Receives
+  // what happens to processes meanwhile: the caller keeps the space alive, and looks its processes up again. Does nothing in a
+  // space without processes.
   Result<void> arm_space(AddressSpace& space, Reports& reports);
-  // Takes the sites of system call instructions out of a space that has got a restriction. sparing: a thread that stands in a trampoline
-  // before a call and stays there; 0: none.
+  // Takes the sites of system call instructions out of a space that has got a restriction. sparing: a thread that stands in a
+  // trampoline before a call and stays there; 0: none.
   Result<void> leave_calls(AddressSpace& space, pid_t sparing);
-  // Takes one client's sites out of a space where others stay, and unmaps what it has there. Does nothing if it has nothing there.
+  // Takes one client's sites out of a space where others stay, and unmaps what it has there. Does nothing if it has nothing
+  // there.
   Result<void> drop_client(AddressSpace& space, Client& client);
 
   // Switches a client's sites, as Engine::switch_sites().
@@ -59,8 +60,8 @@ class Arming {
   void vacate_slots(const AddressSpace& space, pid_t pid) const;
   // Returns whether the process has ended, is at its end, or executes another program.
   bool has_left(const AddressSpace& space, pid_t pid) const;
-  // Returns has_left() after it has waited, for stop_patience_ms, until an execve is over. To be asked after a failure, which an execve may
-  // explain.
+  // Returns has_left() after it has waited, for stop_patience_ms, until an execve is over. To be asked after a failure, which an
+  // execve may explain.
   bool is_leaving(const AddressSpace& space, pid_t pid);
   // Reports an error as Event::Kind::kTrouble. client: nullptr: to all that follow the process.
   void note_trouble(pid_t pid, const Error& error, const Client* client = nullptr);

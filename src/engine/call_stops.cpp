@@ -115,7 +115,9 @@ void CallStops::system_call_stopped(Thread& thread) {
   bool enters = machine.enters_system_call(thread.tid);
   bool restricts = enters && abi::may_judge_places(change.registers.site_id, change.registers);
   if (restricts && space && space->is_mapped() && !space->calls.is_restricted()) {  // of code without a site
-    works_.hold_for({.kind = DeferredWork::kWatchedCall, .pid = change.pid, .tid = change.tid, .call = change.registers, .at_call = true}, thread);
+    works_.hold_for(
+        {.kind = DeferredWork::kWatchedCall, .pid = change.pid, .tid = change.tid, .call = change.registers, .at_call = true},
+        thread);
   }
   bool is_reported = enters ? enter_call(thread, change) : leave_call(thread, registers, change);
   if (is_reported) options_.watch_threads(change);

@@ -2,7 +2,6 @@
 
 #include "engine/terms/event.h"
 #include "engine/terms/site_request.h"
-
 #include "engine/test_fixture.h"
 
 namespace spile::engine::test {
@@ -68,7 +67,8 @@ TEST_F(EngineTest, HandlersSeeAndKeepRegisters) {
   SiteRequest first = base(kVictim, "leaf", 1), second = base(kVictim, "many", 2);
   first.flags = second.flags = abi::kWantsRegisters;
   first.probe = EntryProbe{handlers_.offset("count_registers")};
-  second.probe = ReturnProbe{.enter = handlers_.offset("enter_return_registers"), .exit = handlers_.offset("exit_return_registers")};
+  second.probe =
+      ReturnProbe{.enter = handlers_.offset("enter_return_registers"), .exit = handlers_.offset("exit_return_registers")};
   arm({first, second});
   EXPECT_EQ(victim.ask("calls 100", engine_.get()), "done");
   EXPECT_EQ(counts(1).entered, 400u);

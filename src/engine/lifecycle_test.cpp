@@ -368,8 +368,7 @@ TEST_F(LifecycleTest, OrdinaryUsersProbeTheirOwnProcessesAndNoOthers) {
     auto refused = engine_->attach(roots.pid());
     if (refused.ok()) return 1;
     fmt::print("{}; hint: {}\n", refused.error().message, refused.error().hint);
-    if (refused.error().message != fmt::format("attach {}: Operation not permitted (owned by uid 0)", roots.pid()))
-      return 2;
+    if (refused.error().message != fmt::format("attach {}: Operation not permitted (owned by uid 0)", roots.pid())) return 2;
     Program own({copy, "2"});
     own.answer();
     if (!engine_->attach(own.pid()).ok()) return 3;
@@ -414,8 +413,9 @@ TEST_F(LifecycleTest, SecondControllerSharesTheProcess) {
   if (other == 0) {
     auto second = Engine::create({});
     bool fine = second.ok() && (*second)->set_image(handlers_.image, kGeometry).ok() && (*second)->attach(victim.pid()).ok();
-    auto report = fine ? (*second)->arm(std::vector{entry(kVictim, "leaf", 1), returns(kVictim, "many", 2), returns(kVictim, "leaf", 3)})
-                       : Result<ArmReport>(Error{});
+    auto report =
+        fine ? (*second)->arm(std::vector{entry(kVictim, "leaf", 1), returns(kVictim, "many", 2), returns(kVictim, "leaf", 3)})
+             : Result<ArmReport>(Error{});
     uint64_t said[4] = {report.ok() ? report->armed() : 0};
     (void)!write(answers[1], said, sizeof said);
     char order;

@@ -51,8 +51,8 @@ Result<void> ProcessLives::execute() {
   return {};
 }
 
-// Gives a process the address space of a traced process in whose memory it runs, which is not always its parent (CLONE_PARENT). False: it
-// runs in no such memory.
+// Gives a process the address space of a traced process in whose memory it runs, which is not always its parent (CLONE_PARENT).
+// False: it runs in no such memory.
 bool ProcessLives::join_space(Process& process) {
   for (auto& [pid, other] : tracer_.processes()) {
     if (other.get() == &process || !other->space || !share_memory(process.pid, pid, 0)) continue;
@@ -67,11 +67,12 @@ bool ProcessLives::join_space(Process& process) {
 
 Descendants ProcessLives::attach_descendants() {
   return attach_to_descendants({
-      .traced = [this] {
-        tracer_.pump(0);
-        works_.perform();
-        return processes();
-      },
+      .traced =
+          [this] {
+            tracer_.pump(0);
+            works_.perform();
+            return processes();
+          },
       .is_traced = [this](pid_t pid) { return tracer_.find_process(pid) || tracer_of(pid) == gettid(); },
       .attach = [this](pid_t pid) { return attach(pid); },
   });
@@ -82,7 +83,8 @@ Result<void> ProcessLives::attach(pid_t pid) {
   for (;;) {
     ProgramRun before = ProgramRun::of(pid);
     auto attached = attach_now(pid);
-    if (attached.ok() || tracer_.find_process(pid) || Tracer::Clock::now() > deadline || !before.has_changed(pid)) return attached;
+    if (attached.ok() || tracer_.find_process(pid) || Tracer::Clock::now() > deadline || !before.has_changed(pid))
+      return attached;
     tracer_.pump(2);
   }
 }
@@ -101,7 +103,8 @@ Result<void> ProcessLives::attach_now(pid_t pid) {
     sharer->space = space;
     space->users.push_back(sharer);
   }
-  // While all threads stand still we know whether it has executed another program, which is armed by the work that is queued then.
+  // While all threads stand still we know whether it has executed another program, which is armed by the work that is queued
+  // then.
   TRY_DO(tracer_.keep_still(space->users, options_.stop_patience_ms));
   auto has_executed = [&] {
     Process* now = tracer_.find_process(pid);
@@ -172,7 +175,8 @@ void ProcessLives::process_forked(Thread& parent, Process& child, const ProcessS
     child.space = from;
     from->users.push_back(&child);
     count_borrowers(*from);
-    if (calls_.sharers_changed(*from)) works_.hold_for({DeferredWork::kSharers, child.pid, child.pid}, *child.threads.at(child.pid));
+    if (calls_.sharers_changed(*from))
+      works_.hold_for({DeferredWork::kSharers, child.pid, child.pid}, *child.threads.at(child.pid));
     return;
   }
   auto memory = TargetMemory::open(child.pid);
@@ -183,8 +187,8 @@ void ProcessLives::process_forked(Thread& parent, Process& child, const ProcessS
   space->inherit(*from);
   child.space = space;
   child.call_restriction = parent.process->call_restriction;
-  // Its table of thread slots is empty, so its handlers can't finish the calls that its parent had pending. We can, but only now: what is
-  // known of the parent may be gone later.
+  // Its table of thread slots is empty, so its handlers can't finish the calls that its parent had pending. We can, but only now:
+  // what is known of the parent may be gone later.
   arming_.write_module_maps(*space);
   introduce_fork(*space, child.pid);
   note_seccomp_filter(*space, status);
@@ -197,8 +201,8 @@ void ProcessLives::process_forked(Thread& parent, Process& child, const ProcessS
   works_.add({DeferredWork::kFork, child.pid, child.pid, from->arming.is_changing() || parent.pc_unchecked});
 }
 
-// Mostly a child is armed by being a copy of its parent. If it was copied while its parent was being armed, all that it has got is taken
-// out, and it is armed as a new program is.
+// Mostly a child is armed by being a copy of its parent. If it was copied while its parent was being armed, all that it has got
+// is taken out, and it is armed as a new program is.
 void ProcessLives::finish_fork(const DeferredWork& work) {
   Process* child = tracer_.find_process(work.pid);
   Thread* first = tracer_.find_thread(work.pid);
@@ -261,7 +265,10 @@ void ProcessLives::finish_exec(const DeferredWork& work) {
       process->gained_rights |= gains;
       space->arming.set_refused(process->gained_rights);
       if (!arming_.can_arm(*space)) return {};
-      if (gains) return Error{executed.path + " has privileges of its own (set-uid, set-gid or capabilities): neither it nor what it starts is probed", ""};
+      if (gains)
+        return Error{executed.path +
+                         " has privileges of its own (set-uid, set-gid or capabilities): neither it nor what it starts is probed",
+                     ""};
       if (process->gained_rights) return {};
       if (is_32_bit(work.pid)) {
         space->arming.set_refused(true);
@@ -271,8 +278,9 @@ void ProcessLives::finish_exec(const DeferredWork& work) {
     };
     auto armed = arm_anew();
     if (lacks_file_rights(work.pid)) {
-      arming_.note_trouble(work.pid, Error{executed.path + " is set-uid or set-gid, and runs without those privileges while it is traced",
-                                            "run spile as root"});
+      arming_.note_trouble(work.pid,
+                           Error{executed.path + " is set-uid or set-gid, and runs without those privileges while it is traced",
+                                 "run spile as root"});
     }
     executed.report = std::exchange(reports[kOwnClient], {});
     reports_.report(nullptr, std::move(executed));
@@ -353,7 +361,8 @@ void ProcessLives::thread_born(Thread& parent, Thread& thread, const ProcessStat
 void ProcessLives::thread_ending(Thread& thread) {
   const AddressSpace* space = thread.process->space.get();
   if (auto call = space ? calls_.last_call(*space, thread) : std::nullopt) {
-    options_.watch_threads({.kind = ThreadChange::Kind::kSystemCall, .pid = thread.process->pid, .tid = thread.tid, .registers = *call});
+    options_.watch_threads(
+        {.kind = ThreadChange::Kind::kSystemCall, .pid = thread.process->pid, .tid = thread.tid, .registers = *call});
   }
   reports_.watch(ThreadChange::Kind::kThreadEnding, thread.process->pid, thread.tid);
 }

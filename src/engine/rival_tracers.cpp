@@ -87,7 +87,8 @@ Result<void> RivalTracers::add_traps(SetupContext& own, AddressSpace& space, std
       if (space.traps.has_tracing_trap(function)) continue;
       TRY(auto region, region_for(own, space, module, 1, 256 + breakpoint_room()));
       TracingTrap trap{.function = function, .call = call, .trap = {}, .site = {}};
-      std::span<const uint32_t> only_for = call == TracingTrap::kPtrace ? std::span<const uint32_t>(kRequests) : std::span<const uint32_t>();
+      std::span<const uint32_t> only_for =
+          call == TracingTrap::kPtrace ? std::span<const uint32_t>(kRequests) : std::span<const uint32_t>();
       TRY(PatchedSite site, build_trap(space, function, *region, only_for, &trap.trap));
       // Refused where the program handles SIGTRAP itself: then the trap works only while this spile lives.
       (void)guard_trap(own, space, *region, trap.trap);

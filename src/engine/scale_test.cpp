@@ -95,8 +95,8 @@ TEST_F(ScaleTest, RedisUnderLoadWithAllItsExportsProbed) {
   Program redis({server, "--port", std::to_string(port), "--save", "", "--bind", "127.0.0.1", "--daemonize", "no"});
   for (int i = 0; i < 1200 && !listens(port); i++) usleep(50000);
   ASSERT_TRUE(listens(port));
-  Program load({"/usr/bin/redis-benchmark", "-p", std::to_string(port), "-c", "50", "-n", "60000", "-q", "-t",
-                "set,get,incr,lpush,zadd"});
+  Program load(
+      {"/usr/bin/redis-benchmark", "-p", std::to_string(port), "-c", "50", "-n", "60000", "-q", "-t", "set,get,incr,lpush,zadd"});
   std::string executable = std::filesystem::canonical(server);
   size_t descriptors = 0;
   for (int round = 0; round < 5; round++) {

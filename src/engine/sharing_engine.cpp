@@ -1,7 +1,5 @@
-// The Engine: decides which backend reaches the processes: this spile's own, which traces them, or, for a process that another spile traces,
-// that of a guest.
-
-#include "engine/engine.h"
+// The Engine: decides which backend reaches the processes: this spile's own, which traces them, or, for a process that another
+// spile traces, that of a guest.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +15,7 @@
 #include <thread>
 
 #include "engine/arch/architecture.h"
+#include "engine/engine.h"
 #include "engine/process/frozen.h"
 #include "engine/share/guest_backend.h"
 #include "engine/space/arena_hold.h"
@@ -102,14 +101,14 @@ class SharingEngine final : public Engine {
   UniqueFd arena_fd_;
   uint8_t* arena_ = nullptr;
   bool is_held_ = false;
-  ArenaHold hold_;  // by this process, while no other one traces for it
+  ArenaHold hold_;                     // by this process, while no other one traces for it
   std::vector<SiteRequest> requests_;  // all that were made
   std::set<uint32_t> switched_off_;
 
   std::unique_ptr<TracingBackend> own_;
   bool own_has_image_ = false;
   std::unique_ptr<GuestBackend> guest_;
-  UniqueFd both_;  // readable when either backend is; while there is a guest's
+  UniqueFd both_;                        // readable when either backend is; while there is a guest's
   std::map<pid_t, uint64_t> suspended_;  // processes, and when each had started (a number may be another process's later)
   std::set<pid_t> untraced_;             // children of theirs then that were not traced
   std::vector<Event> pending_;           // reported by the next poll()
@@ -122,7 +121,8 @@ Result<void> SharingEngine::set_image(abi::CodeImage image, const ArenaGeometry&
   geometry_ = geometry;
   geometry_.size = (geometry.size + 4095) / 4096 * 4096;
   TRY(arena_fd_, create_memory(kArenaName, geometry_.size, false));
-  void* view = mmap(memory.place, geometry_.size, PROT_READ | PROT_WRITE, MAP_SHARED | (memory.place ? MAP_FIXED : 0), arena_fd_.get(), 0);
+  void* view =
+      mmap(memory.place, geometry_.size, PROT_READ | PROT_WRITE, MAP_SHARED | (memory.place ? MAP_FIXED : 0), arena_fd_.get(), 0);
   if (view == MAP_FAILED) return Error::from_errno("map the arena", errno);
   arena_ = static_cast<uint8_t*>(view);
   image_ = std::move(image);
@@ -174,15 +174,20 @@ Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel chann
   std::string what = fmt::format("attach {}", pid);
   bool was_held = is_held_;
   if (options_.watch_system_calls) {
-    return Error{fmt::format("{}: another spile (process {}) traces it, and system calls are reported to that one only", what, tracer),
-                 "leave out process.syscall, or end the other one first"};
+    return Error{
+        fmt::format("{}: another spile (process {}) traces it, and system calls are reported to that one only", what, tracer),
+        "leave out process.syscall, or end the other one first"};
   }
   if (geometry_.shared_size > 0) {
-    return Error{fmt::format("{}: another spile (process {}) traces it, and handlers of this script share globals with handlers in the kernel", what, tracer),
-                 "end the other one first, or give --runtime=bpf, which runs all of this script in the kernel"};
+    return Error{
+        fmt::format(
+            "{}: another spile (process {}) traces it, and handlers of this script share globals with handlers in the kernel",
+            what, tracer),
+        "end the other one first, or give --runtime=bpf, which runs all of this script in the kernel"};
   }
   if (!own_->processes().empty()) {
-    return Error{fmt::format("{}: another spile (process {}) traces it, and this spile traces other processes", what, tracer), ""};
+    return Error{fmt::format("{}: another spile (process {}) traces it, and this spile traces other processes", what, tracer),
+                 ""};
   }
   guest_ = std::make_unique<GuestBackend>(options_, tracer, std::move(channel));
   both_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
@@ -285,9 +290,10 @@ void SharingEngine::take_over(std::vector<Event>& events) {
       trouble(pid, armed.error().message);
       continue;
     }
-    trouble(pid, fmt::format("the spile that traced it (process {}) has ended; hits may have been missed for {:.0f} ms, until the probes "
-                             "were in place again",
-                             former, milliseconds));
+    trouble(pid, fmt::format(
+                     "the spile that traced it (process {}) has ended; hits may have been missed for {:.0f} ms, until the probes "
+                     "were in place again",
+                     former, milliseconds));
   }
 }
 
@@ -349,7 +355,8 @@ void SharingEngine::rejoin(pid_t pid) {
   }
   for (pid_t child : children_of(pid)) {
     std::vector<pid_t> known = processes();
-    bool is_known = suspended_.contains(child) || untraced_.contains(child) || std::find(known.begin(), known.end(), child) != known.end();
+    bool is_known =
+        suspended_.contains(child) || untraced_.contains(child) || std::find(known.begin(), known.end(), child) != known.end();
     if (is_known) continue;
     pending_.push_back({.kind = Event::Kind::kProcessStarted, .pid = child, .parent = pid});
     rejoin(child);

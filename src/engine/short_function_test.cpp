@@ -86,8 +86,7 @@ class PackedFunctionTest : public EngineFixture {
   static constexpr int kFunctions = 6;
   std::vector<SiteRequest> sites(bool with_returns) {
     std::vector<SiteRequest> made;
-    for (const char* name :
-         {"packed_return", "packed_next", "packed_jump", "packed_add", "packed_loop", "packed_long"}) {
+    for (const char* name : {"packed_return", "packed_next", "packed_jump", "packed_add", "packed_loop", "packed_long"}) {
       uint32_t site = static_cast<uint32_t>(made.size() + 1);
       made.push_back(with_returns ? returns(kVictim, name, site) : entry(kVictim, name, site));
     }

@@ -35,7 +35,9 @@ bool is_touch(const AddressSpace& space, Address pc) {
 }
 
 void forget_left(Thread& thread, Address sp) {
-  std::erase_if(thread.shown_faults, [&](const ShownFault& shown) { return sp > shown.stack_pointer && sp < shown.stack_pointer + (int64_t{1} << 23); });
+  std::erase_if(thread.shown_faults, [&](const ShownFault& shown) {
+    return sp > shown.stack_pointer && sp < shown.stack_pointer + (int64_t{1} << 23);
+  });
 }
 
 }  // namespace
@@ -75,9 +77,8 @@ void return_from_shown_fault(const AddressSpace& space, Thread& thread) {
   Address frame_pc = machine.signal_frame_pc(registers), frame_sp = machine.signal_frame_sp(registers);
   auto place = space.memory.read_value<uint64_t>(frame_pc), sp = space.memory.read_value<uint64_t>(frame_sp);
   if (!place.ok() || !sp.ok()) return;
-  auto shown = std::find_if(thread.shown_faults.begin(), thread.shown_faults.end(), [&](const ShownFault& each) {
-    return each.stack_pointer.value == *sp;
-  });
+  auto shown = std::find_if(thread.shown_faults.begin(), thread.shown_faults.end(),
+                            [&](const ShownFault& each) { return each.stack_pointer.value == *sp; });
   if (shown == thread.shown_faults.end()) return;
   bool same = shown->place.value == *place;
   thread.shown_faults.erase(shown, thread.shown_faults.end());

@@ -15,13 +15,13 @@
 
 namespace spile::engine {
 
-// Moves the thread to the probed place, and notes that in Thread::shown_faults, if the signal is a fault in our code. Does nothing
-// otherwise. REQUIRES: the thread has stopped with a signal, which is
+// Moves the thread to the probed place, and notes that in Thread::shown_faults, if the signal is a fault in our code. Does
+// nothing otherwise. REQUIRES: the thread has stopped with a signal, which is
 // going to be delivered.
 void show_fault(const AddressSpace& space, Thread& thread);
 
-// Sends the thread back into the trampoline if it is about to return from its handler. REQUIRES: it has stopped at a system call, and has
-// shown_faults.
+// Sends the thread back into the trampoline if it is about to return from its handler. REQUIRES: it has stopped at a system call,
+// and has shown_faults.
 void return_from_shown_fault(const AddressSpace& space, Thread& thread);
 
 }  // namespace spile::engine

@@ -13,8 +13,8 @@
 namespace spile::engine {
 namespace {
 
-// Moves a thread on that has stopped with a signal of ours. If we are killed before the thread goes on without the signal, it is delivered:
-// the handler finds it marked.
+// Moves a thread on that has stopped with a signal of ours. If we are killed before the thread goes on without the signal, it is
+// delivered: the handler finds it marked.
 bool move_on(Thread& thread, ThreadRegisters& registers, Address pc, siginfo_t& info) {
   info.si_errno = kMovedOn;
   if (ptrace(PTRACE_SETSIGINFO, thread.tid, 0, &info) != 0) return false;
@@ -102,8 +102,8 @@ std::optional<ClientId> SignalStops::redirect_fault(Thread& thread) {
   return place->id;
 }
 
-// Finds how the thread can go on behind the call of the handler that it is in; the thread stays as it is. nullopt: it is in none that the checker has seen, or its
-// registers can't be found again.
+// Finds how the thread can go on behind the call of the handler that it is in; the thread stays as it is. nullopt: it is in none
+// that the checker has seen, or its registers can't be found again.
 std::optional<SignalStops::LeftHandler> SignalStops::leave_at(Thread& thread) {
   constexpr int kMostLeft = 1000;  // a handler that is always called again
   const Architecture& machine = native_architecture();
@@ -123,8 +123,8 @@ std::optional<SignalStops::LeftHandler> SignalStops::leave_at(Thread& thread) {
   return left;
 }
 
-// Takes the thread out of a handler that has faulted elsewhere. Returns false if the signal is not of a handler, or the thread's registers can't be
-// found again.
+// Takes the thread out of a handler that has faulted elsewhere. Returns false if the signal is not of a handler, or the thread's
+// registers can't be found again.
 bool SignalStops::leave_handler(Thread& thread) {
   siginfo_t info;
   if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0 || info.si_code <= 0) return false;
@@ -133,7 +133,8 @@ bool SignalStops::leave_handler(Thread& thread) {
   if (left_[thread.tid] == 1) {
     reports_.report(left->client, {.kind = Event::Kind::kHandlerLeft,
                                    .pid = thread.process->pid,
-                                   .message = fmt::format("a handler has raised SIG{} (at {:#x} of its code), and was left", sigabbrev_np(info.si_signo), left->offset)});
+                                   .message = fmt::format("a handler has raised SIG{} (at {:#x} of its code), and was left",
+                                                          sigabbrev_np(info.si_signo), left->offset)});
   }
   return true;
 }
@@ -143,9 +144,10 @@ bool SignalStops::leave_endless_handler(Thread& thread) {
   const std::optional<LeftHandler> left = leave_at(thread);
   if (!left || !native_architecture().write_registers(thread.tid, left->registers).ok()) return false;
   if (left_[thread.tid] == 1) {
-    reports_.report(left->client, {.kind = Event::Kind::kHandlerLeft,
-                                   .pid = thread.process->pid,
-                                   .message = fmt::format("a handler did not end (at {:#x} of its code), and was left", left->offset)});
+    reports_.report(left->client,
+                    {.kind = Event::Kind::kHandlerLeft,
+                     .pid = thread.process->pid,
+                     .message = fmt::format("a handler did not end (at {:#x} of its code), and was left", left->offset)});
   }
   return true;
 }
@@ -168,9 +170,12 @@ void SignalStops::signal_arrived(Thread& thread) {
     auto client = redirect_fault(thread);
     if (!client) return leave_handler(thread) ? signal_is_ours(thread) : show_fault(*space, thread);
     signal_is_ours(thread);
-    if (rings) return works_.hold_for({.kind = DeferredWork::kSlots, .pid = thread.process->pid, .tid = thread.tid, .client = *client}, thread);
+    if (rings)
+      return works_.hold_for({.kind = DeferredWork::kSlots, .pid = thread.process->pid, .tid = thread.tid, .client = *client},
+                             thread);
     auto call = registers ? CallWatch::read_call(*space, *registers) : std::nullopt;
-    if (call) works_.hold_for({.kind = DeferredWork::kWatchedCall, .pid = thread.process->pid, .tid = thread.tid, .call = *call}, thread);
+    if (call)
+      works_.hold_for({.kind = DeferredWork::kWatchedCall, .pid = thread.process->pid, .tid = thread.tid, .call = *call}, thread);
   } else if (thread.signal == SIGFPE || thread.signal == SIGILL) {
     if (leave_handler(thread)) thread.signal = 0;
     else show_fault(*space, thread);
@@ -188,7 +193,8 @@ void SignalStops::signal_arrived(Thread& thread) {
     }
     if (const TracingTrap* trap = space->traps.tracing_trap_before(pc)) {
       thread.signal = 0;
-      return works_.hold_for({.kind = DeferredWork::kTracing, .pid = thread.process->pid, .tid = thread.tid, .tracing = trap->call}, thread);
+      return works_.hold_for(
+          {.kind = DeferredWork::kTracing, .pid = thread.process->pid, .tid = thread.tid, .tracing = trap->call}, thread);
     }
     if (!space->traps.is_behind_linker_trap(pc)) return;
     thread.signal = 0;

@@ -1,7 +1,8 @@
 #pragma once
-// Stops of threads at signals: those that our code raises (breakpoints, traps, loads of bad pointers in handlers), which the program
-// never sees, and faults of the program's own in our code (shown_faults.h). A fault of a handler that no fix-up foresees is a fault of ours, or of
-// a bundle that somebody has changed: the thread is taken out of the handler and goes on, and the client is to end.
+// Stops of threads at signals: those that our code raises (breakpoints, traps, loads of bad pointers in handlers), which the
+// program never sees, and faults of the program's own in our code (shown_faults.h). A fault of a handler that no fix-up foresees
+// is a fault of ours, or of a bundle that somebody has changed: the thread is taken out of the handler and goes on, and the
+// client is to end.
 
 #include <signal.h>
 
@@ -16,14 +17,19 @@ namespace spile::engine {
 class SignalStops {
  public:
   SignalStops(const TracingContext& context, ProcessLives& lives)
-      : tracer_(context.tracer), calls_(context.calls), arming_(context.arming), reports_(context.reports), works_(context.works),
+      : tracer_(context.tracer),
+        calls_(context.calls),
+        arming_(context.arming),
+        reports_(context.reports),
+        works_(context.works),
         lives_(lives) {}
 
-  // Moves the thread on and drops the signal (Thread::signal becomes 0) if our code has raised it; queues work that follows from it.
+  // Moves the thread on and drops the signal (Thread::signal becomes 0) if our code has raised it; queues work that follows from
+  // it.
   void signal_arrived(Thread& thread);
 
-  // Takes a thread out of a handler that does not end: an endless loop is a fault of ours, or of a bundle that somebody has changed. Returns false if it is in no
-  // handler, or its registers can't be found again. REQUIRES: it stands still.
+  // Takes a thread out of a handler that does not end: an endless loop is a fault of ours, or of a bundle that somebody has
+  // changed. Returns false if it is in no handler, or its registers can't be found again. REQUIRES: it stands still.
   bool leave_endless_handler(Thread& thread);
 
   // The following functions perform works of DeferredWork's kinds, and take the hold off the thread.

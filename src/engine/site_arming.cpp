@@ -79,7 +79,8 @@ void strike_built(AddressSpace& space, const BuiltSites& built) {
   }
 }
 
-// Why a request is not for the module with this identity; empty: it is. In another file other code may stand at the request's address.
+// Why a request is not for the module with this identity; empty: it is. In another file other code may stand at the request's
+// address.
 std::string other_file(const std::string& identity, const SiteRequest& request) {
   if (request.module_identity.empty() || request.module_identity == identity) return "";
   return fmt::format("the process has mapped another file of that name (its build-id is {}, that of the file analyzed is {})",
@@ -108,7 +109,8 @@ void SiteArming::report(Reports& reports, uint64_t prepare_ns) {
 }
 
 void SiteArming::refuse(const Client& client, uint32_t site_id, std::string reason) {
-  reported_.push_back({client.id, {.site_id = site_id, .pid = pid_, .mechanism = Mechanism::kRefused, .reason = std::move(reason)}});
+  reported_.push_back(
+      {client.id, {.site_id = site_id, .pid = pid_, .mechanism = Mechanism::kRefused, .reason = std::move(reason)}});
 }
 
 // --- Requests ---
@@ -149,7 +151,8 @@ std::vector<SiteUse> SiteArming::place_requests(const Client& client, Module& mo
   return space_.sites.add_list(client.id, std::move(list));
 }
 
-// Builds new requests, together with those of sites that stand in their places: other clients' sites, or the same client's earlier ones.
+// Builds new requests, together with those of sites that stand in their places: other clients' sites, or the same client's
+// earlier ones.
 Result<void> SiteArming::build_beside_others(const Module& module, std::span<const SiteUse> fresh) {
   std::vector<PatchedSite> leaving;
   if (!space_.sites.in_text().empty()) {
@@ -285,8 +288,9 @@ Result<void> SiteArming::build(const Rebuild& rebuild) {
 
 // --- Writing ---
 
-// Writes changes in portions, so that the target never stands still for long; a change that replaces sites is one portion. Sites with
-// return probes come last: the sites of unwinders are armed before any return is pending. Short jumps come after their foundations.
+// Writes changes in portions, so that the target never stands still for long; a change that replaces sites is one portion. Sites
+// with return probes come last: the sites of unwinders are armed before any return is pending. Short jumps come after their
+// foundations.
 Result<void> SiteArming::apply() {
   constexpr size_t kPortion = 4096;
   SiteChange change = std::exchange(change_, {});
@@ -340,7 +344,8 @@ std::pair<Result<void>, std::set<Address>> SiteArming::apply_portion(SiteChange 
   return {Result<void>(), std::move(applied->left_alone)};
 }
 
-Result<void> SiteArming::rebuild_without(const std::function<bool(SiteUse)>& goes, const ClientSpace* region_of, ClientId without) {
+Result<void> SiteArming::rebuild_without(const std::function<bool(SiteUse)>& goes, const ClientSpace* region_of,
+                                         ClientId without) {
   std::map<const Module*, std::vector<PatchedSite>> by_module;
   for (PatchedSite& site : find_sites(space_, goes, region_of)) {
     if (const Module* module = module_at(space_, site.begin)) by_module[module].push_back(std::move(site));

@@ -1,6 +1,6 @@
 #pragma once
-// One arming of an address space: builds the sites of its modules for all clients, beside those that stand there, and writes them in stops
-// of its threads. arming.cpp makes such an object for each arming. Belongs to the engine's thread.
+// One arming of an address space: builds the sites of its modules for all clients, beside those that stand there, and writes them
+// in stops of its threads. arming.cpp makes such an object for each arming. Belongs to the engine's thread.
 
 #include <functional>
 #include <map>
@@ -32,25 +32,30 @@ class SiteArming {
  public:
   // pid: a process of the space; reports name it. All arguments outlive this.
   SiteArming(const SiteArmingContext& context, AddressSpace& space, pid_t pid)
-      : tracer_(context.tracer), clients_(context.clients), places_(context.places), patience_ms_(context.stop_patience_ms),
-        space_(space), pid_(pid) {}
+      : tracer_(context.tracer),
+        clients_(context.clients),
+        places_(context.places),
+        patience_ms_(context.stop_patience_ms),
+        space_(space),
+        pid_(pid) {}
 
   // Adds sites that are built already: apply() writes them with the others.
   void add(std::span<const PatchedSite> sites) { change_.coming.insert(change_.coming.end(), sites.begin(), sites.end()); }
-  // Builds sites for all requests for the module that have not been dealt with, and counts these in `loaded`. Writes what was built for one
-  // client before it builds for the next, which shares places with it. REQUIRES: map_arena() was called for all clients of the space.
+  // Builds sites for all requests for the module that have not been dealt with, and counts these in `loaded`. Writes what was
+  // built for one client before it builds for the next, which shares places with it. REQUIRES: map_arena() was called for all
+  // clients of the space.
   Result<void> arm_module(LoadedModule& loaded);
   // Writes what has been built, in stops of all threads. After an error sites written before it stand.
   Result<void> apply();
   // Returns for how long threads stood still so far, in ns.
   uint64_t total_pause_ns() const { return total_pause_ns_; }
-  // Adds the outcomes of all requests, and the times, to `reports`. To be called once, at the end, also after errors. prepare_ns: the time
-  // without stops.
+  // Adds the outcomes of all requests, and the times, to `reports`. To be called once, at the end, also after errors. prepare_ns:
+  // the time without stops.
   void report(Reports& reports, uint64_t prepare_ns);
 
-  // Takes out the sites that have a use for which `goes` is true, or whose code lies in the regions of `region_of` (nullptr: none), and
-  // builds them anew for their other uses. without: the client whose regions are about to be unmapped; ~kOwnClient: none. Fails, and writes
-  // nothing, if one of the others can't be built.
+  // Takes out the sites that have a use for which `goes` is true, or whose code lies in the regions of `region_of` (nullptr:
+  // none), and builds them anew for their other uses. without: the client whose regions are about to be unmapped; ~kOwnClient:
+  // none. Fails, and writes nothing, if one of the others can't be built.
   Result<void> rebuild_without(const std::function<bool(SiteUse)>& goes, const ClientSpace* region_of, ClientId without);
 
  private:
@@ -61,10 +66,10 @@ class SiteArming {
   // What is to be built in one module.
   struct Rebuild {
     const Module& module;
-    std::span<const SiteUse> uses;         // all requests that the new sites have to serve
-    size_t fresh_from = 0;                 // uses from here on are new, and reported
+    std::span<const SiteUse> uses;              // all requests that the new sites have to serve
+    size_t fresh_from = 0;                      // uses from here on are new, and reported
     std::span<const PatchedSite> leaving = {};  // sites that are taken out when the new ones are written
-    ClientId without = ~kOwnClient;        // as in rebuild_without()
+    ClientId without = ~kOwnClient;             // as in rebuild_without()
   };
 
   void refuse(const Client& client, uint32_t site_id, std::string reason);
@@ -85,7 +90,7 @@ class SiteArming {
   AddressSpace& space_;
   pid_t pid_;
 
-  SiteChange change_;  // built, and not written yet
+  SiteChange change_;                            // built, and not written yet
   std::multimap<Address, Address> foundations_;  // of change_.coming, as BuiltSites has them
   std::vector<Reported> reported_;
   std::map<Address, std::pair<size_t, size_t>> reported_of_;  // of a coming site: first in reported_, and how many

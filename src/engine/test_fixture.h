@@ -40,9 +40,9 @@ inline std::vector<uint8_t> read_file(const std::string& path) {
   return bytes;
 }
 
-// Reads the functions (any_type: all symbols) of an ELF file's symbol tables of one type, SHT_SYMTAB or SHT_DYNSYM. Empty: it has none.
-inline std::map<std::string, Symbol> read_symbols(const std::string& path, unsigned section_type,
-                                                  bool any_type = false) {
+// Reads the functions (any_type: all symbols) of an ELF file's symbol tables of one type, SHT_SYMTAB or SHT_DYNSYM. Empty: it has
+// none.
+inline std::map<std::string, Symbol> read_symbols(const std::string& path, unsigned section_type, bool any_type = false) {
   std::vector<uint8_t> file = read_file(path);
   std::map<std::string, Symbol> symbols;
   if (file.size() < sizeof(Elf64_Ehdr)) return symbols;
@@ -128,8 +128,8 @@ class Program {
   }
   pid_t pid() const { return pid_; }
   void tell(const std::string& line) { (void)!write(in_[1], (line + "\n").data(), line.size() + 1); }
-  // Returns the next line that it writes; "(end)" when it has ended. engine: polled while waiting, for 60 s at most; its events are added
-  // to `events`.
+  // Returns the next line that it writes; "(end)" when it has ended. engine: polled while waiting, for 60 s at most; its events
+  // are added to `events`.
   std::string answer(Engine* engine = nullptr, std::vector<Event>* events = nullptr) {
     if (engine) {
       auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -199,7 +199,8 @@ class Program {
   FILE* answers_ = nullptr;
 };
 
-// Reports files whose executable mappings differ from the file, and mappings of ours. Empty after a detach that restored everything.
+// Reports files whose executable mappings differ from the file, and mappings of ours. Empty after a detach that restored
+// everything.
 inline std::string traces(pid_t pid) {
   std::string found;
   auto map = MemoryMap::read(pid);
@@ -284,8 +285,8 @@ class EngineFixture : public ::testing::Test {
     }
     return *report;
   }
-  // Starts another process that attaches and arms all of the sites. The caller kills it, waits for it and calls open_engine(): our own
-  // engine is gone.
+  // Starts another process that attaches and arms all of the sites. The caller kills it, waits for it and calls open_engine():
+  // our own engine is gone.
   pid_t start_controller(pid_t pid, const std::vector<SiteRequest>& sites) {
     engine_.reset();
     int armed[2];

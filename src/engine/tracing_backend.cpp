@@ -1,5 +1,6 @@
-// The backend that traces: what happens when, and who does it. process_lives (births, execs, ends), signal_stops and call_stops handle what
-// the tracer reports; arming brings requests of all clients into processes; change/removal takes everything out again.
+// The backend that traces: what happens when, and who does it. process_lives (births, execs, ends), signal_stops and call_stops
+// handle what the tracer reports; arming brings requests of all clients into processes; change/removal takes everything out
+// again.
 
 #include "engine/tracing_backend.h"
 
@@ -75,7 +76,9 @@ class TracingBackendImpl final : public TracingBackend, TraceListener, GuestServ
   }
   void signal_arrived(Thread& thread) override { signals_->signal_arrived(thread); }
   void thread_stopped(Thread& thread) override;
-  void thread_born(Thread& parent, Thread& thread, const ProcessStatus& status) override { lives_->thread_born(parent, thread, status); }
+  void thread_born(Thread& parent, Thread& thread, const ProcessStatus& status) override {
+    lives_->thread_born(parent, thread, status);
+  }
   void thread_ending(Thread& thread) override { lives_->thread_ending(thread); }
   void thread_ended(Thread& thread) override {
     if (thread.process->space) bury_thread(*thread.process->space, thread);
@@ -111,7 +114,8 @@ TracingBackendImpl::~TracingBackendImpl() {
 }
 
 Result<void> TracingBackendImpl::start() {
-  TRY(tracer_, Tracer::create(*this, {.ends = static_cast<bool>(options_.watch_threads), .system_calls = options_.watch_system_calls}));
+  TRY(tracer_,
+      Tracer::create(*this, {.ends = static_cast<bool>(options_.watch_threads), .system_calls = options_.watch_system_calls}));
   tracer_->be_patient({options_.sleep_patience_ms, options_.keep_waiting});
   auto report = [this](const Client* client, Event event) { reports_.report(client, std::move(event)); };
   calls_ = std::make_unique<CallWatch>(*tracer_, options_.stop_patience_ms, options_.call_probes,
@@ -132,7 +136,8 @@ Result<void> TracingBackendImpl::start() {
   return {};
 }
 
-Result<void> TracingBackendImpl::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena, UniqueFd shared) {
+Result<void> TracingBackendImpl::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena,
+                                           UniqueFd shared) {
   CHECK(own_->image.bytes.empty());
   own_->image = image;
   own_->geometry = geometry;
@@ -184,9 +189,7 @@ Result<void> TracingBackendImpl::drop_guest(Client& guest) {
 
 // --- Arming ---
 
-Result<ArmReport> TracingBackendImpl::arm(std::span<const SiteRequest> sites) {
-  return arm_for(*own_, sites);
-}
+Result<ArmReport> TracingBackendImpl::arm(std::span<const SiteRequest> sites) { return arm_for(*own_, sites); }
 
 // Arms in all processes that the client follows. Other clients may have something to arm there too: late libraries.
 Result<ArmReport> TracingBackendImpl::arm_client(Client& client) {
@@ -202,8 +205,8 @@ Result<ArmReport> TracingBackendImpl::arm_client(Client& client) {
     if (!ClientTable::follows(client, *space)) continue;
     Reports reports;
     auto armed = arming_->arm_space(*space, reports);
-    // That a process has ended meanwhile is not a failure of arming. Nor is that it executes another program, which is armed by the work
-    // that is queued for it.
+    // That a process has ended meanwhile is not a failure of arming. Nor is that it executes another program, which is armed by
+    // the work that is queued for it.
     if (arming_->has_left(*space, pid)) continue;
     ArmReport mine = std::move(reports[client.id]);
     reports.erase(client.id);
@@ -233,7 +236,8 @@ Result<void> TracingBackendImpl::disarm_all(AfterRemoval after) {
   own_->probes_calls = false;
   works_->perform();
   return change_all([&](AddressSpace& space) {
-    return remove_all(*tracer_, space, options_.stop_patience_ms, after, [&](Thread& thread) { return signals_->leave_endless_handler(thread); });
+    return remove_all(*tracer_, space, options_.stop_patience_ms, after,
+                      [&](Thread& thread) { return signals_->leave_endless_handler(thread); });
   });
 }
 
@@ -255,8 +259,10 @@ Result<void> TracingBackendImpl::change_all(const std::function<Result<void>(Add
     works_->perform();
   }
   if (result.ok()) return result;
-  return Error{result.error().message,
-               fmt::format("the code left in it does nothing; to remove it later, run: spile -x {} -e 'probe process.begin {{ exit() }}'", left_behind)};
+  return Error{
+      result.error().message,
+      fmt::format("the code left in it does nothing; to remove it later, run: spile -x {} -e 'probe process.begin {{ exit() }}'",
+                  left_behind)};
 }
 
 Result<void> TracingBackendImpl::suspend() {
@@ -265,10 +271,12 @@ Result<void> TracingBackendImpl::suspend() {
   own_->resolve_module = options_.resolve_module;
   own_->probes_calls = calls_->is_on();
   own_->resolved.clear();
-  // Threads that could not be let go at once (one waits for its vfork child) are let go at their next stop, which we must receive.
+  // Threads that could not be let go at once (one waits for its vfork child) are let go at their next stop, which we must
+  // receive.
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(options_.stop_patience_ms);
   while (!tracer_->all_released() && Tracer::Clock::now() < deadline) tracer_->pump(10);
-  if (gone.ok() && !tracer_->all_released()) return Error{"a thread waits in the kernel, and can't be released now", "try again later"};
+  if (gone.ok() && !tracer_->all_released())
+    return Error{"a thread waits in the kernel, and can't be released now", "try again later"};
   return gone;
 }
 
@@ -316,23 +324,15 @@ Result<std::vector<Event>> TracingBackendImpl::poll(int timeout_ms) {
 
 void TracingBackendImpl::perform(const DeferredWork& work) {
   switch (work.kind) {
-    case DeferredWork::kExec:
-      return lives_->finish_exec(work);
-    case DeferredWork::kFork:
-      return lives_->finish_fork(work);
-    case DeferredWork::kLibraries:
-      return signals_->finish_libraries(work);
-    case DeferredWork::kWatchedCall:
-      return call_stops_->finish_watched_call(work);
-    case DeferredWork::kSharers:
-      return call_stops_->finish_sharers(work);
-    case DeferredWork::kTracing:
-      return signals_->finish_tracing(work);
-    case DeferredWork::kSlots:
-      return call_stops_->finish_slots(work);
+    case DeferredWork::kExec: return lives_->finish_exec(work);
+    case DeferredWork::kFork: return lives_->finish_fork(work);
+    case DeferredWork::kLibraries: return signals_->finish_libraries(work);
+    case DeferredWork::kWatchedCall: return call_stops_->finish_watched_call(work);
+    case DeferredWork::kSharers: return call_stops_->finish_sharers(work);
+    case DeferredWork::kTracing: return signals_->finish_tracing(work);
+    case DeferredWork::kSlots: return call_stops_->finish_slots(work);
     case DeferredWork::kActions:
-    case DeferredWork::kResetAction:
-      return signals_->finish_signal(work);
+    case DeferredWork::kResetAction: return signals_->finish_signal(work);
   }
 }
 
@@ -355,9 +355,8 @@ const char* mechanism_name(Mechanism mechanism) {
 }
 
 size_t ArmReport::armed() const {
-  return static_cast<size_t>(std::count_if(outcomes.begin(), outcomes.end(), [](const SiteOutcome& outcome) {
-    return outcome.mechanism != Mechanism::kRefused;
-  }));
+  return static_cast<size_t>(std::count_if(outcomes.begin(), outcomes.end(),
+                                           [](const SiteOutcome& outcome) { return outcome.mechanism != Mechanism::kRefused; }));
 }
 
 Result<std::unique_ptr<TracingBackend>> TracingBackend::create(const EngineOptions& options) {

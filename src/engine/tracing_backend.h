@@ -1,5 +1,6 @@
 #pragma once
-// The backend that traces processes, and arms in them for this spile and its guests. Functions are those of Engine, except as stated.
+// The backend that traces processes, and arms in them for this spile and its guests. Functions are those of Engine, except as
+// stated.
 
 #include "engine/terms/backend.h"
 

@@ -41,17 +41,18 @@ class EventReports {
   std::vector<Event> events_;
 };
 
-// Work for a stopped thread that needs more than its registers: performed at the engine's top level, while a hold keeps the thread.
+// Work for a stopped thread that needs more than its registers: performed at the engine's top level, while a hold keeps the
+// thread.
 struct DeferredWork {
   enum Kind { kExec, kFork, kLibraries, kWatchedCall, kActions, kResetAction, kSharers, kTracing, kSlots } kind;
-  pid_t pid;  // of the process (kFork: of the child)
-  pid_t tid;  // the held thread; 0: none
-  bool anew = false;  // kFork: its parent was being armed, so its copy may be incomplete, and it is armed anew
-  int signal = 0;     // kResetAction
-  abi::Registers call{};   // kWatchedCall
+  pid_t pid;                       // of the process (kFork: of the child)
+  pid_t tid;                       // the held thread; 0: none
+  bool anew = false;               // kFork: its parent was being armed, so its copy may be incomplete, and it is armed anew
+  int signal = 0;                  // kResetAction
+  abi::Registers call{};           // kWatchedCall
   TracingTrap::Call tracing = {};  // kTracing
-  bool at_call = false;    // kWatchedCall: it stands at the call itself rather than in its handler
-  ClientId client = 0;     // kSlots
+  bool at_call = false;            // kWatchedCall: it stands at the call itself rather than in its handler
+  ClientId client = 0;             // kSlots
 };
 
 class WorkQueue {

@@ -15,8 +15,26 @@ using debuginfo::TypeNode;
 
 // linux/btf.h
 enum Kind : uint32_t {
-  kVoid, kInt, kPointer, kArray, kStruct, kUnion, kEnum, kForward, kTypedef, kVolatile, kConst, kRestrict, kFunction, kPrototype,
-  kVariable, kSection, kFloat, kDeclarationTag, kTypeTag, kEnum64,
+  kVoid,
+  kInt,
+  kPointer,
+  kArray,
+  kStruct,
+  kUnion,
+  kEnum,
+  kForward,
+  kTypedef,
+  kVolatile,
+  kConst,
+  kRestrict,
+  kFunction,
+  kPrototype,
+  kVariable,
+  kSection,
+  kFloat,
+  kDeclarationTag,
+  kTypeTag,
+  kEnum64,
 };
 constexpr uint16_t kMagic = 0xeb9f;
 constexpr size_t kHeaderSize = 24;
@@ -27,12 +45,25 @@ constexpr size_t kMostBytes = 1u << 30;
 // Bytes behind the 12 of a record of `count` members; nullopt: a kind that is not known.
 std::optional<size_t> tail_size(uint32_t kind, size_t count) {
   switch (kind) {
-    case kInt: case kVariable: case kDeclarationTag: return 4;
+    case kInt:
+    case kVariable:
+    case kDeclarationTag: return 4;
     case kArray: return 12;
-    case kStruct: case kUnion: case kSection: case kEnum64: return 12 * count;
-    case kEnum: case kPrototype: return 8 * count;
-    case kPointer: case kForward: case kTypedef: case kVolatile: case kConst: case kRestrict: case kFunction: case kFloat: case kTypeTag:
-      return 0;
+    case kStruct:
+    case kUnion:
+    case kSection:
+    case kEnum64: return 12 * count;
+    case kEnum:
+    case kPrototype: return 8 * count;
+    case kPointer:
+    case kForward:
+    case kTypedef:
+    case kVolatile:
+    case kConst:
+    case kRestrict:
+    case kFunction:
+    case kFloat:
+    case kTypeTag: return 0;
     default: return std::nullopt;
   }
 }
@@ -46,7 +77,8 @@ const char* tag_of(uint32_t kind) {
   switch (kind) {
     case kStruct: return "struct ";
     case kUnion: return "union ";
-    case kEnum: case kEnum64: return "enum ";
+    case kEnum:
+    case kEnum64: return "enum ";
     default: return "";
   }
 }
@@ -77,7 +109,9 @@ uint32_t Btf::word(size_t offset) const {
 }
 
 Result<void> Btf::index(const std::string& name) {
-  auto damaged = [&](const std::string& what) { return Error{fmt::format("{}: damaged type information (BTF): {}", name, what), ""}; };
+  auto damaged = [&](const std::string& what) {
+    return Error{fmt::format("{}: damaged type information (BTF): {}", name, what), ""};
+  };
   if (bytes_.size() < kHeaderSize) return damaged("shorter than its header");
   if (bytes_.size() > kMostBytes) return damaged("longer than any kernel's");
   uint16_t magic;
@@ -85,7 +119,8 @@ Result<void> Btf::index(const std::string& name) {
   if (magic != kMagic) return Error{fmt::format("{}: not type information (BTF) of this kind of machine", name), ""};
   const uint64_t header = word(4), types = header + word(8), types_end = types + word(12), strings = header + word(16),
                  strings_end = strings + word(20);
-  if (header < kHeaderSize || types_end > bytes_.size() || strings_end > bytes_.size()) return damaged("a section leaves the file");
+  if (header < kHeaderSize || types_end > bytes_.size() || strings_end > bytes_.size())
+    return damaged("a section leaves the file");
   strings_ = strings;
   strings_size_ = strings_end - strings;
   if (strings_size_ > 0 && bytes_[strings_end - 1] != 0) return damaged("the strings don't end");
@@ -165,8 +200,13 @@ std::optional<Btf::Function> Btf::function(std::string_view name) {
 }
 
 std::optional<Type> Btf::type_named(std::string_view name) {
-  struct Prefix { std::string_view text; std::vector<uint32_t> kinds; };
-  static const Prefix prefixes[] = {{"struct ", {kStruct}}, {"union ", {kUnion}}, {"enum ", {kEnum, kEnum64}},
+  struct Prefix {
+    std::string_view text;
+    std::vector<uint32_t> kinds;
+  };
+  static const Prefix prefixes[] = {{"struct ", {kStruct}},
+                                    {"union ", {kUnion}},
+                                    {"enum ", {kEnum, kEnum64}},
                                     {"", {kTypedef, kStruct, kUnion, kEnum, kEnum64, kInt, kFloat}}};
   if (name == "void") return type(0);
   for (const Prefix& prefix : prefixes) {
@@ -178,14 +218,22 @@ std::optional<Type> Btf::type_named(std::string_view name) {
     }
     if (!prefix.text.empty()) {
       const auto id = find_kind(kForward, rest);
-      return id && type(*id).kind() == (prefix.kinds[0] == kUnion ? TypeKind::kUnion : TypeKind::kStruct) ? std::optional(type(*id)) : std::nullopt;
+      return id && type(*id).kind() == (prefix.kinds[0] == kUnion ? TypeKind::kUnion : TypeKind::kStruct)
+                 ? std::optional(type(*id))
+                 : std::nullopt;
     }
   }
   // How C may spell them beside BTF's one name.
   static const std::unordered_map<std::string_view, std::string_view> spellings = {
-      {"unsigned", "unsigned int"}, {"long", "long int"}, {"unsigned long", "long unsigned int"}, {"short", "short int"},
-      {"unsigned short", "short unsigned int"}, {"long long", "long long int"}, {"unsigned long long", "long long unsigned int"},
-      {"bool", "_Bool"}, {"signed", "int"}};
+      {"unsigned", "unsigned int"},
+      {"long", "long int"},
+      {"unsigned long", "long unsigned int"},
+      {"short", "short int"},
+      {"unsigned short", "short unsigned int"},
+      {"long long", "long long int"},
+      {"unsigned long long", "long long unsigned int"},
+      {"bool", "_Bool"},
+      {"signed", "int"}};
   auto spelling = spellings.find(name);
   return spelling == spellings.end() ? std::nullopt : type_named(spelling->second);
 }
@@ -238,7 +286,8 @@ TypeNode Btf::make_node(uint32_t id) const {
     node.target = outer_id(from.size_or_type);
   };
   if (*tag_of(from.kind)) {
-    node.name = string(from.name).empty() ? fmt::format("{}{{...}}", tag_of(from.kind)) : fmt::format("{}{}", tag_of(from.kind), string(from.name));
+    node.name = string(from.name).empty() ? fmt::format("{}{{...}}", tag_of(from.kind))
+                                          : fmt::format("{}{}", tag_of(from.kind), string(from.name));
   } else {
     node.name = string(from.name);
   }

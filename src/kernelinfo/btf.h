@@ -1,10 +1,10 @@
 #pragma once
-// Reads BTF, the kernel's own description of its types and functions: https://docs.kernel.org/bpf/btf.html. The kernel offers that of
-// vmlinux and of each module in /sys/kernel/btf. The types are handed out as debuginfo's, so that paths, loads and pretty printing treat
-// them like those of DWARF.
+// Reads BTF, the kernel's own description of its types and functions: https://docs.kernel.org/bpf/btf.html. The kernel offers
+// that of vmlinux and of each module in /sys/kernel/btf. The types are handed out as debuginfo's, so that paths, loads and pretty
+// printing treat them like those of DWARF.
 //
-// The bytes may be damaged: read() checks every record's bounds, and questions about ids or strings that are not there find kUnknown types
-// and empty names. Thread rule: one thread at a time.
+// The bytes may be damaged: read() checks every record's bounds, and questions about ids or strings that are not there find
+// kUnknown types and empty names. Thread rule: one thread at a time.
 
 #include <cstdint>
 #include <memory>
@@ -34,16 +34,19 @@ class Btf final : public debuginfo::TypeSource, public std::enable_shared_from_t
     bool variadic = false;  // takes `...` behind the parameters
   };
 
-  // Reads BTF from memory. base: of vmlinux, whose types and strings a module's BTF continues; null for vmlinux's own. name: for errors.
-  // Errors: not BTF, a record or section that leaves the bytes, a kind of record that is not known (its length isn't, either).
-  static Result<std::shared_ptr<Btf>> read(std::vector<uint8_t> bytes, const std::string& name, std::shared_ptr<Btf> base = nullptr);
+  // Reads BTF from memory. base: of vmlinux, whose types and strings a module's BTF continues; null for vmlinux's own. name: for
+  // errors. Errors: not BTF, a record or section that leaves the bytes, a kind of record that is not known (its length isn't,
+  // either).
+  static Result<std::shared_ptr<Btf>> read(std::vector<uint8_t> bytes, const std::string& name,
+                                           std::shared_ptr<Btf> base = nullptr);
 
   // Returns the function of a name that this BTF itself (rather than its base) describes; nullopt: absent.
   std::optional<Function> function(std::string_view name);
-  // Finds a type as C names it: "struct sock", "sock" (a struct, union, enum or typedef), "unsigned int"; in the base, too. A declaration is
-  // found only if the definition is absent. nullopt: both are.
+  // Finds a type as C names it: "struct sock", "sock" (a struct, union, enum or typedef), "unsigned int"; in the base, too. A
+  // declaration is found only if the definition is absent. nullopt: both are.
   std::optional<debuginfo::Type> type_named(std::string_view name);
-  // Returns the type of a variable ("runqueues"): the kernel describes those that exist once for each CPU. nullopt: not described.
+  // Returns the type of a variable ("runqueues"): the kernel describes those that exist once for each CPU. nullopt: not
+  // described.
   std::optional<debuginfo::Type> variable(std::string_view name);
   // Returns the enum that has a constant of this name; nullopt: absent.
   std::optional<debuginfo::Type> enum_with(std::string_view constant);
@@ -72,9 +75,9 @@ class Btf final : public debuginfo::TypeSource, public std::enable_shared_from_t
   std::vector<uint8_t> bytes_;
   std::shared_ptr<Btf> base_;
   uint32_t first_id_ = 1, first_string_ = 0;
-  size_t strings_ = 0, strings_size_ = 0;   // in bytes_
-  std::vector<uint32_t> offsets_;           // of records in bytes_, by id - first_id_
-  std::unordered_map<uint64_t, debuginfo::TypeNode> nodes_;  // by debuginfo's id
+  size_t strings_ = 0, strings_size_ = 0;                     // in bytes_
+  std::vector<uint32_t> offsets_;                             // of records in bytes_, by id - first_id_
+  std::unordered_map<uint64_t, debuginfo::TypeNode> nodes_;   // by debuginfo's id
   std::unordered_map<std::string_view, uint32_t> functions_;  // filled in when the scans for single ones would cost more
   int scans_ = 0;
 };

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <map>
 
-
 namespace spile::kernelinfo {
 
 namespace {
@@ -85,7 +84,8 @@ const CodeMap::Function* CodeMap::function_at(uint64_t address) const {
 }
 
 const CodeMap::Module* CodeMap::module_at(uint64_t address) const {
-  auto found = std::ranges::find_if(modules_, [&](const Module& module) { return module.begin <= address && address < module.end; });
+  auto found =
+      std::ranges::find_if(modules_, [&](const Module& module) { return module.begin <= address && address < module.end; });
   return found == modules_.end() ? nullptr : &*found;
 }
 
@@ -99,7 +99,8 @@ Result<CodeMap> read_code_map(const Places& places) {
   TRY(const Symbols* symbols, info.symbols());
   if (symbols->addresses_hidden()) {
     return Error{"the kernel hides where its functions are, so their names on stacks are not known",
-                 info.kptr_restrict() > 1 ? "set kernel.kptr_restrict to 1: sysctl kernel.kptr_restrict=1" : "run as root, or with CAP_SYSLOG"};
+                 info.kptr_restrict() > 1 ? "set kernel.kptr_restrict to 1: sysctl kernel.kptr_restrict=1"
+                                          : "run as root, or with CAP_SYSLOG"};
   }
   return CodeMap::make(*symbols, loaded_modules(places));
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The functions of the running kernel and of its loaded modules by address, as /proc/kallsyms and /proc/modules show them at one moment.
-// Thread rule: any thread, as it doesn't change.
+// The functions of the running kernel and of its loaded modules by address, as /proc/kallsyms and /proc/modules show them at one
+// moment. Thread rule: any thread, as it doesn't change.
 
 #include <cstdint>
 #include <string>
@@ -17,8 +17,9 @@ class CodeMap {
  public:
   struct Function {
     uint64_t begin = 0, end = 0;  // up to the next symbol: the kernel does not say how long a function is
-    std::string_view name;        // of several at one address, the first that the kernel lists, as the kernel itself names it. Lives as long as the CodeMap
-    size_t module = 0;            // index into modules()
+    // of several at one address, the first that the kernel lists, as the kernel itself names it. Lives as long as the CodeMap
+    std::string_view name;
+    size_t module = 0;  // index into modules()
   };
   struct Module {
     std::string name;  // "kernel": vmlinux

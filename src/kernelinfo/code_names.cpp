@@ -12,7 +12,9 @@ constexpr uint32_t kEnd = UINT32_MAX;
 
 }  // namespace
 
-size_t CodeNames::chain_of(std::string_view name) const { return std::hash<std::string_view>()(debuginfo::clone_name(name).base) % first_.size(); }
+size_t CodeNames::chain_of(std::string_view name) const {
+  return std::hash<std::string_view>()(debuginfo::clone_name(name).base) % first_.size();
+}
 
 CodeNames::CodeNames(Symbols symbols) : symbols_(std::move(symbols)) {
   const std::vector<Symbol>& all = symbols_.all();

@@ -13,8 +13,8 @@ namespace spile::kernelinfo {
 class CodeNames {
  public:
   explicit CodeNames(Symbols symbols);
-  // Returns the code symbols of vmlinux and of modules that have a name, or have it without what compilers add to the names of copies and parts
-  // ("foo.isra.0"), as the kernel lists them.
+  // Returns the code symbols of vmlinux and of modules that have a name, or have it without what compilers add to the names of
+  // copies and parts ("foo.isra.0"), as the kernel lists them.
   std::vector<Symbol> named(std::string_view name) const;
   // Returns whether these are names of the same text of /proc/kallsyms.
   bool is_of(const Symbols& symbols) const;

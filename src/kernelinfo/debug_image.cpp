@@ -22,7 +22,8 @@ std::string contents_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Where packages and builds have it: Debian and Ubuntu below debug/boot, Fedora below debug/lib/modules, `make install` in /boot, and a kernel's own build.
+// Where packages and builds have it: Debian and Ubuntu below debug/boot, Fedora below debug/lib/modules, `make install` in /boot,
+// and a kernel's own build.
 std::vector<std::string> candidates(const Places& places, const std::string& build_id) {
   const std::string version = kernel_release(places);
   std::vector<std::string> paths = {
@@ -32,7 +33,8 @@ std::vector<std::string> candidates(const Places& places, const std::string& bui
       fmt::format("{}/{}/vmlinux", places.modules, version),
       fmt::format("{}/{}/build/vmlinux", places.modules, version),
   };
-  if (build_id.size() > 2) paths.insert(paths.begin(), fmt::format("{}/.build-id/{}/{}.debug", places.debug, build_id.substr(0, 2), build_id.substr(2)));
+  if (build_id.size() > 2)
+    paths.insert(paths.begin(), fmt::format("{}/.build-id/{}/{}.debug", places.debug, build_id.substr(0, 2), build_id.substr(2)));
   return paths;
 }
 
@@ -79,19 +81,26 @@ bool has_debug_image(const Places& places) {
 Result<std::string> find_debug_image(const Places& places) {
   const std::string id = running_build_id(places);
   if (id.empty())
-    return Error{fmt::format("the running kernel shows no build-id ({}/kernel/notes), so its debug information can't be told from that of other builds", places.sys), ""};
+    return Error{fmt::format("the running kernel shows no build-id ({}/kernel/notes), so its debug information can't be told "
+                             "from that of other builds",
+                             places.sys),
+                 ""};
   std::string other;
   for (const std::string& path : candidates(places, id)) {
     if (access(path.c_str(), F_OK) != 0) continue;
     const std::string found = elf_identity_of_file(path);
     if (found == id) return path;
     if (other.empty())
-      other = fmt::format("{} is of another build than the running kernel: its build-id is {}, the kernel's is {}", path, found.empty() ? "not readable" : found, id);
+      other = fmt::format("{} is of another build than the running kernel: its build-id is {}, the kernel's is {}", path,
+                          found.empty() ? "not readable" : found, id);
   }
   const std::string package = debug_package(places);
-  if (!other.empty()) return Error{other, fmt::format("install the {} of the version that runs, or boot the version that it belongs to", package)};
-  return Error{fmt::format("the debug information of this kernel is not installed (no {}/boot/vmlinux-{})", places.debug, kernel_release(places)),
-               fmt::format("apt install {}; without it there are kernel.function(\"NAME\") with .call and .return, kernel.statement(\"NAME+OFFSET\"), and parameters at entries",
+  if (!other.empty())
+    return Error{other, fmt::format("install the {} of the version that runs, or boot the version that it belongs to", package)};
+  return Error{fmt::format("the debug information of this kernel is not installed (no {}/boot/vmlinux-{})", places.debug,
+                           kernel_release(places)),
+               fmt::format("apt install {}; without it there are kernel.function(\"NAME\") with .call and .return, "
+                           "kernel.statement(\"NAME+OFFSET\"), and parameters at entries",
                            package)};
 }
 

@@ -10,15 +10,15 @@ namespace spile::kernelinfo {
 
 namespace {
 
-// A number of a layout: the offset of a member, of members within each other ({"struct task_struct", "thread_info"}, {"struct thread_info", "status"}), or,
-// without a member, the size of a structure.
+// A number of a layout: the offset of a member, of members within each other ({"struct task_struct", "thread_info"}, {"struct
+// thread_info", "status"}), or, without a member, the size of a structure.
 struct Member {
   const char* structure;
   const char* name;
 };
 template <class Layout>
 struct Offset {
-  uint32_t Layout::*field;
+  uint32_t Layout::* field;
   std::vector<Member> path;
 };
 

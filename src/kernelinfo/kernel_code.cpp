@@ -14,7 +14,8 @@ namespace spile::kernelinfo {
 namespace {
 
 constexpr size_t kMostSegments = 4096;
-constexpr const char* kHint = "run as root; the kernel must be built with CONFIG_PROC_KCORE and not be locked down (/sys/kernel/security/lockdown)";
+constexpr const char* kHint =
+    "run as root; the kernel must be built with CONFIG_PROC_KCORE and not be locked down (/sys/kernel/security/lockdown)";
 
 }  // namespace
 

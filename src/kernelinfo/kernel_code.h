@@ -1,6 +1,6 @@
 #pragma once
-// The running kernel's own code, as /proc/kcore shows it: with what the kernel has changed in it since it started (alternatives, static calls and keys),
-// unlike its image on disk. proc(5); fs/proc/kcore.c. Thread rule: any thread.
+// The running kernel's own code, as /proc/kcore shows it: with what the kernel has changed in it since it started (alternatives,
+// static calls and keys), unlike its image on disk. proc(5); fs/proc/kcore.c. Thread rule: any thread.
 
 #include <cstdint>
 #include <span>

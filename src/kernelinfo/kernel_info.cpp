@@ -31,7 +31,8 @@ Result<std::shared_ptr<Btf>> KernelInfo::types(const std::string& module) {
       TRY(base, types(""));
     }
     if (!module.empty() && !has_module(module)) {
-      return Error{fmt::format("the module {} is not loaded, so that its types are not known", module), "load it before spile starts, or use int_arg(1), pointer_arg(2) ..."};
+      return Error{fmt::format("the module {} is not loaded, so that its types are not known", module),
+                   "load it before spile starts, or use int_arg(1), pointer_arg(2) ..."};
     }
     if (!exists(path)) {
       return Error{fmt::format("the {} has no type information (no {})", module.empty() ? "kernel" : "module " + module, path),
@@ -46,7 +47,8 @@ Result<std::shared_ptr<Btf>> KernelInfo::types(const std::string& module) {
 Result<const Symbols*> KernelInfo::symbols() {
   if (!symbols_) {
     const auto read = [&] { return read_whole<std::string>(places_.proc + "/kallsyms"); };
-    Result<std::string> text = lists_.get("symbols", read, [](const std::string& list) { return !Symbols::parse(list).addresses_hidden(); });
+    Result<std::string> text =
+        lists_.get("symbols", read, [](const std::string& list) { return !Symbols::parse(list).addresses_hidden(); });
     if (text.ok()) symbols_ = Symbols::parse(std::move(text).value());
     else symbols_ = std::move(text).error();
   }
@@ -58,8 +60,8 @@ namespace {
 
 std::string key_of(std::string_view name, std::string_view module) { return fmt::format("{}\t{}", name, module); }
 
-// Gives each function the address of its symbol. Where several have a name, the list has them in the order of their addresses; they get
-// empty if the list does not have them all.
+// Gives each function the address of its symbol. Where several have a name, the list has them in the order of their addresses;
+// they get empty if the list does not have them all.
 void add_addresses(std::vector<TraceableFunction>& functions, const Symbols& symbols) {
   std::unordered_map<std::string, std::vector<uint64_t>> addresses;
   std::unordered_map<std::string, size_t> counts, used;
@@ -98,7 +100,9 @@ void correct_addresses(std::vector<TraceableFunction>& functions, const Symbols&
 Result<const std::vector<TraceableFunction>*> KernelInfo::traceable() {
   // Addresses are not hidden there, and whoever may read it may read it whole.
   const auto read_tracing = [&](const std::string& name) {
-    const auto read = [&] { return places_.tracefs.empty() ? read_tracefs(name) : read_whole<std::string>(places_.tracefs + "/" + name); };
+    const auto read = [&] {
+      return places_.tracefs.empty() ? read_tracefs(name) : read_whole<std::string>(places_.tracefs + "/" + name);
+    };
     return lists_.get(name, read, [](const std::string& list) { return !list.empty(); });
   };
   auto read_list = [&]() -> Result<std::vector<TraceableFunction>> {
@@ -111,7 +115,10 @@ Result<const std::vector<TraceableFunction>*> KernelInfo::traceable() {
       text = read_tracing("available_filter_functions");
       if (!text) {
         Error error = std::move(text).error().within("find functions that can be traced");
-        if (error.hint.empty()) error.hint = "patterns need a kernel that is built with CONFIG_FUNCTION_TRACER and not locked down (/sys/kernel/security/lockdown); name each function";
+        if (error.hint.empty())
+          error.hint =
+              "patterns need a kernel that is built with CONFIG_FUNCTION_TRACER and not locked down "
+              "(/sys/kernel/security/lockdown); name each function";
         return error;
       }
     }
@@ -145,7 +152,8 @@ std::string KernelInfo::refusal(const Symbol& symbol) {
     };
     init_text_ = {address_of("_sinittext"), address_of("_einittext")};
   }
-  if (init_text_->first <= symbol.address && symbol.address < init_text_->second) return "ran while the kernel started (__init), and is gone";
+  if (init_text_->first <= symbol.address && symbol.address < init_text_->second)
+    return "ran while the kernel started (__init), and is gone";
   return "";
 }
 

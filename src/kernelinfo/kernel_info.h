@@ -1,6 +1,6 @@
 #pragma once
-// Facts about the running kernel, all read from files, each once and when first asked for: types and prototypes (BTF), symbols, which
-// functions can be probed, and which mechanisms there are. Thread rule: one thread at a time.
+// Facts about the running kernel, all read from files, each once and when first asked for: types and prototypes (BTF), symbols,
+// which functions can be probed, and which mechanisms there are. Thread rule: one thread at a time.
 
 #include <map>
 #include <memory>
@@ -27,13 +27,13 @@ class KernelInfo {
   Result<std::shared_ptr<Btf>> types(const std::string& module);
   // Returns the symbols. Error: the file can't be read.
   Result<const Symbols*> symbols();
-  // Returns the functions that ftrace can trace, with addresses where either list of the kernel shows them. Error: tracefs can't be read,
-  // or has no such list; the hint says what to do.
+  // Returns the functions that ftrace can trace, with addresses where either list of the kernel shows them. Error: tracefs can't
+  // be read, or has no such list; the hint says what to do.
   Result<const std::vector<TraceableFunction>*> traceable();
   // Returns the code that kprobes refuse; empty: absent, or it can't be read.
   const std::vector<BlacklistedRange>& blacklist();
-  // Returns why no probe can be at a function ("is on the kernel's blacklist of kprobes"), as a phrase behind its name; "": nothing that is
-  // known here is against it.
+  // Returns why no probe can be at a function ("is on the kernel's blacklist of kprobes"), as a phrase behind its name; "":
+  // nothing that is known here is against it.
   std::string refusal(const Symbol& symbol);
   // Returns the mechanisms that this kernel has.
   const Features& features();

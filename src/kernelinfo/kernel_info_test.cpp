@@ -49,9 +49,18 @@ TEST_F(KernelInfoTest, ReportsMissingLists) {
 
 // What was kept shows by files that have changed without a reason that spile knows of.
 TEST_F(KernelInfoTest, KeepsListsWhileTheKernelHasTheSameCode) {
-  const auto places = [&] { return Places{.proc = folder_ + "/proc", .sys = folder_ + "/sys", .tracefs = folder_ + "/tracing", .cache = folder_ + "/cache"}; };
-  const auto first_symbol = [&] { KernelInfo info(places()); return std::string((*info.symbols())->all().front().name); };
-  const auto first_traceable = [&] { KernelInfo info(places()); return (*info.traceable())->front().name; };
+  const auto places = [&] {
+    return Places{
+        .proc = folder_ + "/proc", .sys = folder_ + "/sys", .tracefs = folder_ + "/tracing", .cache = folder_ + "/cache"};
+  };
+  const auto first_symbol = [&] {
+    KernelInfo info(places());
+    return std::string((*info.symbols())->all().front().name);
+  };
+  const auto first_traceable = [&] {
+    KernelInfo info(places());
+    return (*info.traceable())->front().name;
+  };
   const auto write_lists = [&](const std::string& name, const std::string& address = "ffffffff81000000") {
     write("proc/kallsyms", address + " T " + name + "\n");
     write("tracing/available_filter_functions", name + "\n");
@@ -106,7 +115,8 @@ TEST_F(KernelInfoTest, FindsMembersOfTasks) {
   EXPECT_FALSE(info().features().tasks.has_value());
   write("sys/kernel/btf/vmlinux", std::string(whole.begin(), whole.end()));
   write("proc/sys/kernel/random/boot_id", "one\n");
-  const Places places{.proc = folder_ + "/proc", .sys = folder_ + "/sys", .tracefs = folder_ + "/tracing", .cache = folder_ + "/cache"};
+  const Places places{
+      .proc = folder_ + "/proc", .sys = folder_ + "/sys", .tracefs = folder_ + "/tracing", .cache = folder_ + "/cache"};
   EXPECT_TRUE(KernelInfo(places).features().tasks.has_value());
   std::filesystem::remove(folder_ + "/sys/kernel/btf/vmlinux");
   EXPECT_FALSE(info().features().tasks.has_value());
@@ -131,12 +141,14 @@ TEST(FeatureListTest, IsReadAsItWasWritten) {
   EXPECT_EQ(read->members->task_name, 2000u);
   EXPECT_EQ(read->members->mm_environment_end, 4u);
   EXPECT_EQ(std::ranges::count(feature_names(), '\n'), std::ranges::count(text, '\n'));
-  for (const std::string& wrong : {text + "1\n", text.substr(2), text.substr(0, text.size() - 1), std::string(), "x" + text}) EXPECT_FALSE(parse_features(wrong)) << wrong;
+  for (const std::string& wrong : {text + "1\n", text.substr(2), text.substr(0, text.size() - 1), std::string(), "x" + text})
+    EXPECT_FALSE(parse_features(wrong)) << wrong;
 }
 
 TEST_F(KernelInfoTest, AddsAddressesOfSymbols) {
-  write("proc/kallsyms", "ffffffff81000010 t one\nffffffff81000030 t two\nffffffff81000020 t two\nffffffffc0000010 t two\t[loop]\n"
-                         "ffffffff81000040 t three\nffffffff81000050 t three\n");
+  write("proc/kallsyms",
+        "ffffffff81000010 t one\nffffffff81000030 t two\nffffffff81000020 t two\nffffffffc0000010 t two\t[loop]\n"
+        "ffffffff81000040 t three\nffffffff81000050 t three\n");
   write("tracing/available_filter_functions", "one\ntwo\ntwo\nthree\ntwo [loop]\n");
   KernelInfo info = this->info();
   const std::vector<TraceableFunction>& functions = *info.traceable().value();
@@ -167,8 +179,9 @@ TEST_F(KernelInfoTest, HasNamesAloneWhereAddressesAreHidden) {
 }
 
 TEST_F(KernelInfoTest, SaysWhyAFunctionCanNotBeProbed) {
-  write("proc/kallsyms", "ffffffff81000000 T do_int3\nffffffff81000010 t f.cold\nffffffff82000000 T _sinittext\nffffffff82000010 t start_it\n"
-                         "ffffffff82000100 T _einittext\nffffffff83000000 T fine\n");
+  write("proc/kallsyms",
+        "ffffffff81000000 T do_int3\nffffffff81000010 t f.cold\nffffffff82000000 T _sinittext\nffffffff82000010 t start_it\n"
+        "ffffffff82000100 T _einittext\nffffffff83000000 T fine\n");
   write("sys/kernel/debug/kprobes/blacklist", "0xffffffff81000000-0xffffffff81000010\tdo_int3\n");
   KernelInfo info = this->info();
   auto refusal = [&](const char* name) { return info.refusal((*info.symbols())->named(name, "").front()); };

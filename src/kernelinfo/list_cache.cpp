@@ -16,7 +16,8 @@ void ListCache::open() {
   if (!stamp_.empty()) kept_.emplace(places_.cache + "/kernel.answers", stamp_, places_.proc + "/kallsyms");
 }
 
-// A line of /proc/modules: "loop 40960 2 dm_mod,xyz, Live 0xffffffffc0201000 (E)". How often a module is used, and by which, changes without its code.
+// A line of /proc/modules: "loop 40960 2 dm_mod,xyz, Live 0xffffffffc0201000 (E)". How often a module is used, and by which,
+// changes without its code.
 std::string ListCache::stamp() const {
   const Result<std::string> boot = read_whole<std::string>(places_.proc + "/sys/kernel/random/boot_id");
   Result<std::string> modules = read_whole<std::string>(places_.proc + "/modules");
@@ -34,7 +35,8 @@ std::string ListCache::stamp() const {
   return text;
 }
 
-Result<std::string> ListCache::get(const std::string& name, const std::function<Result<std::string>()>& read, const std::function<bool(const std::string&)>& is_kept) {
+Result<std::string> ListCache::get(const std::string& name, const std::function<Result<std::string>()>& read,
+                                   const std::function<bool(const std::string&)>& is_kept) {
   open();
   if (!kept_) return read();
   if (const std::string* kept = kept_->find(name)) return *kept;

@@ -7,10 +7,19 @@ namespace spile::kernelinfo {
 
 bool may_be_traced(std::string_view function) {
   // kernel/bpf/trampoline.c, __bpf_prog_enter and __bpf_prog_exit in all their forms; kernel/bpf/verifier.c, btf_id_deny
-  static constexpr std::string_view kOnTheWay[] = {"__rcu_read_lock",   "__rcu_read_unlock", "rcu_read_unlock_strict", "rcu_read_unlock_special",
-                                                   "migrate_disable",   "migrate_enable",    "preempt_count_add",      "preempt_count_sub",
-                                                   "__srcu_read_lock",  "__srcu_read_unlock", "rcu_lockdep_current_cpu_online"};
-  return std::ranges::find(kOnTheWay, function) == std::end(kOnTheWay) && !function.starts_with("__bpf_prog_") && !function.starts_with("__bpf_tramp_");
+  static constexpr std::string_view kOnTheWay[] = {"__rcu_read_lock",
+                                                   "__rcu_read_unlock",
+                                                   "rcu_read_unlock_strict",
+                                                   "rcu_read_unlock_special",
+                                                   "migrate_disable",
+                                                   "migrate_enable",
+                                                   "preempt_count_add",
+                                                   "preempt_count_sub",
+                                                   "__srcu_read_lock",
+                                                   "__srcu_read_unlock",
+                                                   "rcu_lockdep_current_cpu_online"};
+  return std::ranges::find(kOnTheWay, function) == std::end(kOnTheWay) && !function.starts_with("__bpf_prog_") &&
+         !function.starts_with("__bpf_tramp_");
 }
 
 std::vector<Mechanism> plan(const Features& features, const Wish& wish) {

@@ -1,8 +1,9 @@
 #pragma once
-// By which of the kernel's mechanisms a handler reaches a place in the kernel's code: a list in the order in which they are tried. Pure: the
-// features of the kernel are given.
+// By which of the kernel's mechanisms a handler reaches a place in the kernel's code: a list in the order in which they are
+// tried. Pure: the features of the kernel are given.
 //
-//   fentry, fexit   a call of the handler in the function's prologue, by its description in BTF: the cheapest. A program for each place
+//   fentry, fexit   a call of the handler in the function's prologue, by its description in BTF: the cheapest. A program for each
+//                   place
 //   kprobe.multi    one link for any number of functions that ftrace can trace (Linux 5.18)
 //   kprobe          a breakpoint or jump at any instruction, a perf event for each place (Linux 4.17, with cookies 5.15)
 
@@ -18,14 +19,18 @@ enum class Mechanism : uint8_t { kTracing, kMulti, kKprobe };
 
 // Offsets of members in the kernel's structures, in bytes.
 struct TaskLayout {
-  uint32_t task_mm = 0, mm_exe_file = 0, file_inode = 0;     // of task_struct, mm_struct, file: to the file that a thread executes
-  uint32_t task_signal = 0, signal_threads = 0;              // of task_struct, signal_struct: to the number of threads of its process
-  uint32_t task_files = 0, files_table = 0, table_files = 0;  // of task_struct, files_struct, fdtable: to the array of its open files
+  // of task_struct, mm_struct, file: to the file that a thread executes
+  uint32_t task_mm = 0, mm_exe_file = 0, file_inode = 0;
+  // of task_struct, signal_struct: to the number of threads of its process
+  uint32_t task_signal = 0, signal_threads = 0;
+  // of task_struct, files_struct, fdtable: to the array of its open files
+  uint32_t task_files = 0, files_table = 0, table_files = 0;
 };
 
 // The rest of what handlers read of the running thread: the names are abi::KernelMembers's.
 struct MemberLayout {
-  uint32_t task_parent = 0, task_signal = 0, task_thread_pid = 0, task_cred = 0, task_mm = 0, task_name = 0, task_links = 0, task_call_state = 0;
+  uint32_t task_parent = 0, task_signal = 0, task_thread_pid = 0, task_cred = 0, task_mm = 0, task_name = 0, task_links = 0,
+           task_call_state = 0;
   uint32_t signal_pids = 0, pid_level = 0, pid_tasks = 0, pid_numbers = 0, number_size = 0, number_value = 0, number_space = 0;
   uint32_t space_inode = 0, space_ids = 0, node_shift = 0, node_slots = 0, cred_euid = 0, cred_egid = 0;
   uint32_t mm_arguments = 0, mm_arguments_end = 0, mm_environment = 0, mm_environment_end = 0;
@@ -33,9 +38,9 @@ struct MemberLayout {
 
 // Facts about the kernel; false: not there, or not known to be there.
 struct Features {
-  bool tracing = false;          // fentry and fexit, with bpf_get_func_arg (5.17)
-  bool tracing_cookie = false;   // 5.19
-  bool multi = false;            // 5.18
+  bool tracing = false;             // fentry and fexit, with bpf_get_func_arg (5.17)
+  bool tracing_cookie = false;      // 5.19
+  bool multi = false;               // 5.18
   bool multi_return_stack = false;  // a kprobe.multi handler at the return knows the stack pointer (not from 6.14 on)
   bool kprobe = false;
   std::optional<TaskLayout> tasks = {};  // absent: the kernel does not describe its types
@@ -46,18 +51,18 @@ struct Features {
 struct Wish {
   size_t places = 1;
   bool at_return = false;
-  bool saves_values = false;   // at the entry, for the return: which are found again by the stack pointer
-  bool function_entry = true;  // false: some instruction
-  bool described = false;      // BTF has all functions, and each argument is in a register
+  bool saves_values = false;     // at the entry, for the return: which are found again by the stack pointer
+  bool function_entry = true;    // false: some instruction
+  bool described = false;        // BTF has all functions, and each argument is in a register
   bool unknown_address = false;  // of functions of modules, which only kprobes name with their modules, and can wait for
 };
 
-// Most places that get a program each. Removing one takes a grace period or more (10 to 100 ms), one after another: as long as removing a
-// kprobe, and more than one link of kprobe.multi for all.
+// Most places that get a program each. Removing one takes a grace period or more (10 to 100 ms), one after another: as long as
+// removing a kprobe, and more than one link of kprobe.multi for all.
 inline constexpr size_t kMostTracingPlaces = 4;
 
-// Returns whether fentry may be attached to a function: not to those that the kernel calls on the way to a handler, which would have no end.
-// Kernels refuse them by a list that was completed in 6.4.
+// Returns whether fentry may be attached to a function: not to those that the kernel calls on the way to a handler, which would
+// have no end. Kernels refuse them by a list that was completed in 6.4.
 bool may_be_traced(std::string_view function);
 
 // Returns the mechanisms to try, best first; empty: the kernel has no mechanism for this.

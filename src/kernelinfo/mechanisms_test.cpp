@@ -57,9 +57,7 @@ TEST(Mechanisms, TracesNothingOnTheWayToAHandler) {
   EXPECT_FALSE(may_be_traced("__bpf_prog_enter_recur"));
 }
 
-TEST(Mechanisms, KnowsWhenTheKernelHasNone) {
-  EXPECT_THAT(plan({}, {.described = true}), IsEmpty());
-}
+TEST(Mechanisms, KnowsWhenTheKernelHasNone) { EXPECT_THAT(plan({}, {.described = true}), IsEmpty()); }
 
 }  // namespace
 }  // namespace spile::kernelinfo

@@ -64,7 +64,8 @@ std::vector<Symbol> Symbols::named(std::string_view name, std::string_view modul
 const Symbol* Symbols::at(uint64_t address) const {
   const Symbol* nearest = nullptr;
   for (const Symbol& symbol : all_) {
-    if (symbol.is_code() && symbol.address != 0 && symbol.address <= address && (!nearest || symbol.address > nearest->address)) nearest = &symbol;
+    if (symbol.is_code() && symbol.address != 0 && symbol.address <= address && (!nearest || symbol.address > nearest->address))
+      nearest = &symbol;
   }
   return nearest;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The texts by which the kernel lists its code: /proc/kallsyms, available_filter_functions of tracefs, and the blacklist of kprobes.
-// What can't be parsed is left out: a line at a time. Thread rule: any thread, as these don't change.
+// The texts by which the kernel lists its code: /proc/kallsyms, available_filter_functions of tracefs, and the blacklist of
+// kprobes. What can't be parsed is left out: a line at a time. Thread rule: any thread, as these don't change.
 
 #include <cstdint>
 #include <memory>

@@ -51,7 +51,9 @@ int code_of(uint64_t kind) {
   return SPILE_NOTE;
 }
 
-int type_of(ValueType type) { return type == ValueType::kStats ? SPILE_STATISTICS : type == ValueType::kString ? SPILE_TEXT : SPILE_NUMBER; }
+int type_of(ValueType type) {
+  return type == ValueType::kStats ? SPILE_STATISTICS : type == ValueType::kString ? SPILE_TEXT : SPILE_NUMBER;
+}
 
 spile_value value_of(int64_t number) { return {SPILE_NUMBER, 0, number, "", 0}; }
 spile_value value_of(const std::string& text) { return {SPILE_TEXT, 0, 0, text.c_str(), text.size()}; }
@@ -93,13 +95,17 @@ int LiveSession::fail(int code, std::string text, std::string hint) {
 
 // ---- setting up
 
-int LiveSession::check_new() { return state_ == State::kNew ? SPILE_OK : fail(SPILE_ERROR_STATE, "the run has been started already", "make another session"); }
+int LiveSession::check_new() {
+  return state_ == State::kNew ? SPILE_OK : fail(SPILE_ERROR_STATE, "the run has been started already", "make another session");
+}
 
 int LiveSession::set_script(const char* text) {
   if (const int wrong = check_new()) return wrong;
   if (!text) return fail(SPILE_ERROR_ARGUMENT, "the script is null");
   script_ = text;
-  if (script_.size() > kMostScript) return fail(SPILE_ERROR_ARGUMENT, fmt::format("the script has {} bytes, more than {}", script_.size(), kMostScript), "write it to a file, and use spile_set_script_file()");
+  if (script_.size() > kMostScript)
+    return fail(SPILE_ERROR_ARGUMENT, fmt::format("the script has {} bytes, more than {}", script_.size(), kMostScript),
+                "write it to a file, and use spile_set_script_file()");
   has_script_ = true;
   script_file_.clear();
   verb_.clear();
@@ -108,7 +114,8 @@ int LiveSession::set_script(const char* text) {
 
 int LiveSession::set_script_file(const char* path) {
   if (const int wrong = check_new()) return wrong;
-  if (!path || !*path || path == std::string_view("-")) return fail(SPILE_ERROR_ARGUMENT, "the path of the script is null, empty or \"-\"");
+  if (!path || !*path || path == std::string_view("-"))
+    return fail(SPILE_ERROR_ARGUMENT, "the path of the script is null, empty or \"-\"");
   // A word without a slash may be a verb's.
   script_file_ = std::string_view(path).find('/') == std::string_view::npos ? "./" + std::string(path) : path;
   has_script_ = true;
@@ -121,7 +128,8 @@ int LiveSession::set_verb(const char* verb) {
   // A word with other characters would be an option, or a script's file.
   const std::string_view name = verb ? verb : "";
   if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string_view::npos)
-    return fail(SPILE_ERROR_ARGUMENT, "a verb is one word of small letters, as in \"top\"", "its words and options are given by spile_add_argument()");
+    return fail(SPILE_ERROR_ARGUMENT, "a verb is one word of small letters, as in \"top\"",
+                "its words and options are given by spile_add_argument()");
   verb_ = name;
   has_script_ = true;
   return SPILE_OK;
@@ -150,7 +158,8 @@ int LiveSession::set_command(const char* command) {
 
 int LiveSession::add_option(const char* option) {
   if (const int wrong = check_new()) return wrong;
-  if (!option || option[0] != '-' || option[1] == '\0' || option == std::string_view("--")) return fail(SPILE_ERROR_ARGUMENT, "an option is one word that begins with -, as in \"-DMAXMAPENTRIES=10000\"");
+  if (!option || option[0] != '-' || option[1] == '\0' || option == std::string_view("--"))
+    return fail(SPILE_ERROR_ARGUMENT, "an option is one word that begins with -, as in \"-DMAXMAPENTRIES=10000\"");
   options_.emplace_back(option);
   return SPILE_OK;
 }
@@ -169,9 +178,11 @@ std::vector<std::string> LiveSession::arguments() const {
 
 int LiveSession::start() {
   if (const int wrong = check_new()) return wrong;
-  if (!has_script_) return fail(SPILE_ERROR_ARGUMENT, "no script was set", "use spile_set_script(), spile_set_script_file() or spile_set_verb()");
+  if (!has_script_)
+    return fail(SPILE_ERROR_ARGUMENT, "no script was set", "use spile_set_script(), spile_set_script_file() or spile_set_verb()");
   if (is_stopped_) return SPILE_END;
-  if (const Result<void> started = process_.start(arguments()); !started.ok()) return fail(SPILE_ERROR_PROGRAM, started.error().message, started.error().hint);
+  if (const Result<void> started = process_.start(arguments()); !started.ok())
+    return fail(SPILE_ERROR_PROGRAM, started.error().message, started.error().hint);
   if (is_stopped_) process_.close_requests();  // meanwhile
   state_ = State::kStarting;
   while (state_ == State::kStarting && !has_started_) receive(-1);
@@ -289,7 +300,11 @@ void LiveSession::damaged(const std::string& what) {
   process_.finish(kBriefMs);
   state_ = State::kEnded;
   outcome_ = SPILE_ERROR_PROGRAM;
-  outcome_error_ = {fmt::format("{} answers as the library does not expect: {}", process_.program(), what), "use a library and a program of the same version", {}, {}, {}};
+  outcome_error_ = {fmt::format("{} answers as the library does not expect: {}", process_.program(), what),
+                    "use a library and a program of the same version",
+                    {},
+                    {},
+                    {}};
   outcome_error_.shown.code = outcome_;
 }
 
@@ -308,8 +323,13 @@ void LiveSession::end() {
   if (has_end_ || is_stopped_) return;
   const bool has_answered = has_facts_ || !messages_.empty();
   outcome_ = has_answered || process_.how_ended().starts_with("was killed") ? SPILE_ERROR_DIED : SPILE_ERROR_PROGRAM;
-  outcome_error_ = {fmt::format("{} (process {}) {} before the run did", process_.program(), process_.pid(), process_.how_ended()),
-                    outcome_ == SPILE_ERROR_DIED ? "what was read until then holds" : "it may be older than the library, or not spile; what it says is on standard error", {}, {}, {}};
+  outcome_error_ = {
+      fmt::format("{} (process {}) {} before the run did", process_.program(), process_.pid(), process_.how_ended()),
+      outcome_ == SPILE_ERROR_DIED ? "what was read until then holds"
+                                   : "it may be older than the library, or not spile; what it says is on standard error",
+      {},
+      {},
+      {}};
   outcome_error_.shown.code = outcome_;
 }
 
@@ -365,8 +385,14 @@ void LiveSession::show_event(size_t index) {
     const bool has_text = is_text || document.formats[from.format].arguments[i] == ValueType::kString;
     event_values_.push_back(has_text ? value_of(document.texts[static_cast<size_t>(value)]) : value_of(value));
   }
-  event_ = {from.time_ns, from.probe == session::RunEvent::kNoProbe ? "" : document.probes[from.probe].point.c_str(), event_text_.c_str(), event_text_.size(),
-            event_values_.data(), event_values_.size(), from.cpu, static_cast<int32_t>(from.process),
+  event_ = {from.time_ns,
+            from.probe == session::RunEvent::kNoProbe ? "" : document.probes[from.probe].point.c_str(),
+            event_text_.c_str(),
+            event_text_.size(),
+            event_values_.data(),
+            event_values_.size(),
+            from.cpu,
+            static_cast<int32_t>(from.process),
             from.thread > 0 ? int64_t{from.thread} : -1};
 }
 
@@ -409,11 +435,14 @@ void LiveSession::show_snapshot() {
     std::vector<spile_value>& keys = shown_keys_.emplace_back();
     keys.reserve(state.elements.size() * global.keys.size());
     for (const session::RunElement& from : state.elements) {
-      spile_element element{global.keys.empty() ? nullptr : keys.data() + keys.size(), from.keys.size(), value_of(0), {}, nullptr};
-      for (const session::RunKey& key : from.keys) keys.push_back(std::visit([](const auto& value) { return value_of(value); }, key));
+      spile_element element{
+          global.keys.empty() ? nullptr : keys.data() + keys.size(), from.keys.size(), value_of(0), {}, nullptr};
+      for (const session::RunKey& key : from.keys)
+        keys.push_back(std::visit([](const auto& value) { return value_of(value); }, key));
       if (const auto* statistics = std::get_if<RunStatistics>(&from.value)) {
         const auto count = static_cast<double>(statistics->count);
-        element.statistics = {statistics->count, statistics->sum, statistics->min, statistics->max, statistics->count > 0 ? static_cast<double>(statistics->sum) / count : 0};
+        element.statistics = {statistics->count, statistics->sum, statistics->min, statistics->max,
+                              statistics->count > 0 ? static_cast<double>(statistics->sum) / count : 0};
         element.sketch = statistics;
       } else if (const auto* text = std::get_if<std::string>(&from.value)) {
         element.value = value_of(*text);
@@ -422,15 +451,26 @@ void LiveSession::show_snapshot() {
       }
       elements.push_back(element);
     }
-    shown_globals_.push_back({global.name.c_str(), type_of(global.type), static_cast<uint32_t>(global.keys.size()), elements.data(), elements.size(), state.left_out, state.is_known, 0});
+    shown_globals_.push_back({global.name.c_str(), type_of(global.type), static_cast<uint32_t>(global.keys.size()),
+                              elements.data(), elements.size(), state.left_out, state.is_known, 0});
   }
   shown_probes_.clear();
   for (size_t i = 0; i < document.probes.size() && i < shown_tick_.hits.size(); ++i) {
     const session::RunProbe& probe = document.probes[i];
-    shown_probes_.push_back({probe.point.c_str(), probe.source.c_str(), probe.places, shown_tick_.hits[i].value_or(0), shown_tick_.hits[i].has_value(), 0});
+    shown_probes_.push_back({probe.point.c_str(), probe.source.c_str(), probe.places, shown_tick_.hits[i].value_or(0),
+                             shown_tick_.hits[i].has_value(), 0});
   }
-  snapshot_ = {shown_tick_.time_ns, shown_globals_.data(), shown_globals_.size(), shown_probes_.data(), shown_probes_.size(), shown_tick_.skipped, shown_tick_.lost_records,
-               shown_tick_.lost_elements, dropped_events_, state_ == State::kEnded && has_end_, 0};
+  snapshot_ = {shown_tick_.time_ns,
+               shown_globals_.data(),
+               shown_globals_.size(),
+               shown_probes_.data(),
+               shown_probes_.size(),
+               shown_tick_.skipped,
+               shown_tick_.lost_records,
+               shown_tick_.lost_elements,
+               dropped_events_,
+               state_ == State::kEnded && has_end_,
+               0};
 }
 
 const spile_message* LiveSession::messages(size_t* count) const {

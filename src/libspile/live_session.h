@@ -1,7 +1,9 @@
 #pragma once
-// A session of the library (spile.h): sets up the child, takes its stream apart, keeps what its caller is shown. Thread rule: one thread, but stop() and descriptor() from any.
+// A session of the library (spile.h): sets up the child, takes its stream apart, keeps what its caller is shown. Thread rule: one
+// thread, but stop() and descriptor() from any.
 //
-// Frames of globals, ticks and messages are taken when they come; those of events wait, packed, in queue_ until their events are asked for.
+// Frames of globals, ticks and messages are taken when they come; those of events wait, packed, in queue_ until their events are
+// asked for.
 
 #include <unistd.h>
 
@@ -81,8 +83,8 @@ class LiveSession {
   session::FrameParser parser_;
   bool has_facts_ = false, has_started_ = false, has_end_ = false;
   std::atomic<bool> is_stopped_ = false;
-  int outcome_ = 0;             // 0: the run goes on
-  KeptMessage outcome_error_;   // of a negative outcome_
+  int outcome_ = 0;            // 0: the run goes on
+  KeptMessage outcome_error_;  // of a negative outcome_
 
   // Events.
   session::RunDecoder events_;

@@ -1,6 +1,8 @@
-// spile.hpp: run spile's probe scripts from a program in C++20 (docs/library-api.md). Over spile.h: threads, memory and the program that runs are as described there.
+// spile.hpp: run spile's probe scripts from a program in C++20 (docs/library-api.md). Over spile.h: threads, memory and the
+// program that runs are as described there.
 //
-//   spile::Session session({.script = R"(global n  probe process.function("f") { n[$i]++ printf("%d\n", $i) })", .command = "./program"});
+//   spile::Session session({.script = R"(global n  probe process.function("f") { n[$i]++ printf("%d\n", $i) })", .command =
+//                                                  "./program"});
 //   for (const spile::Event& event : session.events()) std::cout << event.number(0) << '\n';
 //   for (const spile::Element& element : session.read().at("n").elements) ...
 //
@@ -29,7 +31,8 @@
 
 namespace spile {
 
-// What spile says about a run. code: a negative value of spile_result, SPILE_WARNING or SPILE_NOTE. line and column from 1, columns in bytes; 0: it is about no place.
+// What spile says about a run. code: a negative value of spile_result, SPILE_WARNING or SPILE_NOTE. line and column from 1,
+// columns in bytes; 0: it is about no place.
 struct Message {
   int code = 0;
   std::string text, hint, file, excerpt;
@@ -37,13 +40,22 @@ struct Message {
 
   Message() = default;
   explicit Message(const spile_message& from)
-      : code(from.code), text(from.text), hint(from.hint), file(from.file), excerpt(from.excerpt), line(from.line), column(from.column), end_line(from.end_line), end_column(from.end_column) {}
+      : code(from.code),
+        text(from.text),
+        hint(from.hint),
+        file(from.file),
+        excerpt(from.excerpt),
+        line(from.line),
+        column(from.column),
+        end_line(from.end_line),
+        end_column(from.end_column) {}
 };
 
 // what() is one text: place, message, excerpt and hint, as the program spile prints them.
 class Error : public std::runtime_error {
  public:
-  explicit Error(Message message) : std::runtime_error(describe(message)), message_(std::make_shared<const Message>(std::move(message))) {}
+  explicit Error(Message message)
+      : std::runtime_error(describe(message)), message_(std::make_shared<const Message>(std::move(message))) {}
   int code() const noexcept { return message_->code; }
   const Message& message() const noexcept { return *message_; }
 
@@ -67,17 +79,20 @@ inline Value value_of(const spile_value& from) {
   if (from.type == SPILE_TEXT) return std::string(from.text, from.size);
   return from.number;
 }
-inline int milliseconds(std::optional<std::chrono::milliseconds> timeout) { return timeout ? static_cast<int>(std::clamp<std::int64_t>(timeout->count(), 0, std::numeric_limits<int>::max())) : -1; }
+inline int milliseconds(std::optional<std::chrono::milliseconds> timeout) {
+  return timeout ? static_cast<int>(std::clamp<std::int64_t>(timeout->count(), 0, std::numeric_limits<int>::max())) : -1;
+}
 }  // namespace detail
 
 // What one printf, print or println of a handler printed.
 struct Event {
   std::chrono::sys_time<std::chrono::nanoseconds> time;
-  std::string probe;          // the point, as spile has resolved it
+  std::string probe;  // the point, as spile has resolved it
   std::string text;
-  std::vector<Value> values;  // what was printed, in order: arguments but constants, which are part of the format; of a histogram or a stack its text
+  // what was printed, in order: arguments but constants, which are part of the format; of a histogram or a stack its text
+  std::vector<Value> values;
   std::uint32_t cpu = 0;
-  pid_t process = 0;          // whose handler it was; 0: not known, as of handlers in the kernel and in spile
+  pid_t process = 0;            // whose handler it was; 0: not known, as of handlers in the kernel and in spile
   std::optional<pid_t> thread;  // on which the handler ran; absent: not known, as of handlers in the kernel and of timers
 
   // An argument of the printf. Throw std::out_of_range or std::bad_variant_access where there is no such number or text.
@@ -119,9 +134,9 @@ struct Global {
 };
 
 struct Probe {
-  std::string point, place;            // resolved; in the script: "a.stp:3:5"
+  std::string point, place;  // resolved; in the script: "a.stp:3:5"
   std::uint64_t places = 0;
-  std::optional<std::uint64_t> hits;   // null: not counted for this kind
+  std::optional<std::uint64_t> hits;  // null: not counted for this kind
 };
 
 // What a run has at a moment.
@@ -169,13 +184,20 @@ class Session {
     check(spile_start(get()));
   }
 
-  // Waits for the next event. Null: the run has ended, or nothing came within the timeout (has_ended() says which). Throws Error where the run has ended by an error.
+  // Waits for the next event. Null: the run has ended, or nothing came within the timeout (has_ended() says which). Throws Error
+  // where the run has ended by an error.
   std::optional<Event> next(std::optional<std::chrono::milliseconds> timeout = {}) {
     const spile_event* from = nullptr;
     const int result = check(spile_next_event(get(), detail::milliseconds(timeout), &from));
     has_ended_ = result == SPILE_END;
     if (result != SPILE_OK) return {};
-    Event event{std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(from->time_ns)), from->probe, std::string(from->text, from->text_size), {}, from->cpu, from->process, {}};
+    Event event{std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(from->time_ns)),
+                from->probe,
+                std::string(from->text, from->text_size),
+                {},
+                from->cpu,
+                from->process,
+                {}};
     if (from->thread >= 0) event.thread = static_cast<pid_t>(from->thread);
     event.values.reserve(from->value_count);
     for (std::size_t i = 0; i < from->value_count; ++i) event.values.push_back(detail::value_of(from->values[i]));
@@ -218,13 +240,21 @@ class Session {
   // Reads all globals and what the probes have counted: those of now, or of the end. Throws Error.
   Snapshot read() {
     const spile_snapshot* from = nullptr;
-    if (check(spile_read(get(), -1, &from)) != SPILE_OK || !from) throw Error(local(SPILE_ERROR_STATE, "the run was stopped before it began"));
-    Snapshot snapshot{std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(from->time_ns)), {}, {}, from->skipped, from->lost_records, from->lost_elements,
-                      from->dropped_events, from->is_final != 0};
+    if (check(spile_read(get(), -1, &from)) != SPILE_OK || !from)
+      throw Error(local(SPILE_ERROR_STATE, "the run was stopped before it began"));
+    Snapshot snapshot{std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(from->time_ns)),
+                      {},
+                      {},
+                      from->skipped,
+                      from->lost_records,
+                      from->lost_elements,
+                      from->dropped_events,
+                      from->is_final != 0};
     for (std::size_t i = 0; i < from->global_count; ++i) snapshot.globals.push_back(global_of(from->globals[i]));
     for (std::size_t i = 0; i < from->probe_count; ++i) {
       const spile_probe& probe = from->probes[i];
-      snapshot.probes.push_back({probe.point, probe.place, probe.places, probe.is_counted ? std::optional(probe.hits) : std::nullopt});
+      snapshot.probes.push_back(
+          {probe.point, probe.place, probe.places, probe.is_counted ? std::optional(probe.hits) : std::nullopt});
     }
     return snapshot;
   }
@@ -271,7 +301,15 @@ class Session {
       for (std::size_t key = 0; key < element.key_count; ++key) made.keys.push_back(detail::value_of(element.keys[key]));
       if (from.type == SPILE_STATISTICS) {
         const spile_statistics& s = element.statistics;
-        made.value = Statistics{s.count, s.sum, s.min, s.max, s.average, percentile(element, 50), percentile(element, 90), percentile(element, 99), percentile(element, 99.9)};
+        made.value = Statistics{s.count,
+                                s.sum,
+                                s.min,
+                                s.max,
+                                s.average,
+                                percentile(element, 50),
+                                percentile(element, 90),
+                                percentile(element, 99),
+                                percentile(element, 99.9)};
       } else if (from.type == SPILE_TEXT) {
         made.value = std::string(element.value.text, element.value.size);
       } else {

@@ -106,10 +106,9 @@ void SpileProcess::close_requests() {
   if (socket_) ::shutdown(socket_.get(), SHUT_WR);
 }
 
-// What does not fit into a socket of some 200 KiB is that of a child that reads nothing: the tick for an earlier request has what this one asks for.
-bool SpileProcess::request_tick() {
-  return ::send(socket_.get(), "t", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
-}
+// What does not fit into a socket of some 200 KiB is that of a child that reads nothing: the tick for an earlier request has what
+// this one asks for.
+bool SpileProcess::request_tick() { return ::send(socket_.get(), "t", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1; }
 
 bool SpileProcess::wait(int timeout_ms) const { return poll_for(socket_.get(), timeout_ms); }
 
@@ -143,8 +142,9 @@ void SpileProcess::finish(int patience_ms) {
   }
   process_.reset();
   if (waited != 0) return;  // ECHILD: the caller ignores SIGCHLD, or has waited for all of its children
-  how_ended_ = info.si_code == CLD_EXITED ? fmt::format("has ended with status {}", info.si_status)
-                                          : fmt::format("was killed by signal {} ({})", info.si_status, ::strsignal(info.si_status));
+  how_ended_ = info.si_code == CLD_EXITED
+                   ? fmt::format("has ended with status {}", info.si_status)
+                   : fmt::format("was killed by signal {} ({})", info.si_status, ::strsignal(info.si_status));
 }
 
 void SpileProcess::abandon() {

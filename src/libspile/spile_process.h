@@ -1,8 +1,10 @@
 #pragma once
-// The program `spile` as a child of the program that uses the library, and the socket to it. Thread rule: one thread, but close_requests() from any.
+// The program `spile` as a child of the program that uses the library, and the socket to it. Thread rule: one thread, but
+// close_requests() from any.
 //
-// The child sees the end of its work by the end of the socket (session/run/run_stream.h): no signal is sent but to one that hangs, so a number that was given to another
-// process meanwhile is never hit. The library's user may ignore SIGCHLD, or reap all children itself.
+// The child sees the end of its work by the end of the socket (session/run/run_stream.h): no signal is sent but to one that
+// hangs, so a number that was given to another process meanwhile is never hit. The library's user may ignore SIGCHLD, or reap all
+// children itself.
 
 #include <sys/types.h>
 
@@ -36,13 +38,14 @@ class SpileProcess {
   // Appends what has come.
   Received receive(std::string& bytes);
 
-  // How the child has ended, as a clause: "was killed by signal 9 (Killed)"; "has ended" where somebody else has waited for it. REQUIRES: finish() was called.
+  // How the child has ended, as a clause: "was killed by signal 9 (Killed)"; "has ended" where somebody else has waited for it.
+  // REQUIRES: finish() was called.
   const std::string& how_ended() const { return how_ended_; }
   const std::string& program() const { return program_; }
   pid_t pid() const { return pid_; }
 
  private:
-  mutable std::mutex mutex_;  // of socket_, for close_requests()
+  mutable std::mutex mutex_;   // of socket_, for close_requests()
   UniqueFd socket_, process_;  // process_: of pidfd_open(2)
   pid_t pid_ = 0;
   std::string program_, how_ended_;

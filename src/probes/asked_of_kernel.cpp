@@ -1,6 +1,6 @@
-// Whether handlers that could run in processes, those of system calls and of timer.profile, ask for what the kernel alone has: its stack, its tasks,
-// its types. Then they run there. What they ask for stands in the handler, in functions of the scripts that it calls, and in
-// the bodies of the aliases that its points name.
+// Whether handlers that could run in processes, those of system calls and of timer.profile, ask for what the kernel alone has:
+// its stack, its tasks, its types. Then they run there. What they ask for stands in the handler, in functions of the scripts that
+// it calls, and in the bodies of the aliases that its points name.
 
 #include <algorithm>
 #include <set>
@@ -24,7 +24,8 @@ struct Asked {
 bool is_call(const syntax::ProbePoint& point) {
   static const std::set<std::string> families = {"syscall", "nd_syscall", "dw_syscall", "tp_syscall"};
   const auto& parts = point.components;
-  return !parts.empty() && (families.contains(parts[0].name) || (parts.size() > 1 && parts[0].name == "process" && parts[1].name == "syscall"));
+  return !parts.empty() &&
+         (families.contains(parts[0].name) || (parts.size() > 1 && parts[0].name == "process" && parts[1].name == "syscall"));
 }
 
 class Question {
@@ -45,12 +46,15 @@ class Question {
   }
 
  private:
-  // asked, seen: what the handlers that run at the point have asked for so far, and the names that they call. chain: the aliases on the way.
-  void look_at(const syntax::ProbePoint& point, Asked asked, std::set<std::string> seen, std::vector<const syntax::Alias*>& chain) {
+  // asked, seen: what the handlers that run at the point have asked for so far, and the names that they call. chain: the aliases
+  // on the way.
+  void look_at(const syntax::ProbePoint& point, Asked asked, std::set<std::string> seen,
+               std::vector<const syntax::Alias*>& chain) {
     points.push_back(&point);
     for (const syntax::Script& script : scripts_) {
       for (const auto& alias : script.aliases) {
-        const bool names_it = std::ranges::any_of(alias->names, [&](const syntax::ProbePoint& name) { return sema::begins_with_alias(point, name); });
+        const bool names_it = std::ranges::any_of(
+            alias->names, [&](const syntax::ProbePoint& name) { return sema::begins_with_alias(point, name); });
         if (alias->from_library || !names_it || std::ranges::count(chain, alias.get())) continue;
         Asked with_alias = asked;
         std::set<std::string> seen_there = seen;
@@ -69,7 +73,8 @@ class Question {
 
   void ask(const syntax::Statement& body, std::set<std::string>& seen, Asked& asked) const {
     static const std::set<std::string> stack_functions = {"backtrace", "callers", "print_backtrace", "sprint_backtrace", "stack"};
-    static const std::set<std::string> task_functions = {"cgroup_id", "cgroup_path", "container_id", "current_exe_file", "pid2task", "task_current"};
+    static const std::set<std::string> task_functions = {"cgroup_id",        "cgroup_path", "container_id",
+                                                         "current_exe_file", "pid2task",    "task_current"};
     syntax::for_each_expression(body, [&](const syntax::Expression& e) {
       if (const auto* call = syntax::as<syntax::Call>(e); call && seen.insert(call->name).second) {
         asked.stack |= stack_functions.contains(call->name);
@@ -99,7 +104,8 @@ void World::choose_runtime_for(std::span<const syntax::Script> scripts) {
   for (const syntax::Script& script : scripts) {
     for (const auto& probe : script.probes) question.look_at(*probe);
   }
-  const bool of_calls = (question.of_calls_tasks && may_probe_kernel()) || (question.of_calls_stack && may_probe_kernel() && can_mix());
+  const bool of_calls =
+      (question.of_calls_tasks && may_probe_kernel()) || (question.of_calls_stack && may_probe_kernel() && can_mix());
   choose_runtime(question.points, question.of_profile || of_calls);
 }
 

@@ -8,9 +8,7 @@ namespace {
 
 using sema::ProbeKind;
 
-std::vector<std::string> none(const syntax::ProbePoint&, size_t) {
-  return {};
-}
+std::vector<std::string> none(const syntax::ProbePoint&, size_t) { return {}; }
 
 template <const char* const& Name>
 bool takes(const syntax::ProbePoint& point) {

@@ -93,7 +93,8 @@ Result<Binding> bind_enumerator(TracedWorld& world, const std::string& path, con
     if (auto found = types->enum_with(constant)) type = *found;
   } else {
     TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
-    if (!module->has_debug_info()) return module->needs_debug_info(fmt::format("'{}' is not known: {} has no debug information", name, path), "");
+    if (!module->has_debug_info())
+      return module->needs_debug_info(fmt::format("'{}' is not known: {} has no debug information", name, path), "");
     type = module->type_named("enumerator " + name);
   }
   if (!type.ok()) return Error{fmt::format("no enumeration of {} has a constant '{}'", path, name), ""};
@@ -134,21 +135,26 @@ Result<Binding> bind_enum(TracedWorld& world, const ResolvedPoint* point, const 
 Result<int64_t> constant_of_c(TracedWorld& world, std::string_view name) {
   if (auto known = c_constant(name)) return *known;
   if (name == "sizeof") return Error{"'sizeof' in @const is not available", "@sizeof(\"TYPE\") is a type's size"};
-  if (Result<Binding> found = bind_enumerator(world, "kernel", std::string(name)); found.ok()) return std::get<location::Constant>(found->ops.front()).value;
+  if (Result<Binding> found = bind_enumerator(world, "kernel", std::string(name)); found.ok())
+    return std::get<location::Constant>(found->ops.front()).value;
   const std::string near = nearest_name(name, c_constant_names());
   return Error{fmt::format("unknown constant '{}'", name),
-               near.empty() ? "write its value: C headers are not read; known are the constants of the kernel's interface to programs and of its enumerations"
+               near.empty() ? "write its value: C headers are not read; known are the constants of the kernel's interface to "
+                              "programs and of its enumerations"
                             : "did you mean '" + near + "'?"};
 }
 
 // @const("NAME"), @const("O_RDWR | O_CREAT")
 Result<Binding> bind_constant(TracedWorld& world, const syntax::AtOperation& operation) {
-  TRY(int64_t value, evaluate_c(syntax::as<syntax::String>(operation.arguments[0])->value, [&](std::string_view name) { return constant_of_c(world, name); }));
+  TRY(int64_t value, evaluate_c(syntax::as<syntax::String>(operation.arguments[0])->value,
+                                [&](std::string_view name) { return constant_of_c(world, name); }));
   return Binding{.ops = {location::Constant{value}}};
 }
 
-// The variable that `operand` names, with its path: for its type, so that it need not be readable. `failure`: where it names none.
-Result<debuginfo::Place> typed_place(TracedWorld& world, const ResolvedPoint* point, bool at_entry, const syntax::Expression& operand, Error failure) {
+// The variable that `operand` names, with its path: for its type, so that it need not be readable. `failure`: where it names
+// none.
+Result<debuginfo::Place> typed_place(TracedWorld& world, const ResolvedPoint* point, bool at_entry,
+                                     const syntax::Expression& operand, Error failure) {
   Result<StartPlace> start = std::move(failure);
   std::span<const syntax::PathStep> path;
   if (auto* variable = syntax::as<syntax::TargetVariable>(operand); variable && point && !variable->address_of) {
@@ -175,7 +181,8 @@ Result<Binding> bind_size(TracedWorld& world, const ResolvedPoint* point, bool a
     TRY(size, size_of_type(world, point, operation));
   } else {
     TRY(debuginfo::Place place, typed_place(world, point, at_entry, operand,
-                                            Error{"@sizeof needs a type's name as a literal, or a variable", "@sizeof(\"struct node\"), @sizeof($x->next)"}));
+                                            Error{"@sizeof needs a type's name as a literal, or a variable",
+                                                  "@sizeof(\"struct node\"), @sizeof($x->next)"}));
     size = place.type.is_reference() ? place.type.target().size() : place.type.size();
   }
   if (size == 0) return Error{"the size of the type is not known", ""};
@@ -193,7 +200,8 @@ Result<Binding> bind_raw(const syntax::AtOperation& operation) {
     if (!number || number->value < 0 || number->value > most) {
       std::vector<std::string> names;
       for (int64_t n = 0; n <= most; ++n) names.push_back(fmt::format("{} {}", n, abi::register_name(n)));
-      return Error{fmt::format("@uregister needs a register's number in DWARF, 0 to {}", most), fmt::format("{}", fmt::join(names, ", "))};
+      return Error{fmt::format("@uregister needs a register's number in DWARF, 0 to {}", most),
+                   fmt::format("{}", fmt::join(names, ", "))};
     }
     binding.ops = {location::Register{number->value}};
     return binding;
@@ -266,14 +274,17 @@ Result<Binding> bind_anywhere(TracedWorld& world, const syntax::AtOperation& ope
   return bind_from(start, operation.path, operation.address_of, Moment::kInside);
 }
 
-Result<std::vector<sema::EnumConstant>> constants_of(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& cast) {
+Result<std::vector<sema::EnumConstant>> constants_of(TracedWorld& world, const ResolvedPoint* point,
+                                                     const syntax::AtOperation& cast) {
   TRY(StartPlace start, start_of(world, point, cast));
   return constants_in(start.place.type);
 }
 
-Result<std::vector<sema::EnumConstant>> constants_of_variable(TracedWorld& world, const ResolvedPoint* point, bool at_entry, const syntax::Expression& variable) {
+Result<std::vector<sema::EnumConstant>> constants_of_variable(TracedWorld& world, const ResolvedPoint* point, bool at_entry,
+                                                              const syntax::Expression& variable) {
   TRY(debuginfo::Place place, typed_place(world, point, at_entry, variable,
-                                          Error{"without a type's name, the value must be a variable of the program", "@enumname($x), @enumname(value, \"type\")"}));
+                                          Error{"without a type's name, the value must be a variable of the program",
+                                                "@enumname($x), @enumname(value, \"type\")"}));
   return constants_in(place.type.is_reference() ? place.type.target() : place.type);
 }
 
@@ -313,7 +324,8 @@ std::vector<std::string> variables_in_kernel(TracedWorld& world, const ResolvedP
   const bool all = which == "$$vars", described = knows_kernel_variables(world, point);
   if (which == "$$return" || (described && which != "$$locals")) return names;
   if (const auto where = frame_in_image(world, point))
-    names = names_in(*where->image->module, {where->function, where->pc, where->scope}, all || which == "$$parms", all || which == "$$locals");
+    names = names_in(*where->image->module, {where->function, where->pc, where->scope}, all || which == "$$parms",
+                     all || which == "$$locals");
   return names;
 }
 
@@ -358,7 +370,8 @@ std::vector<std::string> typed_function_variables(TracedWorld& world, const Reso
   if (point.site.kernel) {
     std::vector<std::string> texts = typed_kernel_variables(world, point);
     if (knows_kernel_variables(world, point)) return texts;
-    if (const auto where = frame_in_image(world, point)) add_typed(*where->image->module, {where->function, where->pc, where->scope}, texts);
+    if (const auto where = frame_in_image(world, point))
+      add_typed(*where->image->module, {where->function, where->pc, where->scope}, texts);
     return texts;
   }
   if (point.site.mark) {

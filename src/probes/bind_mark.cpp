@@ -19,8 +19,8 @@ using sema::Binding;
 using sema::ResolvedPoint;
 
 struct Register {
-  int number;      // in DWARF
-  uint8_t size;    // bytes
+  int number;         // in DWARF
+  uint8_t size;       // bytes
   bool high = false;  // %ah: bits 8 to 15
 };
 
@@ -196,7 +196,9 @@ Result<Binding> bind_in_mark(TracedWorld& world, const ResolvedPoint& point, con
   std::vector<std::string> words = words_of(point.site.mark->arguments);
   auto number = variable.name.starts_with("$arg") ? read_number(std::string_view(variable.name).substr(4)) : std::nullopt;
   bool is_plt = point.site.mark->provider.empty();
-  if (is_plt) return Error{fmt::format("'{}' is not known: debug information does not describe PLT entries", variable.name), "$$name is the entry's name; int_arg(1), pointer_arg(2) ... are arguments"};
+  if (is_plt)
+    return Error{fmt::format("'{}' is not known: debug information does not describe PLT entries", variable.name),
+                 "$$name is the entry's name; int_arg(1), pointer_arg(2) ... are arguments"};
   if (!number || *number < 1 || static_cast<size_t>(*number) > words.size()) {
     return Error{fmt::format("no variable '{}' is visible here", variable.name),
                  words.empty() ? fmt::format("mark '{}' has no arguments", point.site.mark->name)
@@ -215,7 +217,8 @@ Result<Binding> bind_in_mark(TracedWorld& world, const ResolvedPoint& point, con
   auto size = read_number(size_text);
   uint64_t bytes = size ? static_cast<uint64_t>(*size < 0 ? -*size : *size) : 0;
   Error unreadable{fmt::format("'{}' can't be read: its location '{}' is not supported", variable.name, word), ""};
-  if (is_float && bytes != 4 && bytes != 8) unreadable.message = fmt::format("'{}' is a floating-point number of {} bytes", variable.name, bytes);
+  if (is_float && bytes != 4 && bytes != 8)
+    unreadable.message = fmt::format("'{}' is a floating-point number of {} bytes", variable.name, bytes);
   if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) return unreadable;
   std::string_view operand = at == std::string::npos ? std::string_view(word) : std::string_view(word).substr(at + 1);
   auto ops = Operand(*module, operand, static_cast<uint8_t>(bytes), *size < 0, is_float).compile();

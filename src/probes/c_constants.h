@@ -1,7 +1,7 @@
 #pragma once
-// Constants of C by their names, for @const: those of the kernel's interface to programs (AF_INET, O_CREAT, EAGAIN, SIGKILL, __NR_read ...) and the most used
-// ones of the kernel's own headers (TASK_INTERRUPTIBLE, PAGE_SIZE ...). Where the C library's value differs from the kernel's, the kernel's.
-// Safe to call from all threads.
+// Constants of C by their names, for @const: those of the kernel's interface to programs (AF_INET, O_CREAT, EAGAIN, SIGKILL,
+// __NR_read ...) and the most used ones of the kernel's own headers (TASK_INTERRUPTIBLE, PAGE_SIZE ...). Where the C library's
+// value differs from the kernel's, the kernel's. Safe to call from all threads.
 
 #include <cstdint>
 #include <optional>

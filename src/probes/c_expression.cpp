@@ -22,8 +22,24 @@ struct Operator {
   int precedence;  // higher binds closer
 };
 constexpr std::array<Operator, 18> kOperators = {{
-    {"<<", 8}, {">>", 8}, {"<=", 7}, {">=", 7}, {"==", 6}, {"!=", 6}, {"&&", 2}, {"||", 1},
-    {"*", 10}, {"/", 10}, {"%", 10}, {"+", 9}, {"-", 9}, {"<", 7}, {">", 7}, {"&", 5}, {"^", 4}, {"|", 3},
+    {"<<", 8},
+    {">>", 8},
+    {"<=", 7},
+    {">=", 7},
+    {"==", 6},
+    {"!=", 6},
+    {"&&", 2},
+    {"||", 1},
+    {"*", 10},
+    {"/", 10},
+    {"%", 10},
+    {"+", 9},
+    {"-", 9},
+    {"<", 7},
+    {">", 7},
+    {"&", 5},
+    {"^", 4},
+    {"|", 3},
 }};
 
 class Evaluator {
@@ -71,7 +87,10 @@ class Evaluator {
     if (c == '-' || c == '~' || c == '!' || c == '+') {
       ++at_;
       TRY(int64_t value, operand());
-      return c == '-' ? static_cast<int64_t>(-static_cast<uint64_t>(value)) : c == '~' ? ~value : c == '!' ? int64_t{value == 0} : value;
+      return c == '-'   ? static_cast<int64_t>(-static_cast<uint64_t>(value))
+             : c == '~' ? ~value
+             : c == '!' ? int64_t{value == 0}
+                        : value;
     }
     if (is_digit(c)) return number();
     if (is_letter(c)) {
@@ -135,7 +154,8 @@ class Evaluator {
 
   Error unexpected() const {
     if (at_ >= text_.size()) return Error{fmt::format("'{}' ends too early for a constant expression", text_), ""};
-    return Error{fmt::format("'{}' is not an expression of constants: unexpected '{}'", text_, text_.substr(at_, 1)), "names, integers, parentheses and C's operators"};
+    return Error{fmt::format("'{}' is not an expression of constants: unexpected '{}'", text_, text_.substr(at_, 1)),
+                 "names, integers, parentheses and C's operators"};
   }
 
   void skip_blanks() {

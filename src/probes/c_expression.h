@@ -1,6 +1,6 @@
 #pragma once
-// The constant expressions of C that @const takes: integers, names, parentheses and C's operators on integers, with C's precedence. Values are
-// signed and have 64 bits.
+// The constant expressions of C that @const takes: integers, names, parentheses and C's operators on integers, with C's
+// precedence. Values are signed and have 64 bits.
 
 #include <cstdint>
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace spile::probes {
 
-// Returns the value of an expression whose names `find` knows. Errors: what is not such an expression, with the place in it where that shows; a division
-// by zero; those of `find`.
+// Returns the value of an expression whose names `find` knows. Errors: what is not such an expression, with the place in it where
+// that shows; a division by zero; those of `find`.
 Result<int64_t> evaluate_c(std::string_view expression, const std::function<Result<int64_t>(std::string_view name)>& find);
 
 }  // namespace spile::probes

@@ -38,7 +38,8 @@ TEST(CExpression, ReadsNumbersAsC) {
 }
 
 TEST(CExpression, RejectsWhatIsNotOne) {
-  for (const char* wrong : {"", " ", "1 +", "(1", "1)", "1 2", "a b", "O_RDWR |", "\"x\"", "x = 1", "f(1)", "NO_SUCH_NAME"}) EXPECT_FALSE(value_of(wrong).ok()) << wrong;
+  for (const char* wrong : {"", " ", "1 +", "(1", "1)", "1 2", "a b", "O_RDWR |", "\"x\"", "x = 1", "f(1)", "NO_SUCH_NAME"})
+    EXPECT_FALSE(value_of(wrong).ok()) << wrong;
   EXPECT_EQ(value_of("1 / 0").error().message, "division by zero");
   EXPECT_EQ(value_of("1 % (2 - 2)").error().message, "division by zero");
   EXPECT_NE(value_of("1 << 64").error().message.find("64 bits"), std::string::npos);

@@ -114,8 +114,9 @@ class CallGraph {
     nodes_.clear();
     add_node(words, function.address.value, levels);
     if (words.size() > kMostWords) {
-      return Error{fmt::format("callees({}): '{}' is called in too many ways to distinguish them", request_.levels, function.name()),
-                   "ask for fewer levels"};
+      return Error{
+          fmt::format("callees({}): '{}' is called in too many ways to distinguish them", request_.levels, function.name()),
+          "ask for fewer levels"};
     }
     return std::make_shared<const std::vector<uint64_t>>(std::move(words));
   }
@@ -129,7 +130,8 @@ class CallGraph {
     for (const Caller& caller : called_from_[function]) {
       if (level_.at(caller.function) < levels) callers.push_back(caller);
     }
-    std::sort(callers.begin(), callers.end(), [](const Caller& a, const Caller& b) { return a.return_address < b.return_address; });
+    std::sort(callers.begin(), callers.end(),
+              [](const Caller& a, const Caller& b) { return a.return_address < b.return_address; });
     words.push_back(callers.size());
     words.resize(words.size() + 2 * callers.size());
     for (size_t i = 0; i < callers.size() && words.size() <= kMostWords; ++i) {
@@ -147,10 +149,10 @@ class CallGraph {
   std::unordered_map<uint64_t, const Function*> by_address_;
   std::unordered_map<std::string, const Function*> by_name_;
   std::vector<Reached> order_;
-  std::unordered_map<uint64_t, int> level_;                      // of functions in order_, by address
-  std::unordered_map<uint64_t, std::vector<Call>> calls_;        // by the caller's address
-  std::map<uint64_t, std::vector<Caller>> called_from_;          // by the callee's address; no tail calls
-  std::map<std::pair<uint64_t, int>, uint64_t> nodes_;           // of the tree in the making
+  std::unordered_map<uint64_t, int> level_;                // of functions in order_, by address
+  std::unordered_map<uint64_t, std::vector<Call>> calls_;  // by the caller's address
+  std::map<uint64_t, std::vector<Caller>> called_from_;    // by the callee's address; no tail calls
+  std::map<std::pair<uint64_t, int>, uint64_t> nodes_;     // of the tree in the making
   std::vector<std::string> names_;
 };
 
@@ -215,19 +217,23 @@ Result<Points> find_calls(TracedWorld& world, const CalleeRequest& request, debu
 Result<Points> find_callees(TracedWorld& world, const CalleeRequest& request, debuginfo::Module& module) {
   const bool in_kernel = request.part.of_kernel || world.process_domain() == sema::Domain::kKernel;
   if ((request.levels > 1 || request.is_return) && in_kernel) {
-    return Error{request.part.of_kernel ? "calls of the kernel's functions can't be chosen by their callers: handlers in the kernel don't look at the stack for that"
-                                        : "calls can be chosen by their callers only in the process itself, since that needs the stack",
-                 request.part.of_kernel ? "use .callee(\"NAME\") or .callees" : "run spile with -x or -c; the kernel can probe .callee(\"NAME\") and .callees"};
+    return Error{request.part.of_kernel
+                     ? "calls of the kernel's functions can't be chosen by their callers: handlers in the kernel don't look at "
+                       "the stack for that"
+                     : "calls can be chosen by their callers only in the process itself, since that needs the stack",
+                 request.part.of_kernel ? "use .callee(\"NAME\") or .callees"
+                                        : "run spile with -x or -c; the kernel can probe .callee(\"NAME\") and .callees"};
   }
   CallGraph graph(module, request);
   TRY_DO(graph.build());
   TRY(Points points, request.is_return ? find_returns(world, request, module, graph) : find_calls(world, request, module, graph));
   if (!points.empty()) return points;
   std::string near = nearest_name(request.callee, graph.names());
-  return Error{fmt::format("no call of '{}' in function '{}' of {} is known", request.callee, request.callers.name, module.path()),
-               !near.empty()            ? fmt::format("did you mean '{}'?", near)
-               : graph.names().empty() ? "only the debug information of optimized code (-g -O2) describes calls"
-                                        : ""};
+  return Error{
+      fmt::format("no call of '{}' in function '{}' of {} is known", request.callee, request.callers.name, module.path()),
+      !near.empty()           ? fmt::format("did you mean '{}'?", near)
+      : graph.names().empty() ? "only the debug information of optimized code (-g -O2) describes calls"
+                              : ""};
 }
 
 }  // namespace spile::probes

@@ -33,8 +33,7 @@ sema::ResolvedPoint point_inside(TracedWorld& world, const ProcessPart& part, de
                                  const debuginfo::CodePlace& place) {
   bool at_entry = place.address == place.function;
   sema::ResolvedPoint point =
-      point_at(world, part, module, place.address,
-               at_entry ? sema::ProbeKind::kFunctionEntry : sema::ProbeKind::kStatement);
+      point_at(world, part, module, place.address, at_entry ? sema::ProbeKind::kFunctionEntry : sema::ProbeKind::kStatement);
   sema::Site& site = point.site;
   site.around = place.function;
   site.scope = place.scope;
@@ -97,15 +96,19 @@ Error no_function(debuginfo::Module& module, const SourceSpec& spec) {
   const std::string& truncation = module.truncation();
   if (module.all_functions().empty()) {
     const size_t unnamed = module.function_count();
-    return module.needs_debug_info(fmt::format("{} has no symbols: its functions are not known{}", module.path(), unnamed ? " by name" : ""),
-                                   unnamed ? fmt::format("choose among its {} functions by address: -l 'process(\"{}\").function(\"0x*\")'", thousands(unnamed), module.path())
-                                           : "use a build that is not stripped");
+    return module.needs_debug_info(
+        fmt::format("{} has no symbols: its functions are not known{}", module.path(), unnamed ? " by name" : ""),
+        unnamed ? fmt::format("choose among its {} functions by address: -l 'process(\"{}\").function(\"0x*\")'",
+                              thousands(unnamed), module.path())
+                : "use a build that is not stripped");
   }
   std::string near = nearest_name(spec.name, module.function_names(spec.name));
   std::string where = spec.file.empty() ? "" : fmt::format(" of file '{}'", spec.file);
-  const std::string message = fmt::format("no function '{}'{} in {} ({} functions known)", spec.name, where, module.path(), thousands(module.function_count()));
+  const std::string message = fmt::format("no function '{}'{} in {} ({} functions known)", spec.name, where, module.path(),
+                                          thousands(module.function_count()));
   // Of a stripped file only the exported functions have names.
-  if (near.empty() && truncation.empty() && !module.has_static_symbols() && !module.has_debug_info()) return module.needs_debug_info(message, "");
+  if (near.empty() && truncation.empty() && !module.has_static_symbols() && !module.has_debug_info())
+    return module.needs_debug_info(message, "");
   return {message, !truncation.empty() ? truncation : near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
 }
 

@@ -23,7 +23,9 @@ namespace {
 std::string cache_directory() {
   const char* cache = getenv("XDG_CACHE_HOME");
   const char* home = getenv("HOME");
-  std::string directory = cache && *cache ? fmt::format("{}/spile", cache) : home && *home ? fmt::format("{}/.cache/spile", home) : "";
+  std::string directory = cache && *cache ? fmt::format("{}/spile", cache)
+                          : home && *home ? fmt::format("{}/.cache/spile", home)
+                                          : "";
   struct stat info;
   std::error_code failure;
   if (!directory.empty()) std::filesystem::create_directories(directory, failure);
@@ -75,7 +77,8 @@ std::string first_error(const std::string& file) {
 }  // namespace
 
 Result<std::string> header_types(const std::string& headers, const std::string& type) {
-  if (headers.starts_with("kernel")) return Error{fmt::format("'{}': types of the kernel's headers are not known in processes", headers), ""};
+  if (headers.starts_with("kernel"))
+    return Error{fmt::format("'{}': types of the kernel's headers are not known in processes", headers), ""};
   std::string source = source_text(headers, type);
   std::string directory = cache_directory();
   bool keep = !directory.empty();
@@ -92,7 +95,9 @@ Result<std::string> header_types(const std::string& headers, const std::string& 
   std::ofstream(text) << source;
   int status = -ENOENT;
   for (const char* compiler : {"clang-19", "clang", "cc"}) {
-    status = run({compiler, "-g", "-fno-eliminate-unused-debug-types", "-shared", "-fPIC", "-nostdlib", "-x", "c", "-I.", "-o", made, text}, complaints);
+    status = run({compiler, "-g", "-fno-eliminate-unused-debug-types", "-shared", "-fPIC", "-nostdlib", "-x", "c", "-I.", "-o",
+                  made, text},
+                 complaints);
     if (status != -ENOENT) break;
   }
   std::string why = status == 0 ? "" : first_error(complaints);

@@ -38,7 +38,8 @@ class Memory {
   std::set<std::string> files() const {
     std::set<std::string> files;
     for (const Mapping& mapping : mappings_) {
-      if (mapping.executable && mapping.inode != 0 && mapping.path.starts_with('/')) files.insert(without_deleted(mapping.path, mapping.inode));
+      if (mapping.executable && mapping.inode != 0 && mapping.path.starts_with('/'))
+        files.insert(without_deleted(mapping.path, mapping.inode));
     }
     return files;
   }
@@ -65,13 +66,14 @@ bool is_mapped_here(const std::string& path) {
   if (stat(path.c_str(), &status) != 0) return false;
   auto mappings = read_mappings(0);
   return mappings.ok() && std::ranges::any_of(*mappings, [&](const Mapping& mapping) {
-    return mapping.path == path && mapping.inode == status.st_ino;
-  });
+           return mapping.path == path && mapping.inode == status.st_ino;
+         });
 }
 
 class Search {
  public:
-  Search(TracedWorld& world, debuginfo::Module& module, const debuginfo::Function& ifunc) : world_(world), module_(module), ifunc_(ifunc) {}
+  Search(TracedWorld& world, debuginfo::Module& module, const debuginfo::Function& ifunc)
+      : world_(world), module_(module), ifunc_(ifunc) {}
 
   std::optional<FileAddress> in(pid_t pid) {
     const Memory memory(pid);
@@ -93,7 +95,8 @@ class Search {
 
  private:
   // The first of the words that is an address of the module's code. The process may have written anything there.
-  std::optional<FileAddress> among(const Memory& memory, uint64_t bias, uint64_t bias_of_slots, const std::vector<FileAddress>& slots) const {
+  std::optional<FileAddress> among(const Memory& memory, uint64_t bias, uint64_t bias_of_slots,
+                                   const std::vector<FileAddress>& slots) const {
     for (FileAddress slot : slots) {
       auto word = memory.word_at(bias_of_slots + slot.value);
       if (!word) continue;
@@ -117,7 +120,8 @@ std::vector<Implementation> implementations_of(TracedWorld& world, debuginfo::Mo
   if (processes.empty() && is_mapped_here(module.path())) processes = {0};
   for (pid_t pid : processes) {
     auto address = search.in(pid);
-    if (address && std::ranges::none_of(found, [&](const Implementation& known) { return known.address == *address; })) found.push_back({*address, pid});
+    if (address && std::ranges::none_of(found, [&](const Implementation& known) { return known.address == *address; }))
+      found.push_back({*address, pid});
   }
   return found;
 }

@@ -1,5 +1,5 @@
-// kernel.data("SYMBOL"), kernel.data(0xADDRESS): .write, .rw, with .length(n) before: the processor's watchpoints on the kernel's memory, on every CPU. Handlers
-// run in the kernel, right after the access (perf_event_open(2), PERF_TYPE_BREAKPOINT).
+// kernel.data("SYMBOL"), kernel.data(0xADDRESS): .write, .rw, with .length(n) before: the processor's watchpoints on the kernel's
+// memory, on every CPU. Handlers run in the kernel, right after the access (perf_event_open(2), PERF_TYPE_BREAKPOINT).
 
 #include <fmt/format.h>
 
@@ -42,7 +42,8 @@ uint64_t room_of(const Symbol& symbol, const std::vector<Symbol>& all) {
   return room;
 }
 
-// Finds the variable of a name; sets the site's address. Returns the most bytes that may be watched without .length, 0: not known.
+// Finds the variable of a name; sets the site's address. Returns the most bytes that may be watched without .length, 0: not
+// known.
 Result<uint64_t> find_variable(TracedWorld& world, const std::string& name, sema::Site& site) {
   TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
   const Symbol* found = nullptr;

@@ -38,7 +38,8 @@ class KernelFunctionTest : public KernelTreeTest {
     write("proc/kallsyms", kSymbols);
     write("sys/module/loop/refcnt", "0\n");
     write("sys/kernel/debug/kprobes/blacklist", "0xffffffff81000600-0xffffffff81000610\tdo_int3\n");
-    write("tracing/available_filter_functions", "vfs_read\nvfs_write\nshow\nshow\nprintk\ndo_int3\nlo_open [loop]\nvfs_read [loop]\n");
+    write("tracing/available_filter_functions",
+          "vfs_read\nvfs_write\nshow\nshow\nprintk\ndo_int3\nlo_open [loop]\nvfs_read [loop]\n");
   }
 };
 
@@ -57,7 +58,8 @@ TEST_F(KernelFunctionTest, KeepsWhatFollowsInTheText) {
   EXPECT_THAT(texts("kernel.function(\"vfs_read\").call"), ElementsAre("kernel.function(\"vfs_read\").call"));
   EXPECT_THAT(texts("kernel.function(\"vfs_read\").return.maxactive(5)"), ElementsAre("kernel.function(\"vfs_read\").return"));
   EXPECT_THAT(texts("kprobe.function(\"vfs_read\").return"), ElementsAre("kprobe.function(\"vfs_read\").return"));
-  EXPECT_THAT(texts("kprobe.module(\"loop\").function(\"lo_open\")"), ElementsAre("kprobe.module(\"loop\").function(\"lo_open\")"));
+  EXPECT_THAT(texts("kprobe.module(\"loop\").function(\"lo_open\")"),
+              ElementsAre("kprobe.module(\"loop\").function(\"lo_open\")"));
 }
 
 TEST_F(KernelFunctionTest, ProbesEachFunctionOfAName) {
@@ -72,7 +74,8 @@ TEST_F(KernelFunctionTest, ProbesCopiesButNotFragments) {
 }
 
 TEST_F(KernelFunctionTest, FindsFunctionsByPattern) {
-  EXPECT_THAT(texts("kernel.function(\"vfs_*\")"), ElementsAre("kernel.function(\"vfs_read\")", "kernel.function(\"vfs_write\")"));
+  EXPECT_THAT(texts("kernel.function(\"vfs_*\")"),
+              ElementsAre("kernel.function(\"vfs_read\")", "kernel.function(\"vfs_write\")"));
   EXPECT_THAT(texts("kernel.function(\"do_*\")?, kernel.function(\"prin*\")"), ElementsAre("kernel.function(\"printk\")"));
   EXPECT_THAT(texts("module(\"loop\").function(\"*\")"),
               ElementsAre("module(\"loop\").function(\"lo_open\")", "module(\"loop\").function(\"vfs_read\")"));
@@ -80,14 +83,19 @@ TEST_F(KernelFunctionTest, FindsFunctionsByPattern) {
 }
 
 TEST_F(KernelFunctionTest, ExplainsWhatAPatternLeavesOut) {
-  write("proc/kallsyms", std::string(kSymbols) + "ffffffff81000fe0 t __pfx_vfs_read\nffffffff83000000 T _sinittext\nffffffff83000010 t start_up\nffffffff83000100 T _einittext\n");
+  write("proc/kallsyms", std::string(kSymbols) +
+                             "ffffffff81000fe0 t __pfx_vfs_read\nffffffff83000000 T _sinittext\nffffffff83000010 t "
+                             "start_up\nffffffff83000100 T _einittext\n");
   WorldOptions explaining = options();
   explaining.explain_left_out = true;
   auto made = elaborate("probe kernel.function(\"*\") { next }", explaining);
   EXPECT_THAT(made->texts(), SizeIs(5));
-  EXPECT_THAT(made->world->left_out(), UnorderedElementsAre(HasSubstr("copied.cold: it is a part of a function"), HasSubstr("copied.constprop.0: it is not among those that ftrace can trace"),
-                                                            "do_int3: it is on the kernel's blacklist of kprobes", HasSubstr("start_up: it ran while the kernel started"),
-                                                            HasSubstr("_sinittext: it ran while"), HasSubstr("_einittext: it is not among"), HasSubstr("untraceable: it is not among")));
+  EXPECT_THAT(made->world->left_out(),
+              UnorderedElementsAre(HasSubstr("copied.cold: it is a part of a function"),
+                                   HasSubstr("copied.constprop.0: it is not among those that ftrace can trace"),
+                                   "do_int3: it is on the kernel's blacklist of kprobes",
+                                   HasSubstr("start_up: it ran while the kernel started"), HasSubstr("_sinittext: it ran while"),
+                                   HasSubstr("_einittext: it is not among"), HasSubstr("untraceable: it is not among")));
   EXPECT_THAT(elaborate("probe kernel.function(\"*\") { next }")->world->left_out(), testing::IsEmpty());
 }
 
@@ -104,9 +112,12 @@ TEST_F(KernelFunctionTest, FindsInstructions) {
 }
 
 TEST_F(KernelFunctionTest, RefusesPlacesOutsideOfTheFunction) {
-  EXPECT_THAT(error("probe kernel.statement(\"vfs_read+260\") { next }"), HasSubstr("'vfs_read+260' is not in the function 'vfs_read': it lies 4 bytes behind the beginning of 'vfs_write'"));
-  EXPECT_THAT(error("probe kernel.statement(\"vfs_read+0xffffffffffffffff\") { next }"), HasSubstr("is not in the kernel's code"));
-  EXPECT_THAT(error("probe kernel.statement(0x400000).absolute { next }"), HasSubstr("0x400000 is not an address of the kernel's code"));
+  EXPECT_THAT(error("probe kernel.statement(\"vfs_read+260\") { next }"),
+              HasSubstr("'vfs_read+260' is not in the function 'vfs_read': it lies 4 bytes behind the beginning of 'vfs_write'"));
+  EXPECT_THAT(error("probe kernel.statement(\"vfs_read+0xffffffffffffffff\") { next }"),
+              HasSubstr("is not in the kernel's code"));
+  EXPECT_THAT(error("probe kernel.statement(0x400000).absolute { next }"),
+              HasSubstr("0x400000 is not an address of the kernel's code"));
   write("proc/kallsyms", "0000000000000000 T vfs_read\n0000000000000000 T vfs_write\n");
   EXPECT_THAT(texts("kernel.statement(\"vfs_read+260\")"), ElementsAre("kernel.statement(\"vfs_read+0x104\")"));
 }
@@ -126,25 +137,38 @@ TEST_F(KernelFunctionTest, KnowsOtherFunctionsOfTheNameThatCanNotBeTraced) {
 }
 
 TEST_F(KernelFunctionTest, PatternsStandForSystemCallsToo) {
-  write("proc/kallsyms", std::string(kSymbols) + "ffffffff81000800 T __x64_sys_read\nffffffff81000840 T __x64_sys_write\nffffffff81000880 T sys_info\n");
+  write("proc/kallsyms",
+        std::string(kSymbols) +
+            "ffffffff81000800 T __x64_sys_read\nffffffff81000840 T __x64_sys_write\nffffffff81000880 T sys_info\n");
   write("tracing/available_filter_functions", "__x64_sys_read\n__x64_sys_write\nsys_info\n");
   auto made = elaborate("probe kernel.function(\"sys_*\").return { next }");
-  EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"__x64_sys_read\").return", "kernel.function(\"__x64_sys_write\").return", "kernel.function(\"sys_info\").return"));
-  EXPECT_THAT(made->world->remarks(), ElementsAre("'sys_*' stands for system calls, too, which this kernel has as '__x64_sys_*': it has 2 of these functions"));
+  EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"__x64_sys_read\").return",
+                                         "kernel.function(\"__x64_sys_write\").return", "kernel.function(\"sys_info\").return"));
+  EXPECT_THAT(
+      made->world->remarks(),
+      ElementsAre("'sys_*' stands for system calls, too, which this kernel has as '__x64_sys_*': it has 2 of these functions"));
   EXPECT_THAT(texts("kprobe.function(\"SyS_w*\")"), ElementsAre("kprobe.function(\"__x64_sys_write\")"));
   // A script that names both would count each call twice.
-  EXPECT_THAT(texts("kernel.function(\"sys_*\")?, kernel.function(\"__x64_sys_w*\")?"), ElementsAre("kernel.function(\"sys_info\")", "kernel.function(\"__x64_sys_write\")"));
+  EXPECT_THAT(texts("kernel.function(\"sys_*\")?, kernel.function(\"__x64_sys_w*\")?"),
+              ElementsAre("kernel.function(\"sys_info\")", "kernel.function(\"__x64_sys_write\")"));
   EXPECT_THAT(error("probe kernel.function(\"sys_z*\") { next }"), HasSubstr("matches 'sys_z*'"));
 }
 
 TEST_F(KernelFunctionTest, FindsFunctionsByNamesOfOlderKernels) {
-  write("proc/kallsyms", std::string(kSymbols) + "ffffffff81000800 T kernel_clone\nffffffff81000900 T kfree_skb_reason\nffffffff81000a00 T __folio_lock\n");
-  auto made = elaborate("probe kernel.function(\"do_fork\"), kernel.function(\"kfree_skb\").return, kernel.statement(\"__lock_page\") { next }");
-  EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"kernel_clone\")", "kernel.function(\"kfree_skb_reason\").return", "kernel.statement(\"__folio_lock+0x0\")"));
-  EXPECT_THAT(made->world->remarks(), testing::Contains("the function 'do_fork' has another name in this kernel: 'kernel_clone' is probed"));
+  write("proc/kallsyms",
+        std::string(kSymbols) +
+            "ffffffff81000800 T kernel_clone\nffffffff81000900 T kfree_skb_reason\nffffffff81000a00 T __folio_lock\n");
+  auto made = elaborate(
+      "probe kernel.function(\"do_fork\"), kernel.function(\"kfree_skb\").return, kernel.statement(\"__lock_page\") { next }");
+  EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"kernel_clone\")", "kernel.function(\"kfree_skb_reason\").return",
+                                         "kernel.statement(\"__folio_lock+0x0\")"));
+  EXPECT_THAT(made->world->remarks(),
+              testing::Contains("the function 'do_fork' has another name in this kernel: 'kernel_clone' is probed"));
   // A script that names both would count each call twice.
-  EXPECT_THAT(texts("kernel.function(\"do_fork\")?, kernel.function(\"kernel_clone\")"), ElementsAre("kernel.function(\"kernel_clone\")"));
-  EXPECT_THAT(texts("kernel.function(\"_do_fork\")!, kernel.function(\"kernel_clone\")"), ElementsAre("kernel.function(\"kernel_clone\")"));
+  EXPECT_THAT(texts("kernel.function(\"do_fork\")?, kernel.function(\"kernel_clone\")"),
+              ElementsAre("kernel.function(\"kernel_clone\")"));
+  EXPECT_THAT(texts("kernel.function(\"_do_fork\")!, kernel.function(\"kernel_clone\")"),
+              ElementsAre("kernel.function(\"kernel_clone\")"));
   EXPECT_THAT(error("probe kernel.statement(\"do_fork+5\") { next }"), HasSubstr("no function 'do_fork'"));
   // A kernel that has the name keeps its meaning.
   write("proc/kallsyms", std::string(kSymbols) + "ffffffff81000800 T kernel_clone\nffffffff81000900 T do_fork\n");
@@ -154,8 +178,11 @@ TEST_F(KernelFunctionTest, FindsFunctionsByNamesOfOlderKernels) {
 TEST_F(KernelFunctionTest, TakesPatternsFromSymbolsWhereTheKernelIsLockedDown) {
   std::filesystem::remove(folder_ + "/tracing/available_filter_functions");
   auto made = elaborate("probe kernel.function(\"vfs_*\"), module(\"loop\").function(\"*\") { next }");
-  EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"vfs_read\")", "kernel.function(\"vfs_write\")", "module(\"loop\").function(\"lo_open\")", "module(\"loop\").function(\"vfs_read\")"));
-  EXPECT_THAT(made->world->remarks(), testing::Contains(HasSubstr("the functions that match 'vfs_*' are those of /proc/kallsyms, of which the kernel may refuse some")));
+  EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"vfs_read\")", "kernel.function(\"vfs_write\")",
+                                         "module(\"loop\").function(\"lo_open\")", "module(\"loop\").function(\"vfs_read\")"));
+  EXPECT_THAT(made->world->remarks(),
+              testing::Contains(HasSubstr(
+                  "the functions that match 'vfs_*' are those of /proc/kallsyms, of which the kernel may refuse some")));
   EXPECT_THAT(error("probe kernel.function(\"do_in*\") { next }"), HasSubstr("matches 'do_in*'"));  // do_int3 is on the blacklist
   EXPECT_THAT(error("probe kernel.function(\"nothing_*\") { next }"), HasSubstr("matches 'nothing_*'"));
 }
@@ -164,20 +191,27 @@ TEST_F(KernelFunctionTest, FindsFunctionsOfModulesThatArePartOfTheKernel) {
   write("sys/module/vfs/uevent", "");
   auto made = elaborate("probe module(\"vfs\").function(\"vfs_write\").return { next }");
   EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"vfs_write\").return"));
-  EXPECT_THAT(made->world->remarks(), ElementsAre("'vfs' is part of this kernel, not a module: 'vfs_write' is the kernel's function of that name"));
-  EXPECT_THAT(error("probe module(\"vfs\").function(\"vfs_*\") { next }"), HasSubstr("'vfs' is part of this kernel, not a module: which functions a pattern stands for is not known"));
-  EXPECT_THAT(error("probe module(\"vfs\").function(\"nothing\") { next }"), HasSubstr("no function 'nothing' in the module vfs"));
+  EXPECT_THAT(made->world->remarks(),
+              ElementsAre("'vfs' is part of this kernel, not a module: 'vfs_write' is the kernel's function of that name"));
+  EXPECT_THAT(error("probe module(\"vfs\").function(\"vfs_*\") { next }"),
+              HasSubstr("'vfs' is part of this kernel, not a module: which functions a pattern stands for is not known"));
+  EXPECT_THAT(error("probe module(\"vfs\").function(\"nothing\") { next }"),
+              HasSubstr("no function 'nothing' in the module vfs"));
 }
 
 TEST_F(KernelFunctionTest, SaysWhatBecameOfAFunction) {
-  EXPECT_THAT(error("probe kernel.function(\"do_sync_read\") { next }"), HasSubstr("no function 'do_sync_read' in this kernel: it is gone"));
+  EXPECT_THAT(error("probe kernel.function(\"do_sync_read\") { next }"),
+              HasSubstr("no function 'do_sync_read' in this kernel: it is gone"));
   EXPECT_THAT(error("probe kernel.function(\"do_sync_read\").return { next }"), HasSubstr("hint: today: vfs_read; compare"));
   EXPECT_THAT(error("probe kernel.function(\"context_switch\") { next }"), HasSubstr("kernel.trace(\"sched:sched_switch\")"));
-  EXPECT_THAT(error("probe kernel.function(\"page_cache_read\") { next }"), HasSubstr("no function 'page_cache_read' in this kernel\n"));  // the sample lacks filemap_fault
+  // the sample lacks filemap_fault
+  EXPECT_THAT(error("probe kernel.function(\"page_cache_read\") { next }"),
+              HasSubstr("no function 'page_cache_read' in this kernel\n"));
 }
 
 TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAPoint) {
-  EXPECT_THAT(error("probe kernel.function(\"vfs_read\").maxactive(3) { next }"), HasSubstr("hint: kernel.function(\"vfs_read\").return.maxactive(3)"));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_read\").maxactive(3) { next }"),
+              HasSubstr("hint: kernel.function(\"vfs_read\").return.maxactive(3)"));
   EXPECT_THAT(error("probe kernel.function(\"do_int3\") { next }"), HasSubstr("hint: probe a function that calls it"));
   EXPECT_THAT(error("probe kernel.function(\"vfs_raed\") { next }"), HasSubstr("did you mean 'vfs_read'?"));
   EXPECT_THAT(error("probe kernel.function(\"do_int3\") { next }"), HasSubstr("blacklist"));
@@ -185,8 +219,10 @@ TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAPoint) {
   EXPECT_THAT(texts("module(\"loop\").statement(\"lo_open+5\")"), ElementsAre("module(\"loop\").statement(\"lo_open+0x5\")"));
   EXPECT_THAT(error("probe module(\"dummy\").statement(\"x+5\") { next }"), HasSubstr("the module 'dummy' is not loaded"));
   EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_*\") { next }"), HasSubstr("takes no pattern"));
-  EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_open@drivers/block/loop.c:9\") { next }"), HasSubstr("the kernel shows no build-id of the module loop"));
-  EXPECT_THAT(error("probe module(\"loop\").function(\"lo_*@drivers/block/loop.c\") { next }"), HasSubstr("the kernel shows no build-id of the module loop"));
+  EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_open@drivers/block/loop.c:9\") { next }"),
+              HasSubstr("the kernel shows no build-id of the module loop"));
+  EXPECT_THAT(error("probe module(\"loop\").function(\"lo_*@drivers/block/loop.c\") { next }"),
+              HasSubstr("the kernel shows no build-id of the module loop"));
   EXPECT_THAT(error("probe module(\"loop\").statement(0x100) { next }"), HasSubstr("modules are loaded anywhere"));
   EXPECT_THAT(error("probe module(\"loop\").statement(\"lo_open\").return { next }"), HasSubstr("can't follow"));
   EXPECT_THAT(error("probe module(\"dummy\").function(\"x\") { next }"), HasSubstr("the module 'dummy' is not loaded"));
@@ -198,14 +234,19 @@ TEST_F(KernelFunctionTest, TakesAFileOnTrustWhereTheNameIsEnough) {
   auto made = elaborate("probe kernel.function(\"vfs_write@fs/read_write.c\").return { next }");
   ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
   EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"vfs_write\").return"));
-  EXPECT_THAT(made->world->remarks(), ElementsAre(HasSubstr("in which file the kernel has its only function of that name was not checked")));
+  EXPECT_THAT(made->world->remarks(),
+              ElementsAre(HasSubstr("in which file the kernel has its only function of that name was not checked")));
   made = elaborate("probe module(\"loop\").function(\"lo_open@drivers/block/loop.c\") { next }");
   ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
   EXPECT_THAT(made->texts(), ElementsAre("module(\"loop\").function(\"lo_open\")"));
-  EXPECT_THAT(made->world->remarks(), ElementsAre(HasSubstr("in which file the module has its only function of that name was not checked")));
-  EXPECT_THAT(error("probe kernel.function(\"show@fs/read_write.c\") { next }"), HasSubstr("its debug information can't be told from that of other builds"));
-  EXPECT_THAT(error("probe kernel.function(\"vfs_write@fs/read_write.c:9\") { next }"), HasSubstr("its debug information can't be told from that of other builds"));
-  EXPECT_THAT(error("probe kernel.function(\"vfs_*@fs/read_write.c\") { next }"), HasSubstr("its debug information can't be told from that of other builds"));
+  EXPECT_THAT(made->world->remarks(),
+              ElementsAre(HasSubstr("in which file the module has its only function of that name was not checked")));
+  EXPECT_THAT(error("probe kernel.function(\"show@fs/read_write.c\") { next }"),
+              HasSubstr("its debug information can't be told from that of other builds"));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_write@fs/read_write.c:9\") { next }"),
+              HasSubstr("its debug information can't be told from that of other builds"));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_*@fs/read_write.c\") { next }"),
+              HasSubstr("its debug information can't be told from that of other builds"));
   EXPECT_THAT(error("probe kernel.function(\"vfs_wirte@fs/read_write.c\") { next }"), HasSubstr("did you mean 'vfs_write'?"));
 }
 
@@ -216,18 +257,23 @@ TEST_F(KernelFunctionTest, WaitsForAModuleThatTheKernelHasOnDisk) {
   auto made = elaborate("probe module(\"dummy_net\").function(\"dummy_xmit\").return { next }");
   ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
   EXPECT_THAT(made->texts(), ElementsAre("module(\"dummy_net\").function(\"dummy_xmit\").return"));
-  EXPECT_THAT(made->world->remarks(), ElementsAre("the module 'dummy_net' is not loaded: its function 'dummy_xmit' is probed once it is, if the handler reads no variables"));
+  EXPECT_THAT(made->world->remarks(), ElementsAre("the module 'dummy_net' is not loaded: its function 'dummy_xmit' is probed "
+                                                  "once it is, if the handler reads no variables"));
   EXPECT_EQ(made->program.probes[0].points[0].site.kernel->address, 0u);
-  EXPECT_THAT(error("probe module(\"dummy_net\").function(\"dummy_*\") { next }"), HasSubstr("which functions a pattern stands for is not known"));
-  EXPECT_THAT(error("probe module(\"dummy_net\").function(\"dummy_xmit\") { println($skb) }"), HasSubstr("not loaded, so that its types are not known"));
+  EXPECT_THAT(error("probe module(\"dummy_net\").function(\"dummy_*\") { next }"),
+              HasSubstr("which functions a pattern stands for is not known"));
+  EXPECT_THAT(error("probe module(\"dummy_net\").function(\"dummy_xmit\") { println($skb) }"),
+              HasSubstr("not loaded, so that its types are not known"));
   EXPECT_THAT(error("probe module(\"other\").function(\"x\") { next }"), HasSubstr("this kernel's modules on disk lack it"));
 
   // An optional point waits, too, unless its handler reads what only the loaded module says.
-  EXPECT_THAT(texts("module(\"dummy_net\").function(\"dummy_xmit\")?"), ElementsAre("module(\"dummy_net\").function(\"dummy_xmit\")"));
+  EXPECT_THAT(texts("module(\"dummy_net\").function(\"dummy_xmit\")?"),
+              ElementsAre("module(\"dummy_net\").function(\"dummy_xmit\")"));
   made = elaborate("probe module(\"dummy_net\").function(\"dummy_xmit\")?, kernel.function(\"printk\") { println($fmt) }");
   ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
   EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"printk\")"));
-  EXPECT_THAT(error("function f(x) { return @cast(x, \"sk_buff\", \"dummy_net\")->len } probe kernel.function(\"printk\") { println(f($fmt)) }"),
+  EXPECT_THAT(error("function f(x) { return @cast(x, \"sk_buff\", \"dummy_net\")->len } probe kernel.function(\"printk\") { "
+                    "println(f($fmt)) }"),
               HasSubstr("the module dummy_net is not loaded, so that its types are not known"));
 }
 
@@ -251,20 +297,24 @@ TEST_F(KernelFunctionTest, ReadsResultsAndEntryValues) {
 }
 
 TEST_F(KernelFunctionTest, KnowsTypesByName) {
-  auto made = elaborate("global a, p probe kernel.function(\"vfs_read\") { p = $file; a = @cast(p, \"struct file\", \"kernel\")->pos"
-                        " + @cast(p, \"kernel<struct file>\")->pos + @cast(p, \"file\")->next->pos + @enum(\"BLUE\") }");
+  auto made = elaborate(
+      "global a, p probe kernel.function(\"vfs_read\") { p = $file; a = @cast(p, \"struct file\", \"kernel\")->pos"
+      " + @cast(p, \"kernel<struct file>\")->pos + @cast(p, \"file\")->next->pos + @enum(\"BLUE\") }");
   ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
   EXPECT_THAT(made->bindings(), HasSubstr("+24 deref8 +8 deref8"));
 }
 
 TEST_F(KernelFunctionTest, ReadsVariablesOfKnownSize) {
-  auto made = elaborate("global a probe kernel.function(\"vfs_read\") { a = @var(\"jiffies\") + @var(\"count@kernel\") + &@var(\"init_task\") }");
+  auto made = elaborate(
+      "global a probe kernel.function(\"vfs_read\") { a = @var(\"jiffies\") + @var(\"count@kernel\") + &@var(\"init_task\") }");
   ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
   EXPECT_EQ(made->bindings(), "-2113929216 deref8s; -2113916928 deref4s; -2113925120; ");
 }
 
 TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAVariable) {
-  auto in_vfs_read = [&](const std::string& body) { return error("probe kernel.function(\"vfs_read\") { println(" + body + ") }"); };
+  auto in_vfs_read = [&](const std::string& body) {
+    return error("probe kernel.function(\"vfs_read\") { println(" + body + ") }");
+  };
   EXPECT_THAT(in_vfs_read("$conut"), HasSubstr("did you mean '$count'?"));
   EXPECT_THAT(in_vfs_read("$return"), HasSubstr("only known in .return probes"));
   EXPECT_THAT(in_vfs_read("$file->posi"), HasSubstr("did you mean 'pos'?"));
@@ -273,15 +323,18 @@ TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAVariable) {
   EXPECT_THAT(in_vfs_read("@var(\"runqueues\")"), HasSubstr("each CPU has its own"));
   EXPECT_THAT(in_vfs_read("@var(\"nothing\")"), HasSubstr("no variable 'nothing'"));
   EXPECT_THAT(error("probe kernel.function(\"copied\") { println($x) }"), HasSubstr("a copy of the function"));
-  EXPECT_THAT(error("probe kernel.function(\"vfs_write\") { println($x) }"), HasSubstr("does not describe the function 'vfs_write'"));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_write\") { println($x) }"),
+              HasSubstr("does not describe the function 'vfs_write'"));
   EXPECT_THAT(error("probe kernel.function(\"vfs_write\").return { println($return) }"), HasSubstr("returnval() at returns"));
   EXPECT_THAT(error("probe kernel.statement(\"vfs_read+4\") { println($file) }"), HasSubstr("at the entry and the return"));
 }
 
 TEST_F(KernelFunctionTest, NamesVariablesThatTheKernelHas) {
   EXPECT_THAT(error("probe kernel.data(\"jifies\").write { next }"), HasSubstr("hint: did you mean 'jiffies'?"));
-  EXPECT_THAT(error("probe kernel.data(\"vfs_read\").write { next }"), HasSubstr("kernel.function(\"vfs_read\") probes its calls"));
-  EXPECT_THAT(error("probe kernel.function(\"vfs_read\") { println(@var(\"jifies\")) }"), HasSubstr("hint: did you mean 'jiffies'?"));
+  EXPECT_THAT(error("probe kernel.data(\"vfs_read\").write { next }"),
+              HasSubstr("kernel.function(\"vfs_read\") probes its calls"));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_read\") { println(@var(\"jifies\")) }"),
+              HasSubstr("hint: did you mean 'jiffies'?"));
   std::string symbols = kSymbols;
   for (int i = 0; i < 30'000; ++i) symbols += "ffffffff81100000 t function" + std::to_string(i) + "\n";
   write("proc/kallsyms", symbols);

@@ -15,8 +15,11 @@ using sema::ProbeKind;
 using sema::ResolvedPoint;
 
 bool is_only_at_entry(const debuginfo::Place& place) {
-  auto any = [](const location::Operations& operations) { return std::ranges::any_of(operations, location::is<location::EntryValue>); };
-  return any(place.operations) || std::ranges::any_of(place.pieces, [&](const debuginfo::Piece& piece) { return any(piece.operations); });
+  auto any = [](const location::Operations& operations) {
+    return std::ranges::any_of(operations, location::is<location::EntryValue>);
+  };
+  return any(place.operations) ||
+         std::ranges::any_of(place.pieces, [&](const debuginfo::Piece& piece) { return any(piece.operations); });
 }
 
 // False: an address that is not in memory, of a variable that each CPU has.
@@ -41,7 +44,8 @@ bool relocate(const KernelImage& image, debuginfo::Place& place) {
 Error without_image(TracedWorld& world, const ResolvedPoint& point, Error error) {
   Result<const KernelImage*> image = world.kernel_image(loaded_module(point.site.module));
   if (image.ok() || error.hint.find("did you mean") != std::string::npos) return error;
-  error.hint += fmt::format("{}other variables need debug information: {}", error.hint.empty() ? "" : "; ", image.error().message);
+  error.hint +=
+      fmt::format("{}other variables need debug information: {}", error.hint.empty() ? "" : "; ", image.error().message);
   return error;
 }
 
@@ -76,8 +80,11 @@ Result<Points> keep_allowed(TracedWorld& world, const KernelImage& image, Points
   for (ResolvedPoint& point : points) {
     const uint64_t address = point.site.address.value;
     std::string reason;
-    if (!image.is_text(address)) reason = fmt::format("in code that is gone since the {} (__init), or that it puts elsewhere", image.name.empty() ? "kernel has started" : "module was loaded");
-    else if (kernelinfo::is_blacklisted(world.kernel().blacklist(), point.site.kernel->symbol, address)) reason = "on the kernel's blacklist of kprobes";
+    if (!image.is_text(address))
+      reason = fmt::format("in code that is gone since the {} (__init), or that it puts elsewhere",
+                           image.name.empty() ? "kernel has started" : "module was loaded");
+    else if (kernelinfo::is_blacklisted(world.kernel().blacklist(), point.site.kernel->symbol, address))
+      reason = "on the kernel's blacklist of kprobes";
     if (reason.empty()) {
       kept.push_back(std::move(point));
       continue;
@@ -86,7 +93,8 @@ Result<Points> keep_allowed(TracedWorld& world, const KernelImage& image, Points
     if (text.empty()) text = point.text;
   }
   for (const auto& [reason, count] : reasons) {
-    const std::string message = fmt::format("{}: {} of {} places can't be probed: {}", text, count, points.size(), count == 1 ? "it is " + reason : "they are " + reason);
+    const std::string message = fmt::format("{}: {} of {} places can't be probed: {}", text, count, points.size(),
+                                            count == 1 ? "it is " + reason : "they are " + reason);
     if (kept.empty()) return Error{message, ""};
     world.leave_out(message);
   }
@@ -106,7 +114,8 @@ std::optional<ImageFrame> frame_in_image(TracedWorld& world, const ResolvedPoint
   return ImageFrame{*image, place->function, *pc, *pc == place->function ? 0 : place->scope};
 }
 
-Result<KernelVariable> variable_in_kernel(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) {
+Result<KernelVariable> variable_in_kernel(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
+                                          const syntax::TargetVariable& variable) {
   Result<debuginfo::Place> described = place_in_kernel(world, point, at_entry, variable);
   if (described.ok()) return KernelVariable{point.site.module, std::move(*described)};
   const auto where = frame_in_image(world, point);
@@ -114,7 +123,8 @@ Result<KernelVariable> variable_in_kernel(TracedWorld& world, const ResolvedPoin
   debuginfo::Module& module = *where->image->module;
   KernelVariable found{where->image->type_source(), {}};
   if (variable.name == "$return") {
-    if (point.kind != ProbeKind::kFunctionReturn || at_entry) return Error{"$return is only known in .return probes, outside of @entry", ""};
+    if (point.kind != ProbeKind::kFunctionReturn || at_entry)
+      return Error{"$return is only known in .return probes, outside of @entry", ""};
     TRY(found.place, module.return_value(where->function, 0));
     return found;
   }
@@ -122,9 +132,12 @@ Result<KernelVariable> variable_in_kernel(TracedWorld& world, const ResolvedPoin
   found.place = std::move(known.place);
   // A plain kernel.function stands for inlined calls only where debug information is installed: say what to do without them.
   if (!found.place.available() && where->scope != 0)
-    found.place.reason += fmt::format(" in an inlined call of '{}' (kernel.function(\"{}\").call leaves these out)", point.site.function, point.site.function);
+    found.place.reason += fmt::format(" in an inlined call of '{}' (kernel.function(\"{}\").call leaves these out)",
+                                      point.site.function, point.site.function);
   if (is_only_at_entry(found.place))
-    return Error{fmt::format("'{}' is optimized out here: it is only known from a value at the function's entry, which handlers in the kernel don't record", variable.name),
+    return Error{fmt::format("'{}' is optimized out here: it is only known from a value at the function's entry, which handlers "
+                             "in the kernel don't record",
+                             variable.name),
                  "keep it in a probe of the function's entry, in an array by tid()"};
   if (relocate(*where->image, found.place)) return found;
   return Error{fmt::format("'{}' is a variable of which each CPU has its own: these can't be read by name", variable.name), ""};

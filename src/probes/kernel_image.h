@@ -1,5 +1,6 @@
 #pragma once
-// Points in the code of the kernel and of its modules, and the variables there, by debug information (TracedWorld::kernel_image()). Where the kernel's own type information (kernel_types.h) knows a variable, that is asked first.
+// Points in the code of the kernel and of its modules, and the variables there, by debug information
+// (TracedWorld::kernel_image()). Where the kernel's own type information (kernel_types.h) knows a variable, that is asked first.
 
 #include <optional>
 #include <string>
@@ -27,12 +28,13 @@ struct KernelVariable {
   std::string module;  // whose types the place has, for TracedWorld::module() or kernel_types()
   debuginfo::Place place;
 };
-// Returns where a $variable or $return is at a point of the kernel: as place_in_kernel() says, else as debug information does. REQUIRES:
-// site.kernel. Errors: no such variable, not at this kind of point, nothing describes the function.
-Result<KernelVariable> variable_in_kernel(TracedWorld& world, const sema::ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable);
+// Returns where a $variable or $return is at a point of the kernel: as place_in_kernel() says, else as debug information does.
+// REQUIRES: site.kernel. Errors: no such variable, not at this kind of point, nothing describes the function.
+Result<KernelVariable> variable_in_kernel(TracedWorld& world, const sema::ResolvedPoint& point, bool at_entry,
+                                          const syntax::TargetVariable& variable);
 
-// Returns where a variable outside of functions is, "NAME" or "NAME@FILE", in the kernel or a module of it (is_kernel_module()); nullopt: debug information
-// isn't there, or doesn't know it, or each CPU has its own.
+// Returns where a variable outside of functions is, "NAME" or "NAME@FILE", in the kernel or a module of it (is_kernel_module());
+// nullopt: debug information isn't there, or doesn't know it, or each CPU has its own.
 std::optional<KernelVariable> global_in_image(TracedWorld& world, const std::string& module, const std::string& name);
 
 }  // namespace spile::probes

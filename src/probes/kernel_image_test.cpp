@@ -1,4 +1,5 @@
-// Probe points by the kernel's debug information: a small program stands for the image, which "runs" 16 MiB above the addresses in its file.
+// Probe points by the kernel's debug information: a small program stands for the image, which "runs" 16 MiB above the addresses
+// in its file.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -49,10 +50,11 @@ class KernelImageTest : public KernelTreeTest {
     std::string name = testing::TempDir() + "/image.XXXXXX";
     made_ = mkdtemp(name.data());
     std::ofstream(made_ + "/kernel.c") << kImage;
-    const std::string compile = "cd " + made_ +
-                                " && gcc -g -O2 -nostdlib -static -no-pie -fno-pie -mcmodel=kernel -fcf-protection=none -fno-stack-protector"
-                                " -Wl,-Ttext=0xffffffff81000000,--build-id kernel.c -o vmlinux"
-                                " && objcopy -O binary --only-section=.note.gnu.build-id vmlinux notes";
+    const std::string compile =
+        "cd " + made_ +
+        " && gcc -g -O2 -nostdlib -static -no-pie -fno-pie -mcmodel=kernel -fcf-protection=none -fno-stack-protector"
+        " -Wl,-Ttext=0xffffffff81000000,--build-id kernel.c -o vmlinux"
+        " && objcopy -O binary --only-section=.note.gnu.build-id vmlinux notes";
     ASSERT_EQ(system(compile.c_str()), 0);
   }
   static void TearDownTestSuite() { std::filesystem::remove_all(made_); }
@@ -81,7 +83,9 @@ class KernelImageTest : public KernelTreeTest {
     write("proc/kallsyms", text);
   }
   std::vector<debuginfo::Function> functions() {
-    return debuginfo::Module::open(made_ + "/vmlinux", {.root = {}, .use_cache = false, .cache_directory = ""}).value()->all_functions();
+    return debuginfo::Module::open(made_ + "/vmlinux", {.root = {}, .use_cache = false, .cache_directory = ""})
+        .value()
+        ->all_functions();
   }
   // The run-time address of a function.
   uint64_t address_of(const std::string& name) {
@@ -104,7 +108,8 @@ TEST_F(KernelImageTest, PlacesInlinedCallsWhereTheKernelRuns) {
     EXPECT_EQ(point.domain, sema::Domain::kKernel);
     EXPECT_THAT(point.text, testing::MatchesRegex(R"(kernel\.function\("twice@.*kernel\.c:4"\)\.inline)"));
     const sema::KernelFunction& place = *point.site.kernel;
-    EXPECT_TRUE((place.symbol == "vfs_read" && place.address == read) || (place.symbol == "vfs_write" && place.address == write)) << place.symbol;
+    EXPECT_TRUE((place.symbol == "vfs_read" && place.address == read) || (place.symbol == "vfs_write" && place.address == write))
+        << place.symbol;
     EXPECT_EQ(point.site.address.value, place.address + place.offset);
     EXPECT_EQ(point.site.module, "kernel");
   }
@@ -120,7 +125,8 @@ TEST_F(KernelImageTest, AFunctionStandsForItsInlinedCallsToo) {
 TEST_F(KernelImageTest, FindsFilesAndLines) {
   EXPECT_THAT(texts("kernel.function(\"vfs_*@kernel.c\")"), SizeIs(2));
   EXPECT_THAT(texts("kernel.function(\"*@kernel.c:10\").call"), ElementsAre(HasSubstr("vfs_read@")));
-  EXPECT_THAT(texts("kernel.statement(\"vfs_read@*kernel.c:12\")"), Contains(testing::MatchesRegex(R"(kernel\.statement\("vfs_read@.*kernel\.c:12"\))")));
+  EXPECT_THAT(texts("kernel.statement(\"vfs_read@*kernel.c:12\")"),
+              Contains(testing::MatchesRegex(R"(kernel\.statement\("vfs_read@.*kernel\.c:12"\))")));
   EXPECT_THAT(texts("kernel.function(\"vfs_read@kernel.c\").return"), ElementsAre(StartsWith("kernel.function(\"vfs_read@")));
   EXPECT_THAT(error("probe kernel.statement(\"vfs_read@*kernel.c:1\") { next }"), HasSubstr("no line records for"));
   EXPECT_THAT(error("probe kernel.function(\"vfs_raed@kernel.c\") { next }"), HasSubstr("did you mean 'vfs_read'?"));
@@ -144,10 +150,14 @@ TEST_F(KernelImageTest, ReadsLocalsAndGlobalsAtAnInstruction) {
   EXPECT_THAT(bindings("global a probe kernel.statement(\"vfs_read@*kernel.c:13\") { a = $ret }"), Not(IsEmpty()));
   auto module = debuginfo::Module::open(made_ + "/vmlinux", {.root = {}, .use_cache = false, .cache_directory = ""}).value();
   const int64_t counter = static_cast<int64_t>(module->data_symbol("counter")->value + kSlide);
-  EXPECT_EQ(bindings("global a probe kernel.statement(\"helper@*kernel.c:9\").nearest { a = $counter }"), fmt::format("{} deref8s; ", counter));
-  EXPECT_EQ(bindings("global a probe kernel.function(\"vfs_read\").call { a = @var(\"counter\", \"kernel\") }"), fmt::format("{} deref8s; ", counter));
-  EXPECT_EQ(bindings("global a probe kernel.function(\"vfs_read\").call { a = @var(\"counter@kernel.c\") }"), fmt::format("{} deref8s; ", counter));
-  EXPECT_THAT(error("probe kernel.function(\"vfs_read\").call { println(@var(\"counter@other.c\")) }"), HasSubstr("no variable 'counter'"));
+  EXPECT_EQ(bindings("global a probe kernel.statement(\"helper@*kernel.c:9\").nearest { a = $counter }"),
+            fmt::format("{} deref8s; ", counter));
+  EXPECT_EQ(bindings("global a probe kernel.function(\"vfs_read\").call { a = @var(\"counter\", \"kernel\") }"),
+            fmt::format("{} deref8s; ", counter));
+  EXPECT_EQ(bindings("global a probe kernel.function(\"vfs_read\").call { a = @var(\"counter@kernel.c\") }"),
+            fmt::format("{} deref8s; ", counter));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_read\").call { println(@var(\"counter@other.c\")) }"),
+              HasSubstr("no variable 'counter'"));
   EXPECT_THAT(error("probe kernel.statement(\"vfs_read@*kernel.c:13\") { println($rte) }"), HasSubstr("did you mean '$ret'?"));
 }
 
@@ -196,12 +206,14 @@ TEST_F(KernelImageTest, RefusesAnyImageOfAKernelThatShowsNoBuildId) {
 
 TEST_F(KernelImageTest, NamesThePackageWithoutAnImage) {
   std::filesystem::remove(image());
-  for (const char* point : {"kernel.function(\"twice\").inline", "kernel.statement(\"vfs_read@*kernel.c:12\")", "kernel.function(\"vfs_read\").callees"}) {
+  for (const char* point : {"kernel.function(\"twice\").inline", "kernel.statement(\"vfs_read@*kernel.c:12\")",
+                            "kernel.function(\"vfs_read\").callees"}) {
     const std::string told = error(fmt::format("probe {} {{ next }}", point));
     EXPECT_THAT(told, HasSubstr("the debug information of this kernel is not installed")) << point;
     EXPECT_THAT(told, HasSubstr("apt install linux-image-6.12.0-test-dbg")) << point;
   }
-  EXPECT_THAT(error("probe kernel.function(\"vfs_read\") { println($ret) }"), HasSubstr("other variables need debug information"));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_read\") { println($ret) }"),
+              HasSubstr("other variables need debug information"));
   auto made = elaborate("probe kernel.function(\"both\") { next }");
   EXPECT_THAT(made->points(), SizeIs(1));
   EXPECT_THAT(made->world->left_out(), IsEmpty());
@@ -210,15 +222,19 @@ TEST_F(KernelImageTest, NamesThePackageWithoutAnImage) {
 TEST_F(KernelImageTest, LeavesOutWhereTheKernelAllowsNoProbes) {
   uint64_t size = 0;
   for (const debuginfo::Function& function : functions()) size = function.linkage_name == "vfs_write" ? function.size : size;
-  write("sys/kernel/debug/kprobes/blacklist", fmt::format("{:#x}-{:#x}\tvfs_write\n", address_of("vfs_write"), address_of("vfs_write") + size));
-  EXPECT_THAT(error("probe kernel.function(\"vfs_write@kernel.c\").call { next }"), HasSubstr("it is on the kernel's blacklist of kprobes"));
+  write("sys/kernel/debug/kprobes/blacklist",
+        fmt::format("{:#x}-{:#x}\tvfs_write\n", address_of("vfs_write"), address_of("vfs_write") + size));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_write@kernel.c\").call { next }"),
+              HasSubstr("it is on the kernel's blacklist of kprobes"));
   auto made = elaborate("probe kernel.function(\"twice\").inline { next }");
   ASSERT_THAT(made->points(), SizeIs(1));
   EXPECT_EQ(made->points()[0].site.kernel->symbol, "vfs_read");
-  EXPECT_THAT(made->world->left_out(), ElementsAre(HasSubstr("1 of 2 places can't be probed: it is on the kernel's blacklist of kprobes")));
+  EXPECT_THAT(made->world->left_out(),
+              ElementsAre(HasSubstr("1 of 2 places can't be probed: it is on the kernel's blacklist of kprobes")));
   write("sys/kernel/debug/kprobes/blacklist", "");
   write_symbols(1);  // all code but its first byte is that of the kernel's start
-  EXPECT_THAT(error("probe kernel.function(\"twice\").inline { next }"), HasSubstr("2 of 2 places can't be probed: they are in code that is gone since the kernel has started"));
+  EXPECT_THAT(error("probe kernel.function(\"twice\").inline { next }"),
+              HasSubstr("2 of 2 places can't be probed: they are in code that is gone since the kernel has started"));
 }
 
 TEST_F(KernelImageTest, SaysWhenAddressesAreHidden) {

@@ -6,8 +6,8 @@
 
 namespace spile::probes {
 
-// A function that only got another name, or that a function of another name took over whole: a probe of the old name is put at the new one, with a warning.
-// Parameters may have changed.
+// A function that only got another name, or that a function of another name took over whole: a probe of the old name is put at
+// the new one, with a warning. Parameters may have changed.
 struct RenamedFunction {
   std::string_view old_name;
   std::array<std::string_view, 3> new_names;  // newest first; the first that the kernel has counts
@@ -66,7 +66,8 @@ constexpr RenamedFunction kRenamedFunctions[] = {
     {"wait_on_page_bit", {"folio_wait_bit"}},
 };
 
-// A function that is gone, or that the compiler builds into its callers: what a script can probe in its place, which is not the same.
+// A function that is gone, or that the compiler builds into its callers: what a script can probe in its place, which is not the
+// same.
 struct GoneFunction {
   std::string_view old_name, why;
   std::string_view instead;  // a function, or a probe point if it has a '('

@@ -54,11 +54,10 @@ std::vector<std::string> directories_in(int root, const std::string& path) {
   return names;
 }
 
-bool is_glob(const std::string& text) {
-  return text.find_first_of("*?[") != std::string::npos;
-}
+bool is_glob(const std::string& text) { return text.find_first_of("*?[") != std::string::npos; }
 
-// The system whose events are only descriptions of what ftrace's own tracers write (kernel/trace/trace_export.c): nothing can be attached to them.
+// The system whose events are only descriptions of what ftrace's own tracers write (kernel/trace/trace_export.c): nothing can be
+// attached to them.
 constexpr std::string_view kTracersOwn = "ftrace";
 
 struct Found {
@@ -90,13 +89,16 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   size_t colon = name.find(':');
   std::string system = colon == std::string::npos ? "" : name.substr(0, colon);
   if (system == kTracersOwn)
-    return Error{fmt::format("'{}' can't be probed: the events of the system ftrace only describe what ftrace's own tracers write", name), "spile -l 'kernel.trace(\"*\")' lists the kernel's tracepoints"};
+    return Error{
+        fmt::format("'{}' can't be probed: the events of the system ftrace only describe what ftrace's own tracers write", name),
+        "spile -l 'kernel.trace(\"*\")' lists the kernel's tracepoints"};
   Found found = find_events(root.get(), system, colon == std::string::npos ? name : name.substr(colon + 1));
   if (found.events.empty()) {
     // Tracepoints of a module come with it, and most modules call their system as themselves.
     const bool lacks_system = !system.empty() && !is_glob(system) && found.others.empty();
     if (lacks_system && !world.kernel().has_module(system) && world.kernel().knows_module(system))
-      return Error{fmt::format("no tracepoint '{}' in this kernel: the module '{}' is not loaded", name, system), fmt::format("load it first: modprobe {}", system)};
+      return Error{fmt::format("no tracepoint '{}' in this kernel: the module '{}' is not loaded", name, system),
+                   fmt::format("load it first: modprobe {}", system)};
     std::vector<std::string> candidates = found.others;
     if (candidates.empty()) candidates = find_events(root.get(), "", "").others;
     if (colon == std::string::npos) {
@@ -104,7 +106,10 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     }
     std::string near = nearest_name(name, candidates);
     return Error{fmt::format("no tracepoint '{}' in this kernel", name),
-                 !near.empty() ? fmt::format("did you mean '{}'?", near) : lacks_system ? fmt::format("it has none of '{}': a module that brings them is loaded first, as by modprobe", system) : ""};
+                 !near.empty() ? fmt::format("did you mean '{}'?", near)
+                 : lacks_system
+                     ? fmt::format("it has none of '{}': a module that brings them is loaded first, as by modprobe", system)
+                     : ""};
   }
   Points points;
   for (const std::string& event : found.events) {
@@ -126,12 +131,10 @@ Result<Binding> bind_element(const TracepointField& field, const syntax::TargetV
   const syntax::PathStep& step = variable.path[0];
   if (variable.path.size() > 1 || step.kind != syntax::PathStep::Kind::kElement) {
     return Error{
-        fmt::format("'{}' is an array of numbers: only its elements can be read, with constant subscripts", variable.name),
-        ""};
+        fmt::format("'{}' is an array of numbers: only its elements can be read, with constant subscripts", variable.name), ""};
   }
   int64_t count = field.size / field.element_size;
-  if (step.number < 0 || step.number >= count)
-    return Error{fmt::format("'{}' has {} elements", variable.name, count), ""};
+  if (step.number < 0 || step.number >= count) return Error{fmt::format("'{}' has {} elements", variable.name, count), ""};
   Binding binding;
   int64_t offset = field.offset + step.number * field.element_size;
   binding.ops = {location::RecordField{offset, static_cast<uint8_t>(field.element_size), field.is_signed}};
@@ -151,8 +154,8 @@ Binding bind_string(const TracepointField& field) {
   return binding;
 }
 
-// "kernel", or "kernel:NAME" of the module that has the tracepoint; and its arguments. The kernel calls a tracepoint's handlers in the function
-// __traceiter_NAME (include/linux/tracepoint.h), whose first parameter is the handlers' own.
+// "kernel", or "kernel:NAME" of the module that has the tracepoint; and its arguments. The kernel calls a tracepoint's handlers
+// in the function __traceiter_NAME (include/linux/tracepoint.h), whose first parameter is the handlers' own.
 struct Arguments {
   std::string module;
   std::vector<Btf::Parameter> list;
@@ -176,7 +179,8 @@ std::optional<Arguments> arguments_of(TracedWorld& world, const std::string& tra
   auto symbols = world.kernel().symbols();
   if (!symbols.ok()) return std::nullopt;
   for (const kernelinfo::Symbol& symbol : (*symbols)->all()) {
-    if (!symbol.module.empty() && symbol.name == "__tracepoint_" + name) return arguments_in(world, std::string(symbol.module), name);
+    if (!symbol.module.empty() && symbol.name == "__tracepoint_" + name)
+      return arguments_in(world, std::string(symbol.module), name);
   }
   return std::nullopt;
 }
@@ -194,7 +198,8 @@ std::string names_of(const Arguments& arguments) {
 
 }  // namespace
 
-void choose_tracepoint_variables(TracedWorld& world, ResolvedPoint& point, const std::vector<const syntax::TargetVariable*>& read) {
+void choose_tracepoint_variables(TracedWorld& world, ResolvedPoint& point,
+                                 const std::vector<const syntax::TargetVariable*>& read) {
   std::optional<Arguments> arguments = arguments_of(world, point.site.tracepoint);
   if (!arguments) return;
   auto fields = world.tracepoint_fields(point.site.tracepoint);
@@ -205,7 +210,8 @@ void choose_tracepoint_variables(TracedWorld& world, ResolvedPoint& point, const
       needs_arguments |= variable->name == "$$parms" || !variable->path.empty();
       continue;
     }
-    const bool is_argument = std::ranges::any_of(arguments->list, [&](const Btf::Parameter& parameter) { return "$" + parameter.name == variable->name; });
+    const bool is_argument = std::ranges::any_of(
+        arguments->list, [&](const Btf::Parameter& parameter) { return "$" + parameter.name == variable->name; });
     const TracepointField* field = nullptr;
     if (fields.ok()) {
       for (const TracepointField& each : **fields) {
@@ -238,7 +244,8 @@ Result<debuginfo::Place> place_of_argument(TracedWorld& world, const ResolvedPoi
     return place;
   }
   // Before Linux 4.17, an argument said whether the task was woken; now there are no other hits.
-  if (name == "$success" && (point.site.tracepoint == "sched:sched_wakeup" || point.site.tracepoint == "sched:sched_wakeup_new")) {
+  if (name == "$success" &&
+      (point.site.tracepoint == "sched:sched_wakeup" || point.site.tracepoint == "sched:sched_wakeup_new")) {
     TRY(debuginfo::Type type, kernel_type(world, arguments->module, "int"));
     debuginfo::Place place;
     place.kind = debuginfo::Place::Kind::kValue;
@@ -247,18 +254,22 @@ Result<debuginfo::Place> place_of_argument(TracedWorld& world, const ResolvedPoi
     return place;
   }
   auto fields = world.tracepoint_fields(point.site.tracepoint);
-  const bool in_record = fields.ok() && std::ranges::any_of(**fields, [&](const TracepointField& field) { return "$" + field.name == name; });
+  const bool in_record =
+      fields.ok() && std::ranges::any_of(**fields, [&](const TracepointField& field) { return "$" + field.name == name; });
   if (in_record) {
-    return Error{fmt::format("'{}' is a field of the tracepoint's record, which is not there in a handler that reads the tracepoint's arguments", name),
-                 fmt::format("the arguments are {}; read fields of the record in a probe of their own", names_of(*arguments))};
+    return Error{
+        fmt::format(
+            "'{}' is a field of the tracepoint's record, which is not there in a handler that reads the tracepoint's arguments",
+            name),
+        fmt::format("the arguments are {}; read fields of the record in a probe of their own", names_of(*arguments))};
   }
   std::string near = nearest_name(name, names);
-  return Error{fmt::format("tracepoint '{}' has no argument '{}'", point.site.tracepoint, name.substr(1)),
-               !near.empty() ? fmt::format("did you mean '{}'?", near) : fmt::format("the arguments are {}", names_of(*arguments))};
+  return Error{
+      fmt::format("tracepoint '{}' has no argument '{}'", point.site.tracepoint, name.substr(1)),
+      !near.empty() ? fmt::format("did you mean '{}'?", near) : fmt::format("the arguments are {}", names_of(*arguments))};
 }
 
-Result<Binding> bind_in_tracepoint(TracedWorld& world, const ResolvedPoint& point,
-                                   const syntax::TargetVariable& variable) {
+Result<Binding> bind_in_tracepoint(TracedWorld& world, const ResolvedPoint& point, const syntax::TargetVariable& variable) {
   TRY(const std::vector<TracepointField>* fields, world.tracepoint_fields(point.site.tracepoint));
   std::vector<std::string> names;
   for (const TracepointField& field : *fields) {
@@ -277,10 +288,8 @@ Result<Binding> bind_in_tracepoint(TracedWorld& world, const ResolvedPoint& poin
       }
       case TracepointField::Kind::kCharacters:
       case TracepointField::Kind::kDataLocation:
-      case TracepointField::Kind::kRelativeLocation:
-        return bind_string(field);
-      default:
-        return Error{fmt::format("'{}' is a {}: neither a number nor a string", variable.name, field.type), ""};
+      case TracepointField::Kind::kRelativeLocation: return bind_string(field);
+      default: return Error{fmt::format("'{}' is a {}: neither a number nor a string", variable.name, field.type), ""};
     }
   }
   std::string near = nearest_name(variable.name, names);
@@ -297,10 +306,12 @@ std::vector<std::string> tracepoint_variables(TracedWorld& world, const Resolved
   auto fields = world.tracepoint_fields(point.site.tracepoint);
   // A name that both have is the record's text (choose_tracepoint_variables), else the argument: it is listed once.
   const auto is_text_of_record = [&](const std::string& name) {
-    return typed && fields.ok() && std::ranges::any_of(**fields, [&](const TracepointField& field) { return field.name == name && is_text(field); });
+    return typed && fields.ok() &&
+           std::ranges::any_of(**fields, [&](const TracepointField& field) { return field.name == name && is_text(field); });
   };
   const auto is_argument = [&](const std::string& name) {
-    return typed && arguments && std::ranges::any_of(arguments->list, [&](const Btf::Parameter& parameter) { return parameter.name == name; });
+    return typed && arguments &&
+           std::ranges::any_of(arguments->list, [&](const Btf::Parameter& parameter) { return parameter.name == name; });
   };
   if (arguments) {
     for (const Btf::Parameter& parameter : arguments->list) {
@@ -310,8 +321,7 @@ std::vector<std::string> tracepoint_variables(TracedWorld& world, const Resolved
   if (point.site.by_arguments && !typed) return names;
   if (!fields.ok()) return names;
   for (const TracepointField& field : **fields) {
-    if (field.common || field.kind == TracepointField::Kind::kOther ||
-        (!typed && field.kind == TracepointField::Kind::kArray))
+    if (field.common || field.kind == TracepointField::Kind::kOther || (!typed && field.kind == TracepointField::Kind::kArray))
       continue;
     if (is_argument(field.name) && !is_text(field)) continue;
     names.push_back("$" + field.name + (typed ? ":" + field.type : ""));
@@ -319,7 +329,6 @@ std::vector<std::string> tracepoint_variables(TracedWorld& world, const Resolved
   return names;
 }
 
-extern const Family kernel_trace_family = {"kernel", takes, resolve, components,
-    {"kernel.trace(string)"}};
+extern const Family kernel_trace_family = {"kernel", takes, resolve, components, {"kernel.trace(string)"}};
 
 }  // namespace spile::probes

@@ -1,5 +1,6 @@
 #pragma once
-// For tests of probe points in the kernel: a folder stands for /proc, /sys, the tracing folder, the modules' folder and the root of debug files.
+// For tests of probe points in the kernel: a folder stands for /proc, /sys, the tracing folder, the modules' folder and the root
+// of debug files.
 
 #include <gtest/gtest.h>
 
@@ -87,7 +88,9 @@ class KernelTreeTest : public testing::Test {
     return made;
   }
   // The points that a probe point stands for.
-  std::vector<sema::ResolvedPoint> points(const std::string& point) { return elaborate_well("probe " + point + " { next }")->points(); }
+  std::vector<sema::ResolvedPoint> points(const std::string& point) {
+    return elaborate_well("probe " + point + " { next }")->points();
+  }
   std::vector<std::string> texts(const std::string& point) { return elaborate_well("probe " + point + " { next }")->texts(); }
   // How the variables of a script are found, all of which are in the kernel's memory.
   std::string bindings(const std::string& script) {

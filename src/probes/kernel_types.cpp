@@ -32,12 +32,16 @@ Result<Btf::Function> function_of(TracedWorld& world, const ResolvedPoint& point
   TRY(std::shared_ptr<Btf> types, kernel_types(world, point.site.module));
   if (std::optional<Btf::Function> found = types->function(place.symbol)) return *found;
   if (debuginfo::clone_name(place.symbol).specialised)
-    return Error{fmt::format("the parameters of '{}' are not known: the compiler made a copy of the function for some of its callers, with parameters of its own", place.symbol),
+    return Error{fmt::format("the parameters of '{}' are not known: the compiler made a copy of the function for some of its "
+                             "callers, with parameters of its own",
+                             place.symbol),
                  "use int_arg(1), pointer_arg(2) ..., if you know its machine code"};
-  return Error{fmt::format("the kernel's type information does not describe the function '{}'", place.symbol), "use int_arg(1), pointer_arg(2) ..., and returnval() at returns"};
+  return Error{fmt::format("the kernel's type information does not describe the function '{}'", place.symbol),
+               "use int_arg(1), pointer_arg(2) ..., and returnval() at returns"};
 }
 
-// What a program passes to a system call, if the function is one: its own parameter is where the program's registers were saved. No value: another function.
+// What a program passes to a system call, if the function is one: its own parameter is where the program's registers were saved.
+// No value: another function.
 std::optional<std::vector<SystemCallParameter>> passed_by_program(const Btf::Function& function) {
   constexpr std::string_view kCallPrefix = "__x64_sys_";
   if (!function.name.starts_with(kCallPrefix) || function.parameters.size() != 1) return std::nullopt;
@@ -51,12 +55,16 @@ const char* type_name_of(const SystemCallParameter& parameter) {
 }
 
 // Where the program's register for parameter `index` was saved. arch/x86/include/asm/syscall_wrapper.h
-Result<debuginfo::Place> place_passed_by_program(Btf& types, const Btf::Function& function, const SystemCallParameter& parameter, size_t index) {
+Result<debuginfo::Place> place_passed_by_program(Btf& types, const Btf::Function& function, const SystemCallParameter& parameter,
+                                                 size_t index) {
   constexpr std::string_view kSaved[] = {"di", "si", "dx", "r10", "r8", "r9"};
   const std::optional<debuginfo::Type> registers = types.type_named("pt_regs");
-  const std::optional<debuginfo::Member> saved = registers && index < std::size(kSaved) ? registers->member(kSaved[index]) : std::nullopt;
+  const std::optional<debuginfo::Member> saved =
+      registers && index < std::size(kSaved) ? registers->member(kSaved[index]) : std::nullopt;
   const std::optional<debuginfo::Type> type = types.type_named(type_name_of(parameter));
-  if (!saved || !type) return Error{fmt::format("where '{}' has its parameters is not in the kernel's type information", function.name), "$regs is the address of the program's registers"};
+  if (!saved || !type)
+    return Error{fmt::format("where '{}' has its parameters is not in the kernel's type information", function.name),
+                 "$regs is the address of the program's registers"};
   std::vector<debuginfo::Place> places = places_of(function);
   debuginfo::Place place;
   place.kind = debuginfo::Place::Kind::kMemory;
@@ -67,10 +75,12 @@ Result<debuginfo::Place> place_passed_by_program(Btf& types, const Btf::Function
 }
 
 // Parameters that the same functions had by other names in older kernels, which scripts still use.
-constexpr std::pair<std::string_view, std::string_view> kFormerNames[] = {
-    {"$cachep", "$s"}, {"$s", "$cachep"}, {"$q", "$wq_head"}, {"$wait", "$wq_entry"}, {"$gfp_flags", "$gfpflags"}, {"$gfp_mask", "$gfp"}};
+constexpr std::pair<std::string_view, std::string_view> kFormerNames[] = {{"$cachep", "$s"},           {"$s", "$cachep"},
+                                                                          {"$q", "$wq_head"},          {"$wait", "$wq_entry"},
+                                                                          {"$gfp_flags", "$gfpflags"}, {"$gfp_mask", "$gfp"}};
 
-// Bytes up to the next symbol, which is all that the kernel knows about a variable's size. "x_64" at the address of "x" says it itself.
+// Bytes up to the next symbol, which is all that the kernel knows about a variable's size. "x_64" at the address of "x" says it
+// itself.
 uint64_t size_of(const kernelinfo::Symbols& symbols, const kernelinfo::Symbol& variable) {
   uint64_t next = ~uint64_t{0};
   for (const kernelinfo::Symbol& symbol : symbols.all()) {
@@ -99,9 +109,13 @@ std::string find_kernel_module(TracedWorld& world, const ResolvedPoint* point, c
   return in_kernel ? kernel_module_named(world, name) : std::string();
 }
 
-std::string kernel_module_named(TracedWorld& world, const std::string& name) { return world.kernel().has_module(name) ? kPrefix + name : std::string(); }
+std::string kernel_module_named(TracedWorld& world, const std::string& name) {
+  return world.kernel().has_module(name) ? kPrefix + name : std::string();
+}
 
-Result<std::shared_ptr<Btf>> kernel_types(TracedWorld& world, const std::string& module) { return world.kernel().types(loaded_module(module)); }
+Result<std::shared_ptr<Btf>> kernel_types(TracedWorld& world, const std::string& module) {
+  return world.kernel().types(loaded_module(module));
+}
 
 Result<debuginfo::Type> kernel_type(TracedWorld& world, const std::string& module, const std::string& name) {
   TRY(std::shared_ptr<Btf> types, kernel_types(world, module));
@@ -113,14 +127,17 @@ Result<debuginfo::Type> kernel_type(TracedWorld& world, const std::string& modul
     if (each.starts_with(keyword)) names.push_back(each.substr(keyword.size()));
   }
   const std::string near = nearest_name(name.substr(keyword.size()), names);
-  return Error{fmt::format("the kernel has no type '{}'", name), near.empty() ? "" : fmt::format("did you mean '{}{}'?", keyword, near)};
+  return Error{fmt::format("the kernel has no type '{}'", name),
+               near.empty() ? "" : fmt::format("did you mean '{}{}'?", keyword, near)};
 }
 
-Result<debuginfo::Place> place_in_kernel(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) {
+Result<debuginfo::Place> place_in_kernel(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
+                                         const syntax::TargetVariable& variable) {
   TRY(Btf::Function function, function_of(world, point));
   if (variable.name == "$return") {
     if (!is_at_return(point, at_entry)) return Error{"$return is only known in .return probes, outside of @entry", ""};
-    if (function.returned.kind() == debuginfo::TypeKind::kVoid) return Error{fmt::format("the function '{}' returns nothing", function.name), ""};
+    if (function.returned.kind() == debuginfo::TypeKind::kVoid)
+      return Error{fmt::format("the function '{}' returns nothing", function.name), ""};
     return debuginfo::return_place(function.returned);
   }
   std::vector<std::string> names;
@@ -145,9 +162,10 @@ Result<debuginfo::Place> place_in_kernel(TracedWorld& world, const ResolvedPoint
   }
   std::string near = nearest_name(variable.name, names);
   return Error{fmt::format("the function '{}' has no parameter '{}'", function.name, variable.name.substr(1)),
-               !near.empty()   ? fmt::format("did you mean '{}'?", near)
-               : names.empty() ? ""
-                               : fmt::format("it has: {}; local variables are not in the kernel's type information", fmt::join(names, ", "))};
+               !near.empty() ? fmt::format("did you mean '{}'?", near)
+               : names.empty()
+                   ? ""
+                   : fmt::format("it has: {}; local variables are not in the kernel's type information", fmt::join(names, ", "))};
 }
 
 Error no_kernel_variable(const kernelinfo::Symbols& symbols, const std::string& loaded, const std::string& name) {
@@ -157,10 +175,13 @@ Error no_kernel_variable(const kernelinfo::Symbols& symbols, const std::string& 
     if (symbol.module != loaded) continue;
     if (symbol.is_code()) is_function |= symbol.name == name;
     // Of each kernel, the linker's marks between its sections are listed.
-    else if (std::string_view("dDbBrRA").find(symbol.type) != std::string_view::npos && !symbol.name.starts_with("__")) names.emplace_back(symbol.name);
+    else if (std::string_view("dDbBrRA").find(symbol.type) != std::string_view::npos && !symbol.name.starts_with("__"))
+      names.emplace_back(symbol.name);
   }
-  const std::string message = fmt::format("no variable '{}' in {}", name, loaded.empty() ? "this kernel" : "the module " + loaded);
-  if (is_function) return {fmt::format("'{}' is a function of the kernel", name), fmt::format("kernel.function(\"{}\") probes its calls", name)};
+  const std::string message =
+      fmt::format("no variable '{}' in {}", name, loaded.empty() ? "this kernel" : "the module " + loaded);
+  if (is_function)
+    return {fmt::format("'{}' is a function of the kernel", name), fmt::format("kernel.function(\"{}\") probes its calls", name)};
   constexpr size_t kFew = 1'000;  // where the kernel lists its variables, there are some 20,000
   if (loaded.empty() && symbols.all().size() > 20 * kFew && names.size() < kFew)
     return {message, "this kernel lists its functions only: it was built without CONFIG_KALLSYMS_ALL"};
@@ -168,7 +189,8 @@ Error no_kernel_variable(const kernelinfo::Symbols& symbols, const std::string& 
   return {message, near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
 }
 
-Result<debuginfo::Place> place_of_kernel_variable(TracedWorld& world, const std::string& module, const std::string& name, bool address_of) {
+Result<debuginfo::Place> place_of_kernel_variable(TracedWorld& world, const std::string& module, const std::string& name,
+                                                  bool address_of) {
   const std::string plain = name.substr(0, name.find('@'));
   TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
   std::vector<kernelinfo::Symbol> found = symbols->named(plain, loaded_module(module));
@@ -192,9 +214,11 @@ Result<debuginfo::Place> place_of_kernel_variable(TracedWorld& world, const std:
   // Of another size, only the address can be had: &@var("init_task").
   if (type) place.type = *type;
   else if (!address_of)
-    return Error{fmt::format("the type of '{}' is not known: the kernel describes types of functions and of variables of CPUs only", plain),
-                 fmt::format("read it by its address: kernel_long(&@var(\"{}{}\")), or @cast(&@var(...), \"TYPE\", \"kernel\")", plain,
-                             name.ends_with("@kernel") ? "@kernel" : "")};
+    return Error{
+        fmt::format("the type of '{}' is not known: the kernel describes types of functions and of variables of CPUs only",
+                    plain),
+        fmt::format("read it by its address: kernel_long(&@var(\"{}{}\")), or @cast(&@var(...), \"TYPE\", \"kernel\")", plain,
+                    name.ends_with("@kernel") ? "@kernel" : "")};
   return place;
 }
 

@@ -1,4 +1,5 @@
-// Probe points by the debug information of a module of the kernel: a small object stands for it, whose sections "are loaded" far apart from each other.
+// Probe points by the debug information of a module of the kernel: a small object stands for it, whose sections "are loaded" far
+// apart from each other.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -35,7 +36,9 @@ class ModuleImageTest : public KernelTreeTest {
  protected:
   ModuleImageTest() {
     write("m.c", kSource);
-    const std::string compile = "cd " + folder_ + " && gcc -g -O2 -fno-pic -mcmodel=kernel -fcf-protection=none -c m.c -o o.o && ld -r --build-id o.o -o m.ko && objcopy -O binary --only-section=.note.gnu.build-id m.ko id";
+    const std::string compile = "cd " + folder_ +
+                                " && gcc -g -O2 -fno-pic -mcmodel=kernel -fcf-protection=none -c m.c -o o.o && ld -r --build-id "
+                                "o.o -o m.ko && objcopy -O binary --only-section=.note.gnu.build-id m.ko id";
     EXPECT_EQ(system(compile.c_str()), 0);
     write("proc/sys/kernel/osrelease", std::string(kRelease) + "\n");
     write("modules/" + std::string(kRelease) + "/modules.dep", "kernel/drivers/m.ko.xz: kernel/other.ko.xz\n");
@@ -44,12 +47,14 @@ class ModuleImageTest : public KernelTreeTest {
     std::filesystem::create_directories(std::filesystem::path(image()).parent_path());
     std::filesystem::copy(folder_ + "/m.ko", image());
     write_sections(kText);
-    write("proc/kallsyms", fmt::format("ffffffff81000000 T _text\n{:x} t m_open\t[m]\n{:x} t m_rare\t[m]\n", address_of("m_open"), address_of("m_rare")));
+    write("proc/kallsyms", fmt::format("ffffffff81000000 T _text\n{:x} t m_open\t[m]\n{:x} t m_rare\t[m]\n", address_of("m_open"),
+                                       address_of("m_rare")));
   }
 
   std::string image() const { return folder_ + "/debug/lib/modules/" + std::string(kRelease) + "/kernel/drivers/m.ko"; }
   void write_sections(uint64_t text) {
-    for (const auto& [name, address] : {std::pair(".text", text), {".text.unlikely", kOther}, {".data", kData}, {".bss", kBss}, {".init.text", text}})
+    for (const auto& [name, address] :
+         {std::pair(".text", text), {".text.unlikely", kOther}, {".data", kData}, {".bss", kBss}, {".init.text", text}})
       write(fmt::format("sys/module/m/sections/{}", name), fmt::format("{:#018x}\n", address));
   }
   // The run-time address of a function: its section's, and its place there.
@@ -83,11 +88,13 @@ TEST_F(ModuleImageTest, PlacesLinesWhereTheModuleIsLoaded) {
 
 TEST_F(ModuleImageTest, FindsVariablesWhereTheyAreLoaded) {
   EXPECT_THAT(bindings("global n probe module(\"m\").statement(\"m_open@m.c:8\") { n = $ret }"), testing::MatchesRegex("r..; "));
-  EXPECT_THAT(bindings("global n probe module(\"m\").function(\"m_rare@m.c\") { n = @var(\"counted@m.c\") }"), HasSubstr(std::to_string(static_cast<int64_t>(kData))));
+  EXPECT_THAT(bindings("global n probe module(\"m\").function(\"m_rare@m.c\") { n = @var(\"counted@m.c\") }"),
+              HasSubstr(std::to_string(static_cast<int64_t>(kData))));
 }
 
 TEST_F(ModuleImageTest, RefusesCodeThatIsGone) {
-  EXPECT_THAT(error("probe module(\"m\").function(\"m_init@m.c\") { next }"), HasSubstr("in code that is gone since the module was loaded"));
+  EXPECT_THAT(error("probe module(\"m\").function(\"m_init@m.c\") { next }"),
+              HasSubstr("in code that is gone since the module was loaded"));
 }
 
 TEST_F(ModuleImageTest, SaysWhatKeepsItFromReading) {

@@ -1,5 +1,6 @@
-// netfilter.hook("NAME").pf("FAMILY"), with .priority(N): each packet that passes a hook of the kernel's netfilter, in the network namespace of spile. Handlers
-// only look: the packet goes on in any case. Names and numbers are those of linux/netfilter.h, with or without NF_INET_ and NFPROTO_, in any case.
+// netfilter.hook("NAME").pf("FAMILY"), with .priority(N): each packet that passes a hook of the kernel's netfilter, in the
+// network namespace of spile. Handlers only look: the packet goes on in any case. Names and numbers are those of
+// linux/netfilter.h, with or without NF_INET_ and NFPROTO_, in any case.
 
 #include "probes/netfilter.h"
 
@@ -65,7 +66,8 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     if (parts[at].name != components(point, at).front() || !parts[at].text)
       return unexpected_component(point, at, components(point, at));
   }
-  if (parts.size() > 3 && (parts[3].name != "priority" || !parts[3].number)) return unexpected_component(point, 3, components(point, 3));
+  if (parts.size() > 3 && (parts[3].name != "priority" || !parts[3].number))
+    return unexpected_component(point, 3, components(point, 3));
   if (parts.size() > 4) return unexpected_component(point, 4, {});
   sema::PacketHook packet;
   TRY(Named hook, find(kHooks, *parts[1].text, "nf_inet_", "hook"));
@@ -76,7 +78,8 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     // The kernel keeps the first and the last number for itself.
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
     if (*parts[3].number > kMost || *parts[3].number < -kMost) {
-      return Error{fmt::format("the priority of '{}' is out of range", text_of(point)), fmt::format("it can be {} to {}", -kMost, kMost)};
+      return Error{fmt::format("the priority of '{}' is out of range", text_of(point)),
+                   fmt::format("it can be {} to {}", -kMost, kMost)};
     }
     packet.priority = static_cast<int32_t>(*parts[3].number);
   }

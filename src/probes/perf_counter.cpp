@@ -27,12 +27,9 @@ bool takes(const syntax::ProbePoint& point) {
 
 std::vector<std::string> components(const syntax::ProbePoint&, size_t index) {
   switch (index) {
-    case 1:
-      return {"type"};
-    case 2:
-      return {"config"};
-    default:
-      return {"process", "counter"};
+    case 1: return {"type"};
+    case 2: return {"config"};
+    default: return {"process", "counter"};
   }
 }
 
@@ -40,18 +37,12 @@ std::optional<PerfEvent> event_of(int64_t type, int64_t config) {
   if (type != kSoftwareType) return std::nullopt;
   switch (config) {
     case 0:  // a thread's cpu-clock runs while it does
-    case 1:
-      return PerfEvent::kTaskClock;
-    case 2:
-      return PerfEvent::kPageFaults;
-    case 3:
-      return PerfEvent::kContextSwitches;
-    case 5:
-      return PerfEvent::kMinorFaults;
-    case 6:
-      return PerfEvent::kMajorFaults;
-    default:
-      return std::nullopt;
+    case 1: return PerfEvent::kTaskClock;
+    case 2: return PerfEvent::kPageFaults;
+    case 3: return PerfEvent::kContextSwitches;
+    case 5: return PerfEvent::kMinorFaults;
+    case 6: return PerfEvent::kMajorFaults;
+    default: return std::nullopt;
   }
 }
 
@@ -72,8 +63,9 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
   if (at + 1 < parts.size()) return unexpected_component(point, at + 1, {});
   std::optional<PerfEvent> event = event_of(*parts[1].number, *parts[2].number);
   if (!event) {
-    return Error{fmt::format("the counter of '{}' can't be read inside a process", text_of(point)),
-                 "counters that can: perf.sw.task_clock, cpu_clock, page_faults, page_faults_min, page_faults_maj and context_switches"};
+    return Error{
+        fmt::format("the counter of '{}' can't be read inside a process", text_of(point)),
+        "counters that can: perf.sw.task_clock, cpu_clock, page_faults, page_faults_min, page_faults_maj and context_switches"};
   }
   sema::ResolvedPoint made;
   made.kind = sema::ProbeKind::kNever;
@@ -85,9 +77,12 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-extern const Family perf_counter_family = {"perf", takes, resolve, components,
-                                    {"perf.type(number).config(number).counter(string)",
-                                     "perf.type(number).config(number).process.counter(string)",
-                                     "perf.type(number).config(number).process(string).counter(string)"}};
+extern const Family perf_counter_family = {
+    "perf",
+    takes,
+    resolve,
+    components,
+    {"perf.type(number).config(number).counter(string)", "perf.type(number).config(number).process.counter(string)",
+     "perf.type(number).config(number).process(string).counter(string)"}};
 
 }  // namespace spile::probes

@@ -1,5 +1,6 @@
-// perf.type(N).config(M), with .sample(COUNT) or .hz(RATE), and .process or .process("PATH"): a handler in the kernel runs whenever the event has
-// happened so many times on a CPU, or, behind .process, in a thread of the traced processes. perf_event_open(2) says what the numbers mean.
+// perf.type(N).config(M), with .sample(COUNT) or .hz(RATE), and .process or .process("PATH"): a handler in the kernel runs
+// whenever the event has happened so many times on a CPU, or, behind .process, in a thread of the traced processes.
+// perf_event_open(2) says what the numbers mean.
 //
 // perfcounter("NAME").count(N) is the form of SystemTap's first designs (2005).
 

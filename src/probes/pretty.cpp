@@ -1,7 +1,7 @@
 #include "probes/pretty.h"
 
-#include "probes/kernel_types.h"
 #include "probes/kernel_image.h"
+#include "probes/kernel_types.h"
 #include "probes/start_place.h"
 #include "probes/values/known_types.h"
 #include "probes/values/part_list.h"
@@ -29,7 +29,8 @@ bool is_known(const StartPlace& structure, PrettyPart& part) {
   const uint64_t count = place->type.count().value_or(0);
   if (!is_text || count == 0 || count > kMostLetters) return false;
   for (uint64_t i = 0; i < count; ++i) {
-    Result<debuginfo::Place> letter = debuginfo::walk(*place, std::vector{debuginfo::Step{debuginfo::Step::Kind::kIndex, "", static_cast<int64_t>(i)}});
+    Result<debuginfo::Place> letter =
+        debuginfo::walk(*place, std::vector{debuginfo::Step{debuginfo::Step::Kind::kIndex, "", static_cast<int64_t>(i)}});
     if (!letter.ok() || !debuginfo::load(*letter).ok()) return false;
   }
   part.letters = static_cast<uint32_t>(count);
@@ -65,7 +66,8 @@ std::optional<PrettyPart> planned(TracedWorld& world, const StartPlace& start, c
     const Type target = type.target();
     const TypeKind kind = target.kind();
     const bool is_object = kind != TypeKind::kVoid && kind != TypeKind::kUnknown && kind != TypeKind::kFunction &&
-                           (type.is_reference() || kind != TypeKind::kArray) && (target.size() != 0 || kind == TypeKind::kStruct || kind == TypeKind::kUnion);
+                           (type.is_reference() || kind != TypeKind::kArray) &&
+                           (target.size() != 0 || kind == TypeKind::kStruct || kind == TypeKind::kUnion);
     if (is_object) {
       if (type.is_reference()) {  // a reference's value is the object; what it holds is a word
         part.literal = "&";
@@ -76,7 +78,9 @@ std::optional<PrettyPart> planned(TracedWorld& world, const StartPlace& start, c
       return plan(target, 0, 0);
     }
   }
-  if ((type.kind() == TypeKind::kFunction && type.size() == 0) || type.kind() == TypeKind::kVoid || type.kind() == TypeKind::kUnknown) return std::nullopt;
+  if ((type.kind() == TypeKind::kFunction && type.size() == 0) || type.kind() == TypeKind::kVoid ||
+      type.kind() == TypeKind::kUnknown)
+    return std::nullopt;
   if (place.kind == debuginfo::Place::Kind::kMemory && !place.bit_size) {
     part.is_object = true;
     return plan(type, 0, 0);
@@ -91,7 +95,8 @@ std::optional<PrettyPart> planned(TracedWorld& world, const StartPlace& start, c
   return plan(type, place.bit_offset, place.bit_size);
 }
 
-Result<std::vector<PrettyPart>> print_from(TracedWorld& world, const StartPlace& start, std::span<const PathStep> path, bool deep) {
+Result<std::vector<PrettyPart>> print_from(TracedWorld& world, const StartPlace& start, std::span<const PathStep> path,
+                                           bool deep) {
   while (!path.empty() && path.back().kind >= PathStep::Kind::kPretty) path = path.first(path.size() - 1);
   TRY(debuginfo::Place place, walk_path(start, path));
   if (!place.available()) return Error{"the value " + place.reason, ""};

@@ -49,8 +49,7 @@ class ProbesTest : public testing::Test {
     ASSERT_TRUE(directory->run("cc -g -O1 -shared -fPIC -o libsample.so library.c"));
     ASSERT_TRUE(directory->run("cc -g -O1 -o sample sample.c -L. -lsample -Wl,-rpath,'$ORIGIN'"));
     ASSERT_TRUE(directory->run("cc -O1 -s -o stripped sample.c -L. -lsample -Wl,-rpath,'$ORIGIN'"));
-    ASSERT_TRUE(
-        directory->run("ln -s sample link; printf '#!%s/sample\\n' $PWD > script; chmod +x script; echo text > text"));
+    ASSERT_TRUE(directory->run("ln -s sample link; printf '#!%s/sample\\n' $PWD > script; chmod +x script; echo text > text"));
     setenv("XDG_CACHE_HOME", directory->path("cache").c_str(), 1);
   }
   static void TearDownTestSuite() {
@@ -96,8 +95,7 @@ class ProbesTest : public testing::Test {
   }
   static Elaborated elaborate(const std::string& script) { return elaborate(world_of(path("sample")), script); }
 
-  static void expect_error(const std::string& script, const std::string& message,
-                           std::unique_ptr<World> world = nullptr) {
+  static void expect_error(const std::string& script, const std::string& message, std::unique_ptr<World> world = nullptr) {
     auto made = elaborate(world ? std::move(world) : world_of(path("sample")), script);
     EXPECT_TRUE(made.diagnostics.has_errors()) << script;
     EXPECT_THAT(made.messages(), HasSubstr(message)) << script;
@@ -130,7 +128,8 @@ TEST_F(ProbesTest, FindsAFunctionOfTheCommand) {
 TEST_F(ProbesTest, SamplesAreOfThreadsOrOfAllProcesses) {
   auto made = elaborate(
       "probe perf.type(1).config(2).sample(10) { next } probe perf.type(3).config(0x10003).process.hz(7) { next } "
-      "probe perf.type(1).config(1).process(\"" + path("link") + "\") { next } probe timer.profile.freq.hz(50) { next }");
+      "probe perf.type(1).config(1).process(\"" +
+      path("link") + "\") { next } probe timer.profile.freq.hz(50) { next }");
   ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
   std::vector<sema::ResolvedPoint> points;
   for (const sema::Probe& probe : made.program.probes) points.push_back(probe.points.at(0));
@@ -249,8 +248,7 @@ TEST_F(ProbesTest, CastsStartFromTheirFirstArgument) {
   ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
   const auto& bindings = made.program.probes.at(0).bindings;
   bool from_argument = false;
-  for (const sema::Binding& binding : bindings)
-    from_argument |= location::is<location::ScriptPointer>(binding.ops[0]);
+  for (const sema::Binding& binding : bindings) from_argument |= location::is<location::ScriptPointer>(binding.ops[0]);
   EXPECT_TRUE(from_argument);
   EXPECT_THAT(made.program.probes.at(1).entry_saves, IsEmpty());
 }
@@ -259,16 +257,15 @@ TEST_F(ProbesTest, ListsPointsWithTheirVariables) {
   auto world = world_of(path("sample"));
   Diagnostics diagnostics;
   SourceFiles files;
-  auto script = syntax::parse(files.add("-L", "probe process.function(\"foo\"), process.function(\"foo\").return {}"),
-                              {}, diagnostics);
+  auto script =
+      syntax::parse(files.add("-L", "probe process.function(\"foo\"), process.function(\"foo\").return {}"), {}, diagnostics);
   auto entry = world->list(script.probes[0]->points[0], true);
   auto leaving = world->list(script.probes[0]->points[1], true);
   ASSERT_TRUE(entry.ok() && leaving.ok());
   EXPECT_THAT(entry->at(0).variables, ElementsAre("$arg:long int", "$text:const char*"));
   EXPECT_THAT(leaving->at(0).variables, ElementsAre("$return:long int", "$arg:long int", "$text:const char*"));
   EXPECT_THAT(world->list(script.probes[0]->points[0], false)->at(0).variables, IsEmpty());
-  EXPECT_EQ(leaving->at(0).text,
-            "process(\"" + path("sample") + "\").function(\"foo@" + path("sample.c") + ":7\").return");
+  EXPECT_EQ(leaving->at(0).text, "process(\"" + path("sample") + "\").function(\"foo@" + path("sample.c") + ":7\").return");
 }
 
 TEST_F(ProbesTest, RefusesVariablesThatAreNotThere) {
@@ -299,8 +296,7 @@ TEST_F(ProbesTest, RefusesFunctionsThatAreNotThere) {
 TEST_F(ProbesTest, RefusesPrograms) {
   EXPECT_THAT(World::open({.program = "no-such-program-here"}).error().message, HasSubstr("not found in PATH"));
   EXPECT_THAT(World::open({.program = "/no/such/program"}).error().message, HasSubstr("No such file or directory"));
-  EXPECT_THAT(World::open({.program = "", .processes = {4194304}}).error().message,
-              HasSubstr("no process has the ID 4194304"));
+  EXPECT_THAT(World::open({.program = "", .processes = {4194304}}).error().message, HasSubstr("no process has the ID 4194304"));
   expect_error("probe process(\"" + path("text") + "\").function(\"x\") { next }", "t.stp:1:7: error: ");
   expect_error("probe process(\"/no/such\").function(\"x\") { next }", "process \"/no/such\": No such file");
   expect_error("probe process.function(\"x\") { next }", "use -c COMMAND, -x PID", world_of(""));
@@ -342,9 +338,9 @@ TEST_F(ProbesTest, RefusesUnknownAndLaterPoints) {
 }
 
 TEST_F(ProbesTest, Timers) {
-  auto made = elaborate(
-      world_of(""),
-      "probe timer.s(2), timer.ms(10).randomize(5), timer.hz(50), timer.jiffies(2), timer.nsec(7), begin(-3) { next }");
+  auto made =
+      elaborate(world_of(""),
+                "probe timer.s(2), timer.ms(10).randomize(5), timer.hz(50), timer.jiffies(2), timer.nsec(7), begin(-3) { next }");
   ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
   std::vector<int64_t> intervals;
   for (const auto& probe : made.program.probes) intervals.push_back(probe.points.at(0).interval_ns);
@@ -360,24 +356,20 @@ TEST_F(ProbesTest, Timers) {
 }
 
 TEST_F(ProbesTest, Tracepoints) {
-  auto made =
-      elaborate(world_of(""),
-                "global c probe kernel.trace(\"sched:sched_switch\") { c[$prev_comm, $next_pid] <<< $prev_state }"
-                "probe kernel.trace(\"sched_swit*\") { println($$vars) }");
+  auto made = elaborate(world_of(""),
+                        "global c probe kernel.trace(\"sched:sched_switch\") { c[$prev_comm, $next_pid] <<< $prev_state }"
+                        "probe kernel.trace(\"sched_swit*\") { println($$vars) }");
   if (made.messages().find("tracefs") != std::string::npos) GTEST_SKIP() << made.messages();
   ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
   const auto& bindings = made.program.probes.at(0).bindings;
   ASSERT_EQ(bindings.size(), 3u);
-  auto string =
-      std::find_if(bindings.begin(), bindings.end(), [](const auto& b) { return b.type == ValueType::kString; });
+  auto string = std::find_if(bindings.begin(), bindings.end(), [](const auto& b) { return b.type == ValueType::kString; });
   ASSERT_NE(string, bindings.end());
   EXPECT_TRUE(string->string_in_context);
   EXPECT_EQ(made.program.probes[1].points[0].text, "kernel.trace(\"sched:sched_switch\")");
-  expect_error("probe kernel.trace(\"sched:sched_swich\") { next }", "did you mean 'sched:sched_switch'?",
-               world_of(""));
+  expect_error("probe kernel.trace(\"sched:sched_swich\") { next }", "did you mean 'sched:sched_switch'?", world_of(""));
   expect_error("probe kernel.trace(\"sched:sched_switch\") { println($pid) }", "has no field 'pid'", world_of(""));
-  expect_error("probe kernel.trace(\"sched:sched_switch\") { println($prev_comm->x) }", "has no members",
-               world_of(""));
+  expect_error("probe kernel.trace(\"sched:sched_switch\") { println($prev_comm->x) }", "has no members", world_of(""));
 }
 
 TEST_F(ProbesTest, TracepointsHaveArgumentsOrARecord) {
@@ -410,9 +402,10 @@ TEST_F(ProbesTest, SourceLinesWherePpShowsThem) {
 }
 
 TEST_F(ProbesTest, CallsAreDistinguishedByTheirCallers) {
-  directory->write("chain.c", "#define OUT __attribute__((noipa))\nOUT long c(long x) { return x; }\n"
-                              "OUT long b(long x) { return c(x) + 1; }\nOUT long a(long x) { return b(x) + c(x); }\n"
-                              "int main(int n, char** w) { return a(n) + b(n); }\n");
+  directory->write("chain.c",
+                   "#define OUT __attribute__((noipa))\nOUT long c(long x) { return x; }\n"
+                   "OUT long b(long x) { return c(x) + 1; }\nOUT long a(long x) { return b(x) + c(x); }\n"
+                   "int main(int n, char** w) { return a(n) + b(n); }\n");
   ASSERT_TRUE(directory->run("gcc -g -O2 -o chain chain.c"));
   auto points = [&](const std::string& point) {
     auto made = elaborate(world_of(path("chain")), "probe process.function(\"a\")." + point + " { next }");
@@ -428,11 +421,13 @@ TEST_F(ProbesTest, CallsAreDistinguishedByTheirCallers) {
   };
   using Found = std::map<std::string, size_t>;
   EXPECT_EQ(points("callees"), (Found{{"function(\"a\").callee(\"b\")", 0}, {"function(\"a\").callee(\"c\")", 0}}));
-  EXPECT_EQ(points("callees(2)"), (Found{{"function(\"a\").callee(\"b\")", 0}, {"function(\"a\").callee(\"c\")", 0},
-                                        {"function(\"b\").callee(\"c\")", 4}}));
+  EXPECT_EQ(
+      points("callees(2)"),
+      (Found{{"function(\"a\").callee(\"b\")", 0}, {"function(\"a\").callee(\"c\")", 0}, {"function(\"b\").callee(\"c\")", 4}}));
   // One level, one node, one entry; c is called by a, or by b that a called.
   EXPECT_EQ(points("callee(\"c\").return"), (Found{{"function(\"a\").callee(\"c\").return", 4}}));
-  EXPECT_EQ(points("callees(2).return"), (Found{{"function(\"a\").callee(\"b\").return", 4}, {"function(\"a\").callee(\"c\").return", 9}}));
+  EXPECT_EQ(points("callees(2).return"),
+            (Found{{"function(\"a\").callee(\"b\").return", 4}, {"function(\"a\").callee(\"c\").return", 9}}));
   auto kernel = world_of(path("chain"), Runtime::kBpf);
   expect_error("probe process.function(\"a\").callees(2) { next }", "only in the process itself", std::move(kernel));
 }
@@ -441,7 +436,8 @@ TEST_F(ProbesTest, FunctionsByAddressAndProgramsByBuildId) {
   auto named = elaborate("probe process.function(\"foo\") { next }");
   const uint64_t address = named.program.probes.at(0).points.at(0).site.address.value;
   auto module = debuginfo::Module::open(path("sample"));
-  auto inside = elaborate("probe process(\"" + (*module)->build_id() + "\").function(" + std::to_string(address + 1) + ").return { next }");
+  auto inside =
+      elaborate("probe process(\"" + (*module)->build_id() + "\").function(" + std::to_string(address + 1) + ").return { next }");
   ASSERT_FALSE(inside.diagnostics.has_errors()) << inside.messages();
   ASSERT_EQ(inside.program.probes.at(0).points.size(), 1u);
   EXPECT_EQ(inside.program.probes[0].points[0].site.address.value, address);

@@ -15,7 +15,9 @@ namespace {
 using sema::ProbeKind;
 using sema::ResolvedPoint;
 
-std::vector<std::string> components(const syntax::ProbePoint&, size_t index) { return index == 1 ? std::vector<std::string>{"data"} : watch_components(); }
+std::vector<std::string> components(const syntax::ProbePoint&, size_t index) {
+  return index == 1 ? std::vector<std::string>{"data"} : watch_components();
+}
 
 bool takes(const syntax::ProbePoint& point) {
   return point.components[0].name == "process" && point.components.size() > 1 && point.components[1].name == "data";
@@ -40,7 +42,8 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
       TRY(made.site.module, world.find_executable(*parts[0].text));
     }
     if (made.site.module.empty()) {
-      return Error{fmt::format("'{}' names no program to take the variable from", text_of(point)), "use -c COMMAND, -x PID or process(\"PATH\")"};
+      return Error{fmt::format("'{}' names no program to take the variable from", text_of(point)),
+                   "use -c COMMAND, -x PID or process(\"PATH\")"};
     }
     TRY(auto module, world.module(made.site.module));
     auto address = module->data_symbol(*data.text, &symbol_size);
@@ -59,13 +62,16 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-extern const Family process_data_family = {"process", takes, resolve, components,
+extern const Family process_data_family = {
+    "process",
+    takes,
+    resolve,
+    components,
     {"process.data(number).write", "process.data(number).rw", "process.data(number).length(number).write",
      "process.data(number).length(number).rw", "process.data(string).write", "process.data(string).rw",
-     "process.data(string).length(number).write", "process.data(string).length(number).rw",
-     "process(string).data(number).write", "process(string).data(number).rw",
-     "process(string).data(number).length(number).write", "process(string).data(number).length(number).rw",
-     "process(string).data(string).write", "process(string).data(string).rw",
+     "process.data(string).length(number).write", "process.data(string).length(number).rw", "process(string).data(number).write",
+     "process(string).data(number).rw", "process(string).data(number).length(number).write",
+     "process(string).data(number).length(number).rw", "process(string).data(string).write", "process(string).data(string).rw",
      "process(string).data(string).length(number).write", "process(string).data(string).length(number).rw"}};
 
 }  // namespace spile::probes

@@ -28,15 +28,14 @@ const std::vector<std::string> after_function = {"call",   "exported", "inline",
                                                  "callee", "callees",  "label",  "maxactive"};
 
 std::vector<std::string> components(const syntax::ProbePoint& point, size_t index) {
-  if (point.components[0].name == "process" && (index == 1 || (index == 2 && point.components[1].name == "library"))) return after_process();
+  if (point.components[0].name == "process" && (index == 1 || (index == 2 && point.components[1].name == "library")))
+    return after_process();
   if (index >= 3 && point.components[index - 1].name == "return") return {"maxactive"};
   if (index >= 3 && point.components[index - 1].name.starts_with("callee")) return {"call", "return"};
   return after_function;
 }
 
-bool takes(const syntax::ProbePoint& point) {
-  return follows_process(point, "function");
-}
+bool takes(const syntax::ProbePoint& point) { return follows_process(point, "function"); }
 
 // The parts of a point, once its shape is known to be right.
 struct Request {
@@ -108,7 +107,8 @@ Result<Request> parse(const syntax::ProbePoint& point) {
   if (function.text) {
     TRY(request.spec, parse_source_spec(*function.text));
     if (request.spec.offset > 0)
-      return Error{fmt::format("\"{}\" is a place inside a function", *function.text), fmt::format("process.statement(\"{}\") probes the instruction there", *function.text)};
+      return Error{fmt::format("\"{}\" is a place inside a function", *function.text),
+                   fmt::format("process.statement(\"{}\") probes the instruction there", *function.text)};
   } else if (request.callees || request.label || request.only_exported) {
     return Error{"a function given by its address can only be probed at its entry or its return", "give its name"};
   }
@@ -135,13 +135,14 @@ class LineFilter {
     active_ = true;
     auto statements = module.statements(spec.file);
     if (!statements.ok()) return;
-    for (const debuginfo::CodePlace& place : *statements) lines_[{place.function.value, place.scope}].push_back(place.source.line);
+    for (const debuginfo::CodePlace& place : *statements)
+      lines_[{place.function.value, place.scope}].push_back(place.source.line);
   }
   bool matches(FileAddress function, uint64_t scope, int declared) const {
     if (!active_ || spec_.matches(declared, declared)) return true;
     auto known = lines_.find({function.value, scope});
-    return known != lines_.end() && std::any_of(known->second.begin(), known->second.end(),
-                                                [&](int line) { return spec_.matches(line, declared); });
+    return known != lines_.end() &&
+           std::any_of(known->second.begin(), known->second.end(), [&](int line) { return spec_.matches(line, declared); });
   }
 
  private:
@@ -161,7 +162,7 @@ CalleeRequest callees_of(const Request& request) {
 
 struct Found {
   Points points;
-  std::string reason;  // why one was left out
+  std::string reason;           // why one was left out
   std::string unresolved = {};  // a sentence about one whose implementation is not known; "": none
 };
 
@@ -175,20 +176,23 @@ Points chosen_points(TracedWorld& world, const Request& request, debuginfo::Modu
     if (!known || known->address != chosen.address) continue;
     const debuginfo::Function& function = *known;
     const std::string who = chosen.process ? fmt::format("process {}", chosen.process) : "this machine";
-    world.remark(fmt::format("'{}' of {} is chosen when a program starts: on {} it is '{}' at {:#x}, which other functions may share", ifunc.name(),
-                               module.path(), who, function.name(), chosen.address.value));
+    world.remark(
+        fmt::format("'{}' of {} is chosen when a program starts: on {} it is '{}' at {:#x}, which other functions may share",
+                    ifunc.name(), module.path(), who, function.name(), chosen.address.value));
     points.push_back(make_point(world, request, module, function));
   }
   return points;
 }
 
-Result<Found> find_functions(TracedWorld& world, const Request& request, debuginfo::Module& module,
-                             const LineFilter& filter) {
+Result<Found> find_functions(TracedWorld& world, const Request& request, debuginfo::Module& module, const LineFilter& filter) {
   Found found;
   TRY(std::vector<debuginfo::Function> functions, module.functions({request.spec.name, request.spec.file}));
-  // For what runs in processes the engine refuses these, and counts them. The kernel, which replaces return addresses too, would not.
+  // For what runs in processes the engine refuses these, and counts them. The kernel, which replaces return addresses too, would
+  // not.
   std::optional<FileOwners> owners;
-  if (request.is_return && !request.part.of_kernel && (world.options().only_lists || world.process_domain() == sema::Domain::kKernel)) owners.emplace(module.path());
+  if (request.is_return && !request.part.of_kernel &&
+      (world.options().only_lists || world.process_domain() == sema::Domain::kKernel))
+    owners.emplace(module.path());
   for (const debuginfo::Function& function : functions) {
     if (request.only_exported && !function.exported) {
       found.reason = "is not exported: no dynamic symbol names it";
@@ -197,10 +201,11 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
     if (request.address && function.address != *request.address) continue;
     if (!filter.matches(function.address, 0, function.declared.line)) continue;
     if (function.is_ifunc) {
-      found.reason = world.processes().empty()
-                         ? "only selects an implementation at load time (IFUNC), and which one is not known before a process runs: attach with -x"
-                         : "only selects an implementation at load time (IFUNC), and the traced processes have none of this file: nothing in them calls it, or "
-                           "they call the kernel's own (vDSO)";
+      found.reason = world.processes().empty() ? "only selects an implementation at load time (IFUNC), and which one is not "
+                                                 "known before a process runs: attach with -x"
+                                               : "only selects an implementation at load time (IFUNC), and the traced processes "
+                                                 "have none of this file: nothing in them calls it, or "
+                                                 "they call the kernel's own (vDSO)";
       // A pattern finds the implementations by their own names.
       if (is_pattern(request.spec.name)) continue;
       Points chosen = chosen_points(world, request, module, function);
@@ -220,8 +225,7 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
   return found;
 }
 
-Result<Points> find_inlined(TracedWorld& world, const Request& request, debuginfo::Module& module,
-                            const LineFilter& filter) {
+Result<Points> find_inlined(TracedWorld& world, const Request& request, debuginfo::Module& module, const LineFilter& filter) {
   Points points;
   TRY(debuginfo::CodePlaces places, module.inlined_calls({request.spec.name, request.spec.file}));
   for (const debuginfo::CodePlace& place : places) {
@@ -247,7 +251,9 @@ Result<Points> find_labels(TracedWorld& world, const Request& request, debuginfo
   for (const debuginfo::CodePlace& place : all) names.push_back(place.name);
   std::string near = nearest_name(*request.label, names);
   return Error{fmt::format("no label '{}' in function '{}' of {}", *request.label, request.spec.name, module.path()),
-               !near.empty() ? fmt::format("did you mean '{}'?", near) : names.empty() ? "it has no labels with code of their own" : ""};
+               !near.empty()   ? fmt::format("did you mean '{}'?", near)
+               : names.empty() ? "it has no labels with code of their own"
+                               : ""};
 }
 
 // The request by the name of the function that has the address.
@@ -288,7 +294,8 @@ Result<Points> resolve_in(TracedWorld& world, const Request& asked, debuginfo::M
   if (request.only_inlined) {
     auto functions = module.functions({request.spec.name, ""});
     if (functions.ok() && !functions->empty())
-      return Error{fmt::format("function '{}' of {} is not inlined anywhere", request.spec.name, module.path()), "leave out '.inline'"};
+      return Error{fmt::format("function '{}' of {} is not inlined anywhere", request.spec.name, module.path()),
+                   "leave out '.inline'"};
   }
   return no_function(module, request.spec);
 }
@@ -297,16 +304,19 @@ Result<Points> resolve_in(TracedWorld& world, const Request& asked, debuginfo::M
 
 Result<Points> resolve_functions(TracedWorld& world, const syntax::ProbePoint& point) {
   TRY(Request request, parse(point));
-  return resolve_in_modules(world, request.part,
-                            [&](debuginfo::Module& module) { return resolve_in(world, request, module); });
+  return resolve_in_modules(world, request.part, [&](debuginfo::Module& module) { return resolve_in(world, request, module); });
 }
 
-extern const Family process_function_family = {"process", takes, resolve_functions, components,
+extern const Family process_function_family = {
+    "process",
+    takes,
+    resolve_functions,
+    components,
     {".function(string)", ".function(string).call", ".function(string).exported", ".function(string).inline",
-     ".function(string).return", ".function(string).return.maxactive(number)",
-     ".function(string).callee(string)", ".function(string).callee(string).call", ".function(string).callee(string).return",
-     ".function(string).callees", ".function(string).callees(number)", ".function(string).callees.return",
-     ".function(string).callees(number).return", ".function(string).label(string)",
-     ".function(string).exported.return", ".function(number)", ".function(number).call", ".function(number).return"}};
+     ".function(string).return", ".function(string).return.maxactive(number)", ".function(string).callee(string)",
+     ".function(string).callee(string).call", ".function(string).callee(string).return", ".function(string).callees",
+     ".function(string).callees(number)", ".function(string).callees.return", ".function(string).callees(number).return",
+     ".function(string).label(string)", ".function(string).exported.return", ".function(number)", ".function(number).call",
+     ".function(number).return"}};
 
 }  // namespace spile::probes

@@ -1,12 +1,15 @@
 // process.begin, .end, .thread.begin, .thread.end, .syscall, .syscall.return: what happens to processes and threads,
-// rather than a place in their code. Handlers run in the controller, while the thread in question stands still; without -c and -x, for all
-// processes of the machine or all of a program, in the kernel (codegen/lower_kernel.cpp).
+// rather than a place in their code. Handlers run in the controller, while the thread in question stands still; without -c and
+// -x, for all processes of the machine or all of a program, in the kernel (codegen/lower_kernel.cpp).
 //
 // process, process("PATH"), process(PID) before; an exec is an end and a begin. thread.begin and thread.end are for
 // threads other than a process's first.
 //
-// process.syscall("NAME") and .return: the calls of one name. The library's syscall.* are aliases of these. With -c or -x they are about the
-// calls of these processes, by code in the processes; in the kernel where the script has probes there anyway. --runtime=bpf: of all processes.
+// process.syscall("NAME") and .return: the calls of one name. The library's syscall.* are aliases of these. With -c or -x they
+// are about the calls of these processes, by code in the processes; in the kernel where the script has probes there anyway.
+// --runtime=bpf: of all processes.
+
+#include "probes/process_lifecycle.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +19,6 @@
 #include "abi/system_calls.h"
 #include "base/diagnostics.h"
 #include "probes/family.h"
-#include "probes/process_lifecycle.h"
 #include "probes/system_call_parameters.h"
 #include "probes/traced_world.h"
 
@@ -81,8 +83,11 @@ Error unknown_call(const std::string& name) {
 Result<Points> points_of_call(const TracedWorld& world, const syntax::ProbePoint& point, ResolvedPoint made) {
   const std::string& name = *point.components[1].text;
   if (point.components[0].text || point.components[0].number) {
-    return Error{fmt::format("'{}': the calls of one name are probed of all processes", text_of(point)),
-                 fmt::format("give the processes with -x or -c, or write if (pid() == ...) in the handler; process.syscall(\"{}\") is the point", name)};
+    return Error{
+        fmt::format("'{}': the calls of one name are probed of all processes", text_of(point)),
+        fmt::format(
+            "give the processes with -x or -c, or write if (pid() == ...) in the handler; process.syscall(\"{}\") is the point",
+            name)};
   }
   made.site.system_call = abi::system_call_number(name.c_str());
   if (made.site.system_call < 0) return unknown_call(name);
@@ -95,8 +100,11 @@ Result<Points> points_of_call(const TracedWorld& world, const syntax::ProbePoint
 // For handlers in the kernel, which compare files: of a pattern, those that are there now.
 Result<Points> points_of_programs(TracedWorld& world, const std::string& name, ResolvedPoint point) {
   if (!world.kernel().features().tasks) {
-    return Error{fmt::format("'{}': which program a process executes is found out with the kernel's type information, which this kernel lacks", point.text),
-                 "use -c COMMAND or -x PID, or a kernel that is built with CONFIG_DEBUG_INFO_BTF"};
+    return Error{
+        fmt::format(
+            "'{}': which program a process executes is found out with the kernel's type information, which this kernel lacks",
+            point.text),
+        "use -c COMMAND or -x PID, or a kernel that is built with CONFIG_DEBUG_INFO_BTF"};
   }
   std::vector<std::string> paths;
   if (is_pattern(name)) {
@@ -174,17 +182,36 @@ std::vector<std::string> system_call_variables(const ResolvedPoint& point, const
     arguments.clear();
     for (const SystemCallParameter& each : *parameters) arguments.push_back(fmt::format("${}", each.name));
   }
-  if (which == "$$return") return point.kind == ProbeKind::kSystemCallReturn ? std::vector<std::string>{"$return"} : std::vector<std::string>{};
+  if (which == "$$return")
+    return point.kind == ProbeKind::kSystemCallReturn ? std::vector<std::string>{"$return"} : std::vector<std::string>{};
   if (which == "$$locals") return {};
   if (which == "$$vars") arguments.insert(arguments.begin(), "$syscall");
   return arguments;
 }
 
-extern const Family process_lifecycle_family = {"process", takes, resolve, components,
-    {"process.begin", "process.end", "process.thread.begin", "process.thread.end", "process.syscall",
-     "process.syscall.return", "process.syscall(string)", "process.syscall(string).return", "process(string).begin", "process(string).end", "process(string).thread.begin",
-     "process(string).thread.end", "process(string).syscall", "process(string).syscall.return",
-     "process(number).begin", "process(number).end", "process(number).thread.begin",
-     "process(number).thread.end", "process(number).syscall", "process(number).syscall.return"}};
+extern const Family process_lifecycle_family = {"process",
+                                                takes,
+                                                resolve,
+                                                components,
+                                                {"process.begin",
+                                                 "process.end",
+                                                 "process.thread.begin",
+                                                 "process.thread.end",
+                                                 "process.syscall",
+                                                 "process.syscall.return",
+                                                 "process.syscall(string)",
+                                                 "process.syscall(string).return",
+                                                 "process(string).begin",
+                                                 "process(string).end",
+                                                 "process(string).thread.begin",
+                                                 "process(string).thread.end",
+                                                 "process(string).syscall",
+                                                 "process(string).syscall.return",
+                                                 "process(number).begin",
+                                                 "process(number).end",
+                                                 "process(number).thread.begin",
+                                                 "process(number).thread.end",
+                                                 "process(number).syscall",
+                                                 "process(number).syscall.return"}};
 
 }  // namespace spile::probes

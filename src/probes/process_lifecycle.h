@@ -1,6 +1,6 @@
 #pragma once
-// Binds $syscall, $arg1 to $arg6 and $return of process.syscall and process.syscall.return, and the names of the parameters where the point names
-// the call.
+// Binds $syscall, $arg1 to $arg6 and $return of process.syscall and process.syscall.return, and the names of the parameters where
+// the point names the call.
 
 #include "sema/target_info.h"
 

@@ -20,9 +20,7 @@ std::vector<std::string> components(const syntax::ProbePoint& point, size_t inde
   return point.components[index - 1].name == "provider" ? std::vector<std::string>{"mark"} : std::vector<std::string>{};
 }
 
-bool takes(const syntax::ProbePoint& point) {
-  return follows_process(point, "mark") || follows_process(point, "provider");
-}
+bool takes(const syntax::ProbePoint& point) { return follows_process(point, "mark") || follows_process(point, "provider"); }
 
 struct Request {
   ProcessPart part;
@@ -58,9 +56,7 @@ Result<Request> parse(const syntax::ProbePoint& point) {
   return request;
 }
 
-bool matches(const std::string& pattern, const std::string& name) {
-  return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-}
+bool matches(const std::string& pattern, const std::string& name) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; }
 
 Error no_mark(debuginfo::Module& module, const Request& request) {
   std::vector<std::string> names, providers;
@@ -87,7 +83,9 @@ Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo:
     // The kernel finds the counter by its place in the file.
     const std::optional<uint64_t> counter = mark.semaphore.value != 0 ? module.file_offset(mark.semaphore) : 0;
     if (!counter && world.process_domain() == sema::Domain::kKernel) {
-      damaged = Error{fmt::format("mark '{}' of {} has a semaphore that is not in the file's data: its note is damaged", mark.name, module.path()), ""};
+      damaged = Error{fmt::format("mark '{}' of {} has a semaphore that is not in the file's data: its note is damaged",
+                                  mark.name, module.path()),
+                      ""};
       continue;
     }
     ResolvedPoint point = point_at(world, request.part, module, mark.address, ProbeKind::kStatement);
@@ -110,13 +108,12 @@ Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo:
 
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   TRY(Request request, parse(point));
-  return resolve_in_modules(world, request.part,
-                            [&](debuginfo::Module& module) { return resolve_in(world, request, module); });
+  return resolve_in_modules(world, request.part, [&](debuginfo::Module& module) { return resolve_in(world, request, module); });
 }
 
 }  // namespace
 
-extern const Family process_mark_family = {"process", takes, resolve, components,
-    {".mark(string)", ".provider(string).mark(string)"}};
+extern const Family process_mark_family = {
+    "process", takes, resolve, components, {".mark(string)", ".provider(string).mark(string)"}};
 
 }  // namespace spile::probes

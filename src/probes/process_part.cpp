@@ -51,8 +51,7 @@ Result<std::vector<std::string>> programs_of(TracedWorld& world, const ProcessPa
       return std::vector<std::string>{std::move(program)};
     }
     if (world.process_domain() == Domain::kTarget) {
-      return Error{fmt::format("process({}) is not the traced process", pid),
-                   fmt::format("run spile with -x {}", pid)};
+      return Error{fmt::format("process({}) is not the traced process", pid), fmt::format("run spile with -x {}", pid)};
     }
     TracedWorld other({.program = "", .processes = {static_cast<pid_t>(pid)}, .runtime = world.options().runtime});
     TRY_DO(other.find_program());
@@ -112,7 +111,8 @@ Result<std::vector<std::string>> modules_of(TracedWorld& world, const ProcessPar
     for (const std::string& library : world.libraries(program)) {
       std::string name = std::filesystem::path(library).filename();
       names.push_back(name);
-      bool matches = fnmatch(wanted.c_str(), library.c_str(), 0) == 0 || links.contains(library) || world.is_named(library, wanted);
+      bool matches =
+          fnmatch(wanted.c_str(), library.c_str(), 0) == 0 || links.contains(library) || world.is_named(library, wanted);
       if (matches && std::find(found.begin(), found.end(), library) == found.end()) found.push_back(library);
     }
   }
@@ -123,7 +123,6 @@ Result<std::vector<std::string>> modules_of(TracedWorld& world, const ProcessPar
   }
   return found;
 }
-
 
 const std::vector<std::string>& after_process() {
   static const std::vector<std::string> names = {"function", "library", "statement", "mark",    "provider", "plt",
@@ -149,8 +148,7 @@ Result<ProcessPart> parse_process(const syntax::ProbePoint& point) {
   part.next = after_library(point);
   if (part.next == 2) {
     part.library = &point.components[1];
-    if (!part.library->text)
-      return Error{"library needs the name of a shared library", "process.library(\"libc*\")"};
+    if (!part.library->text) return Error{"library needs the name of a shared library", "process.library(\"libc*\")"};
   }
   return part;
 }
@@ -162,8 +160,7 @@ Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, c
     return keep_allowed(world, *image, std::move(points));
   }
   if (world.process_domain() == Domain::kTarget && !world.has_target() && !world.options().only_lists) {
-    return Error{"probes on processes need a process to run in",
-                 "use -c COMMAND or -x PID; --runtime=bpf probes all processes"};
+    return Error{"probes on processes need a process to run in", "use -c COMMAND or -x PID; --runtime=bpf probes all processes"};
   }
   TRY(std::vector<std::string> paths, modules_of(world, part));
   Points all;
@@ -196,8 +193,8 @@ std::string head_of(const sema::Site& site) {
   return loaded.empty() ? "kernel" : fmt::format("module(\"{}\")", loaded);
 }
 
-sema::ResolvedPoint point_at(TracedWorld& world, const ProcessPart& part, debuginfo::Module& module,
-                             FileAddress address, sema::ProbeKind kind) {
+sema::ResolvedPoint point_at(TracedWorld& world, const ProcessPart& part, debuginfo::Module& module, FileAddress address,
+                             sema::ProbeKind kind) {
   if (part.of_kernel) return kernel_point_at(world, **world.kernel_image(part.kernel_module()), address, kind);
   sema::ResolvedPoint point;
   point.kind = kind;

@@ -18,9 +18,7 @@ std::vector<std::string> components(const syntax::ProbePoint& point, size_t inde
   return {"return"};
 }
 
-bool takes(const syntax::ProbePoint& point) {
-  return follows_process(point, "plt");
-}
+bool takes(const syntax::ProbePoint& point) { return follows_process(point, "plt"); }
 
 struct Request {
   ProcessPart part;
@@ -61,19 +59,19 @@ Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo:
     return Error{fmt::format("{} has no procedure linkage table", module.path()),
                  "it is linked statically, or calls other modules directly (-fno-plt)"};
   std::string near = nearest_name(request.name, names);
-  return Error{fmt::format("no entry '{}' in the procedure linkage table of {} ({} known)", request.name, module.path(), names.size()),
-               near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+  return Error{
+      fmt::format("no entry '{}' in the procedure linkage table of {} ({} known)", request.name, module.path(), names.size()),
+      near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
 }
 
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   TRY(Request request, parse(point));
-  return resolve_in_modules(world, request.part,
-                            [&](debuginfo::Module& module) { return resolve_in(world, request, module); });
+  return resolve_in_modules(world, request.part, [&](debuginfo::Module& module) { return resolve_in(world, request, module); });
 }
 
 }  // namespace
 
-extern const Family process_plt_family = {"process", takes, resolve, components,
-    {".plt", ".plt(string)", ".plt.return", ".plt(string).return"}};
+extern const Family process_plt_family = {
+    "process", takes, resolve, components, {".plt", ".plt(string)", ".plt.return", ".plt(string).return"}};
 
 }  // namespace spile::probes

@@ -21,13 +21,12 @@ using sema::ProbeKind;
 using sema::ResolvedPoint;
 
 std::vector<std::string> components(const syntax::ProbePoint& point, size_t index) {
-  if (point.components[0].name == "process" && (index == 1 || (index == 2 && point.components[1].name == "library"))) return after_process();
+  if (point.components[0].name == "process" && (index == 1 || (index == 2 && point.components[1].name == "library")))
+    return after_process();
   return {"nearest", "absolute"};
 }
 
-bool takes(const syntax::ProbePoint& point) {
-  return follows_process(point, "statement");
-}
+bool takes(const syntax::ProbePoint& point) { return follows_process(point, "statement"); }
 
 struct Request {
   ProcessPart part;
@@ -97,8 +96,8 @@ Result<uint64_t> address_in_file(const TracedWorld& world, const debuginfo::Modu
   if (found.size() > 1) {
     auto [first, process] = *found.begin();
     auto [second, other] = *std::next(found.begin());
-    return Error{fmt::format("statement({:#x}).absolute is ambiguous: it is {:#x} of {} in process {}, but {:#x} in process {}", address, first, module.path(),
-                             process, second, other),
+    return Error{fmt::format("statement({:#x}).absolute is ambiguous: it is {:#x} of {} in process {}, but {:#x} in process {}",
+                             address, first, module.path(), process, second, other),
                  fmt::format("give the address in the file: statement({:#x})", first)};
   }
   if (found.size() == 1) return found.begin()->first;
@@ -113,13 +112,15 @@ Result<Points> resolve_address(TracedWorld& world, const Request& request, debug
     TRY(address, address_in_file(world, module, address));
   }
   if (!is_code(module, address)) {
-    return Error{fmt::format("{:#x} is not in the code of {}", *request.address, module.path()),
-                 module.position_independent() && !request.absolute ? "addresses are those in the file, as objdump shows them" : ""};
+    return Error{
+        fmt::format("{:#x} is not in the code of {}", *request.address, module.path()),
+        module.position_independent() && !request.absolute ? "addresses are those in the file, as objdump shows them" : ""};
   }
   debuginfo::CodePlace place = module.place_at(FileAddress(address)).value_or(debuginfo::CodePlace{});
   place.address = FileAddress(address);
   ResolvedPoint point = point_inside(world, request.part, module, place);
-  point.text = fmt::format("process(\"{}\").statement({:#x}){}", module.path(), *request.address, request.absolute ? ".absolute" : "");
+  point.text =
+      fmt::format("process(\"{}\").statement({:#x}){}", module.path(), *request.address, request.absolute ? ".absolute" : "");
   return Points{std::move(point)};
 }
 
@@ -201,7 +202,8 @@ Result<Points> resolve_offset(TracedWorld& world, const Request& request, debugi
   for (const debuginfo::Function& function : functions) {
     if (function.is_ifunc) continue;
     if (spec.offset >= function.size) {
-      failure = {fmt::format("'{}+{:#x}' is not in the function '{}' of {}, which has {:#x} bytes", spec.name, spec.offset, spec.name, module.path(), function.size),
+      failure = {fmt::format("'{}+{:#x}' is not in the function '{}' of {}, which has {:#x} bytes", spec.name, spec.offset,
+                             spec.name, module.path(), function.size),
                  "objdump -d or gdb show the offsets of a function's instructions"};
       continue;
     }
@@ -244,7 +246,11 @@ Result<Points> resolve_statements(TracedWorld& world, const syntax::ProbePoint& 
   });
 }
 
-extern const Family process_statement_family = {"process", takes, resolve_statements, components,
+extern const Family process_statement_family = {
+    "process",
+    takes,
+    resolve_statements,
+    components,
     {".statement(string)", ".statement(string).nearest", ".statement(number)", ".statement(number).absolute"}};
 
 }  // namespace spile::probes

@@ -1,5 +1,5 @@
-// procfs("x").read and .write, with .umask(N) before that and .maxsize(N) before or behind it: handlers of the controller, run when
-// somebody reads or writes the file (session/serve/procfs_files.h). procfs.read without a name is the file "command".
+// procfs("x").read and .write, with .umask(N) before that and .maxsize(N) before or behind it: handlers of the controller, run
+// when somebody reads or writes the file (session/serve/procfs_files.h). procfs.read without a name is the file "command".
 
 #include <fmt/format.h>
 
@@ -11,13 +11,9 @@ namespace spile::probes {
 
 namespace {
 
-bool takes(const syntax::ProbePoint& point) {
-  return point.components[0].name == "procfs";
-}
+bool takes(const syntax::ProbePoint& point) { return point.components[0].name == "procfs"; }
 
-std::vector<std::string> components(const syntax::ProbePoint&, size_t) {
-  return {"read", "write", "maxsize", "umask"};
-}
+std::vector<std::string> components(const syntax::ProbePoint&, size_t) { return {"read", "write", "maxsize", "umask"}; }
 
 // A path of plain names, below the run's folder.
 bool is_file_name(const std::string& path) {
@@ -56,24 +52,41 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
     }
   }
   if (made.procfs_name == "__stdin" && made.kind == sema::ProbeKind::kProcfsRead)
-    return Error{fmt::format("'{}': the standard input can't be read from as a file", made.text), "input.line and input.char are what is written to it"};
+    return Error{fmt::format("'{}': the standard input can't be read from as a file", made.text),
+                 "input.line and input.char are what is written to it"};
   if (!has_kind) return Error{fmt::format("'{}' needs .read or .write at its end", made.text), ""};
   return Points{made};
 }
 
 }  // namespace
 
-extern const Family procfs_family = {"procfs", takes, resolve, components,
-    {"procfs.read", "procfs.maxsize(number).read", "procfs.read.maxsize(number)", "procfs.write",
-     "procfs.maxsize(number).write", "procfs.write.maxsize(number)", "procfs.umask(number).read",
-     "procfs.umask(number).maxsize(number).read", "procfs.umask(number).read.maxsize(number)",
-     "procfs.umask(number).write", "procfs.umask(number).maxsize(number).write",
-     "procfs.umask(number).write.maxsize(number)", "procfs(string).read",
-     "procfs(string).maxsize(number).read", "procfs(string).read.maxsize(number)", "procfs(string).write",
-     "procfs(string).maxsize(number).write", "procfs(string).write.maxsize(number)",
-     "procfs(string).umask(number).read", "procfs(string).umask(number).maxsize(number).read",
-     "procfs(string).umask(number).read.maxsize(number)", "procfs(string).umask(number).write",
-     "procfs(string).umask(number).maxsize(number).write",
-     "procfs(string).umask(number).write.maxsize(number)"}};
+extern const Family procfs_family = {"procfs",
+                                     takes,
+                                     resolve,
+                                     components,
+                                     {"procfs.read",
+                                      "procfs.maxsize(number).read",
+                                      "procfs.read.maxsize(number)",
+                                      "procfs.write",
+                                      "procfs.maxsize(number).write",
+                                      "procfs.write.maxsize(number)",
+                                      "procfs.umask(number).read",
+                                      "procfs.umask(number).maxsize(number).read",
+                                      "procfs.umask(number).read.maxsize(number)",
+                                      "procfs.umask(number).write",
+                                      "procfs.umask(number).maxsize(number).write",
+                                      "procfs.umask(number).write.maxsize(number)",
+                                      "procfs(string).read",
+                                      "procfs(string).maxsize(number).read",
+                                      "procfs(string).read.maxsize(number)",
+                                      "procfs(string).write",
+                                      "procfs(string).maxsize(number).write",
+                                      "procfs(string).write.maxsize(number)",
+                                      "procfs(string).umask(number).read",
+                                      "procfs(string).umask(number).maxsize(number).read",
+                                      "procfs(string).umask(number).read.maxsize(number)",
+                                      "procfs(string).umask(number).write",
+                                      "procfs(string).umask(number).maxsize(number).write",
+                                      "procfs(string).umask(number).write.maxsize(number)"}};
 
 }  // namespace spile::probes

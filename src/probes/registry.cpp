@@ -22,10 +22,28 @@ extern const Family unavailable_family;
 
 const std::vector<const Family*>& families() {
   static const std::vector<const Family*> all = {
-      &begin_family,        &oneshot_family, &end_family, &error_family, &never_family, &timer_family, &procfs_family, &process_function_family,
-      &process_statement_family, &process_mark_family, &process_plt_family, &process_lifecycle_family, &process_data_family,
-      &kernel_trace_family, &perf_counter_family, &perf_sample_family, &perfcounter_family, &kernel_data_family, &netfilter_family,
-      &kernel_function_family, &module_function_family, &kprobe_family,
+      &begin_family,
+      &oneshot_family,
+      &end_family,
+      &error_family,
+      &never_family,
+      &timer_family,
+      &procfs_family,
+      &process_function_family,
+      &process_statement_family,
+      &process_mark_family,
+      &process_plt_family,
+      &process_lifecycle_family,
+      &process_data_family,
+      &kernel_trace_family,
+      &perf_counter_family,
+      &perf_sample_family,
+      &perfcounter_family,
+      &kernel_data_family,
+      &netfilter_family,
+      &kernel_function_family,
+      &module_function_family,
+      &kprobe_family,
       &unavailable_family,  // last: it takes what the others leave
   };
   return all;
@@ -56,7 +74,8 @@ std::string text_of(const syntax::ProbePoint& point) {
     text += component.name;
     if (component.text) text += fmt::format("(\"{}\")", *component.text);
     // Addresses of the kernel are negative as numbers of the script.
-    const bool is_address = component.number && *component.number < 0 && (component.name == "data" || component.name == "statement" || component.name == "function");
+    const bool is_address = component.number && *component.number < 0 &&
+                            (component.name == "data" || component.name == "statement" || component.name == "function");
     if (is_address) text += fmt::format("({:#x})", static_cast<uint64_t>(*component.number));
     else if (component.number) text += fmt::format("({})", *component.number);
   }
@@ -71,18 +90,18 @@ Error unexpected_component(const syntax::ProbePoint& point, size_t index, const 
     if (name != component.name) continue;
     if (!component.text && !component.number)
       return {fmt::format("unknown probe point '{}': '{}' can't follow '{}'", text_of(point), component.name, before), ""};
-    return {fmt::format("'{}' in probe point '{}' has an unexpected parameter", component.name,
-                        text_of(point)),
-            ""};
+    return {fmt::format("'{}' in probe point '{}' has an unexpected parameter", component.name, text_of(point)), ""};
   }
   if (component.name.find('*') != std::string::npos && !known.empty()) {
-    return {fmt::format("probe point '{}': a '*' outside of quotes matches only aliases, not what follows '{}'", text_of(point), before),
+    return {fmt::format("probe point '{}': a '*' outside of quotes matches only aliases, not what follows '{}'", text_of(point),
+                        before),
             fmt::format("choose one of: {}", fmt::join(known, ", "))};
   }
   std::string near = nearest_name(component.name, known);
-  return {
-      fmt::format("unknown probe point '{}': '{}' can't follow '{}'", text_of(point), component.name, before),
-      !near.empty() ? fmt::format("did you mean '{}'?", near) : known.size() > 1 && known.size() <= 16 ? fmt::format("after '{}' there may be: {}", before, fmt::join(known, ", ")) : ""};
+  return {fmt::format("unknown probe point '{}': '{}' can't follow '{}'", text_of(point), component.name, before),
+          !near.empty()                            ? fmt::format("did you mean '{}'?", near)
+          : known.size() > 1 && known.size() <= 16 ? fmt::format("after '{}' there may be: {}", before, fmt::join(known, ", "))
+                                                   : ""};
 }
 
 }  // namespace spile::probes

@@ -1,6 +1,7 @@
 #pragma once
-// Functions of the C library that look at return addresses to learn who has called them, and how a file's code comes to them. A return
-// probe replaces return addresses, so the functions of a program whose return address one of these would read are left alone.
+// Functions of the C library that look at return addresses to learn who has called them, and how a file's code comes to them. A
+// return probe replaces return addresses, so the functions of a program whose return address one of these would read are left
+// alone.
 
 #include <cstdint>
 #include <set>

@@ -73,8 +73,7 @@ Dynamic read_dynamic(const std::string& path) {
   }
   uint64_t offset = 0;
   for (const Elf64_Phdr& load : loads) {
-    if (strings >= load.p_vaddr && strings - load.p_vaddr < load.p_filesz)
-      offset = strings - load.p_vaddr + load.p_offset;
+    if (strings >= load.p_vaddr && strings - load.p_vaddr < load.p_filesz) offset = strings - load.p_vaddr + load.p_offset;
   }
   if (offset == 0) return dynamic;
   for (const Elf64_Dyn& entry : entries) {

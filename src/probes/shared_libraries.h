@@ -11,8 +11,8 @@ namespace spile::probes {
 // program: a path; empty if it can't be read. Libraries that the program opens by itself (dlopen) are not among them.
 std::vector<std::string> linked_libraries(const std::string& program);
 
-// Returns the real path of the library that the dynamic linker finds for a name ("libc.so.6"): in LD_LIBRARY_PATH, the directories of
-// /etc/ld.so.conf, from which ldconfig(8) makes ld.so.cache, and the system's. "": none.
+// Returns the real path of the library that the dynamic linker finds for a name ("libc.so.6"): in LD_LIBRARY_PATH, the
+// directories of /etc/ld.so.conf, from which ldconfig(8) makes ld.so.cache, and the system's. "": none.
 std::string system_library(const std::string& name);
 
 }  // namespace spile::probes

@@ -17,7 +17,7 @@ struct SourceSpec {
   std::string file;  // "": not said
   Lines lines = Lines::kNone;
   std::vector<std::pair<int, int>> ranges;  // kListed, kRelative: first and last line of each
-  uint64_t offset = 0;  // of "f+0x12", without a file: bytes behind the function's entry; 0: not said
+  uint64_t offset = 0;                      // of "f+0x12", without a file: bytes behind the function's entry; 0: not said
 
   // Whether a line of the function is meant. declared: the line of its declaration, from which kRelative counts.
   bool matches(int line, int declared) const;

@@ -19,7 +19,8 @@ TEST(SourceSpec, ReadsDistancesFromTheEntry) {
 }
 
 TEST(SourceSpec, LeavesOperatorsAlone) {
-  for (const char* name : {"operator+", "operator+=", "operator++", "A::operator+", "+", "f+x", "f+0x", "f+-1", "f+99999999999999999999999"}) {
+  for (const char* name :
+       {"operator+", "operator+=", "operator++", "A::operator+", "+", "f+x", "f+0x", "f+-1", "f+99999999999999999999999"}) {
     EXPECT_EQ(parsed(name).name, name);
     EXPECT_EQ(parsed(name).offset, 0u);
   }

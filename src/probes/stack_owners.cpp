@@ -22,11 +22,12 @@ bool is_any(std::string_view name, std::initializer_list<std::string_view> names
 // camlModule__function_123, and what amd64.S has for OCaml code to call.
 bool is_ocaml(std::string_view name) {
   if (name.starts_with("caml") && name.size() > 4 && isupper(static_cast<unsigned char>(name[4]))) return true;
-  return begins_with_any(name, {"caml_call_gc", "caml_alloc1", "caml_alloc2", "caml_alloc3", "caml_allocN", "caml_c_call", "caml_curry",
-                                "caml_apply", "caml_tuplify", "caml_send", "caml_raise_ex", "caml_callback_asm", "caml_callback2_asm",
-                                "caml_callback3_asm", "caml_call_realloc_stack"}) ||
-         is_any(name, {"caml_start_program", "caml_program", "caml_startup__code_begin", "caml_stack_overflow", "caml_ml_array_bound_error",
-                       "caml_ml_array_align_error", "caml_perform", "caml_reperform", "caml_resume", "caml_runstack", "caml_system__code_begin"});
+  return begins_with_any(name, {"caml_call_gc", "caml_alloc1", "caml_alloc2", "caml_alloc3", "caml_allocN", "caml_c_call",
+                                "caml_curry", "caml_apply", "caml_tuplify", "caml_send", "caml_raise_ex", "caml_callback_asm",
+                                "caml_callback2_asm", "caml_callback3_asm", "caml_call_realloc_stack"}) ||
+         is_any(name, {"caml_start_program", "caml_program", "caml_startup__code_begin", "caml_stack_overflow",
+                       "caml_ml_array_bound_error", "caml_ml_array_align_error", "caml_perform", "caml_reperform", "caml_resume",
+                       "caml_runstack", "caml_system__code_begin"});
 }
 
 // What GHC and its C-- compiler make: Module_function_info, stg_ap_pv_fast, stg_BLACKHOLE_entry. And the way from C to these
@@ -82,9 +83,12 @@ constexpr StackOwner kOwners[] = {
     {"Mono", OwnedPart::kProcess, "libmono", "mono_jit_init", nullptr, kMono},
     {"Mono", OwnedPart::kProcess, "mono-sgen", "", nullptr, kMono},
     {".NET", OwnedPart::kProcess, "libcoreclr.so", "RhpReversePInvokeReturn", nullptr, kDotnet},
-    {"GraalVM native image", OwnedPart::kFile, "", "__svm_version_info", nullptr, "native images find frames by their return addresses"},
-    {"Dart", OwnedPart::kFunctions, "", "_kDartIsolateSnapshotInstructions", is_dart, "Dart finds frames by their return addresses"},
-    {"LuaJIT", OwnedPart::kFunctions, "", "lj_vm_call", is_luajit, "LuaJIT's interpreter is entered by jumps, and keeps frames of its own"},
+    {"GraalVM native image", OwnedPart::kFile, "", "__svm_version_info", nullptr,
+     "native images find frames by their return addresses"},
+    {"Dart", OwnedPart::kFunctions, "", "_kDartIsolateSnapshotInstructions", is_dart,
+     "Dart finds frames by their return addresses"},
+    {"LuaJIT", OwnedPart::kFunctions, "", "lj_vm_call", is_luajit,
+     "LuaJIT's interpreter is entered by jumps, and keeps frames of its own"},
     {"QEMU", OwnedPart::kFile, "", "tcg_qemu_tb_exec", nullptr,
      "QEMU finds the guest's instruction by the return addresses of calls in translated code"},
 };

@@ -1,7 +1,8 @@
 #pragma once
-// Runtimes that walk, copy or check the stacks that their programs run on. A return probe replaces the return address of a call that is
-// under way by one of spile's; such a runtime reads it there and does not know it. So the returns of functions that such a runtime may
-// find on a stack are not probed; their entries are. docs/decisions/027 has the table for people. Thread rule: any thread.
+// Runtimes that walk, copy or check the stacks that their programs run on. A return probe replaces the return address of a call
+// that is under way by one of spile's; such a runtime reads it there and does not know it. So the returns of functions that such
+// a runtime may find on a stack are not probed; their entries are. docs/decisions/027 has the table for people. Thread rule: any
+// thread.
 //
 // Go is not in the table: its functions are recognized by a note in the file, and probed at their return instructions
 // (abi::kReturnsInPlace).
@@ -37,11 +38,12 @@ std::span<const StackOwner> stack_owners();
 // The owners that a file's functions may have. The file is read by the constructor.
 class FileOwners {
  public:
-  // path: of the file, whose name counts too: a file that can't be read has owners by its name only. opened: the path that is read
-  // instead, where `path` no longer leads to the file (debuginfo/mapped_file.h).
+  // path: of the file, whose name counts too: a file that can't be read has owners by its name only. opened: the path that is
+  // read instead, where `path` no longer leads to the file (debuginfo/mapped_file.h).
   explicit FileOwners(const std::string& path, const std::string& opened = {});
 
-  // Returns the owner of the stacks on which the function runs; null: they are ordinary stacks. function: as StackOwner::owns takes it.
+  // Returns the owner of the stacks on which the function runs; null: they are ordinary stacks. function: as StackOwner::owns
+  // takes it.
   const StackOwner* of(std::string_view function) const;
 
  private:

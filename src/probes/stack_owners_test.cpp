@@ -34,8 +34,11 @@ TEST_F(StackOwners, KnowOcamlByItsFrametable) {
   EXPECT_EQ(reason(owners, "caml_alloc_string"), "");
   EXPECT_EQ(reason(owners, "camlinternal"), "");
   EXPECT_EQ(reason(owners, "main"), "");
-  EXPECT_TRUE(owners_of("b", "int caml_frametable[2]; void caml_call_realloc_stack(void) {} int main(void) { return caml_frametable[0]; }")
-                  .of("camlMain__f_1")->refuses_entries);
+  EXPECT_TRUE(
+      owners_of("b",
+                "int caml_frametable[2]; void caml_call_realloc_stack(void) {} int main(void) { return caml_frametable[0]; }")
+          .of("camlMain__f_1")
+          ->refuses_entries);
 }
 
 TEST_F(StackOwners, KnowHaskellByItsRuntime) {
@@ -46,8 +49,10 @@ TEST_F(StackOwners, KnowHaskellByItsRuntime) {
 }
 
 TEST_F(StackOwners, AreNotFoundInOrdinaryPrograms) {
-  FileOwners owners = owners_of("a", "extern int caml_frametable __attribute__((weak)); int main(void) { return &caml_frametable != 0; }");
-  for (const char* name : {"main", "get_info", "camlMain__f_1", "lj_vm_call", "stg_x"}) EXPECT_EQ(owners.of(name), nullptr) << name;
+  FileOwners owners =
+      owners_of("a", "extern int caml_frametable __attribute__((weak)); int main(void) { return &caml_frametable != 0; }");
+  for (const char* name : {"main", "get_info", "camlMain__f_1", "lj_vm_call", "stg_x"})
+    EXPECT_EQ(owners.of(name), nullptr) << name;
   EXPECT_THAT(reason(owners, "v8::Isolate::New"), HasSubstr("V8"));
 }
 

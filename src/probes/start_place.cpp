@@ -25,8 +25,9 @@ using sema::ResolvedPoint;
 // Without debug information nothing is known by name; say what there is instead.
 Error no_debug_info(debuginfo::Module& module, const std::string& name) {
   bool result = name == "$return";
-  return module.needs_debug_info(fmt::format("'{}' is not known: {} has no debug information", name, module.path()),
-                                 result ? "use returnval() if it is an integer or a pointer" : "use int_arg(1), pointer_arg(2) ...");
+  return module.needs_debug_info(
+      fmt::format("'{}' is not known: {} has no debug information", name, module.path()),
+      result ? "use returnval() if it is an integer or a pointer" : "use int_arg(1), pointer_arg(2) ...");
 }
 
 bool has_entry_value(const location::Operations& operations) {
@@ -34,7 +35,8 @@ bool has_entry_value(const location::Operations& operations) {
 }
 bool has_entry_value(const debuginfo::Place& place) {
   return has_entry_value(place.operations) ||
-         std::any_of(place.pieces.begin(), place.pieces.end(), [](const debuginfo::Piece& piece) { return has_entry_value(piece.operations); });
+         std::any_of(place.pieces.begin(), place.pieces.end(),
+                     [](const debuginfo::Piece& piece) { return has_entry_value(piece.operations); });
 }
 
 bool uses_other_registers(const location::Operations& operations) {
@@ -49,18 +51,23 @@ bool uses_other_registers(const debuginfo::Place& place) {
 }
 
 // In the kernel a handler does not know where the thread has its thread-local variables, nor what it found at a function's
-// entry; of the registers the kernel saves the general ones for it. A goroutine's frames move, so that they can't be found again by their address.
+// entry; of the registers the kernel saves the general ones for it. A goroutine's frames move, so that they can't be found again
+// by their address.
 Result<StartPlace> if_reachable(TracedWorld& world, const debuginfo::Module& module, StartPlace start) {
   if (has_entry_value(start.place)) {
     if (module.is_made_by_go())
-      return Error{fmt::format("'{}' is optimized out here (it is only known from a value at the function's entry)", start.name), ""};
+      return Error{fmt::format("'{}' is optimized out here (it is only known from a value at the function's entry)", start.name),
+                   ""};
     if (world.process_domain() == sema::Domain::kKernel)
-      return Error{fmt::format("'{}' is optimized out here: it is only known from a value at the function's entry, which handlers in the kernel don't record", start.name),
+      return Error{fmt::format("'{}' is optimized out here: it is only known from a value at the function's entry, which "
+                               "handlers in the kernel don't record",
+                               start.name),
                    "run spile with -x or -c, so that the handler runs in the process (--runtime=inproc)"};
   }
   if (world.process_domain() == sema::Domain::kKernel && uses_other_registers(start.place))
-    return Error{fmt::format("'{}' is in a floating-point or vector register here, which handlers in the kernel can't read", start.name),
-                 "run spile with -x or -c, so that the handler runs in the process (--runtime=inproc)"};
+    return Error{
+        fmt::format("'{}' is in a floating-point or vector register here, which handlers in the kernel can't read", start.name),
+        "run spile with -x or -c, so that the handler runs in the process (--runtime=inproc)"};
   bool thread_local_one = std::ranges::any_of(start.place.operations, [](const location::Operation& op) {
     return location::is<location::ThreadPointer>(op) || location::is<location::ThreadBlock>(op);
   });
@@ -158,7 +165,8 @@ Result<uint64_t> size_of_type(TracedWorld& world, const sema::ResolvedPoint* poi
 
 namespace {
 
-// A function does not know what its callers probe: a name in it may be that of a module of the kernel, which is asked before a program of that name.
+// A function does not know what its callers probe: a name in it may be that of a module of the kernel, which is asked before a
+// program of that name.
 Result<StartPlace> cast_in_kernel_module(TracedWorld& world, const std::string& type, const std::string& name) {
   const std::string module = kernel_module_named(world, name);
   if (module.empty()) return Error{};
@@ -167,27 +175,33 @@ Result<StartPlace> cast_in_kernel_module(TracedWorld& world, const std::string& 
 }
 
 // The type in the first module of "a:b:<c.h>" that has it.
-Result<StartPlace> cast_start(TracedWorld& world, const ResolvedPoint* point, const std::string& type, const std::string& modules) {
+Result<StartPlace> cast_start(TracedWorld& world, const ResolvedPoint* point, const std::string& type,
+                              const std::string& modules) {
   Error failure;
   for (const std::string& name : module_names(modules)) {
     std::string in_kernel = is_kernel_module(name) ? name : find_kernel_module(world, point, name);
     Result<StartPlace> of_module = in_kernel.empty() ? cast_in_kernel_module(world, type, name) : Result<StartPlace>(Error{});
     if (of_module.ok()) return of_module;
     bool is_header = in_kernel.empty() && (name.find('<') != std::string::npos || name.find('"') != std::string::npos);
-    Result<std::string> path = !in_kernel.empty() ? Result<std::string>(in_kernel) : is_header ? header_types_of(name, type) : find_module(world, name);
+    Result<std::string> path = !in_kernel.empty() ? Result<std::string>(in_kernel)
+                               : is_header        ? header_types_of(name, type)
+                                                  : find_module(world, name);
     Result<debuginfo::Type> found = path.ok() ? type_in(world, *path, type) : Result<debuginfo::Type>(path.error());
     if (found.ok()) return StartPlace{fmt::format("@cast({})", type), *path, pointee(*found), true};
     if (is_header && path.ok()) found = Error{fmt::format("no type '{}' in {}", type, name), ""};
     if (!path.ok() && !of_module.error().message.empty()) found = of_module.error();
     else if (!path.ok() && in_kernel.empty() && world.kernel().knows_module(name))
-      found = Error{fmt::format("the module {} is not loaded, so that its types are not known", name), fmt::format("load it before spile starts: modprobe {}", name)};
+      found = Error{fmt::format("the module {} is not loaded, so that its types are not known", name),
+                    fmt::format("load it before spile starts: modprobe {}", name)};
     if (failure.message.empty()) failure = std::move(found).error();
   }
   return failure;
 }
 
 // Whether names without a module are the kernel's, though the point is on no code of its own.
-bool of_tracepoint(const ResolvedPoint* point) { return point && point->kind == sema::ProbeKind::kTracepoint && point->site.module.empty(); }
+bool of_tracepoint(const ResolvedPoint* point) {
+  return point && point->kind == sema::ProbeKind::kTracepoint && point->site.module.empty();
+}
 
 // A name was looked for in the kernel, as nothing says where it is: it may be a program's.
 Error without_module(Error error, const ResolvedPoint* point, const char* with_module) {
@@ -208,7 +222,8 @@ Result<StartPlace> start_of_cast(TracedWorld& world, const ResolvedPoint* point,
   }
   if (modules) return cast_start(world, point, *name, *modules);
   // Without a module: of the probe's own; of the program; of the kernel, as in SystemTap.
-  if (point && !point->site.module.empty() && !is_kernel_module(point->site.module)) return cast_start(world, point, *name, point->site.module);
+  if (point && !point->site.module.empty() && !is_kernel_module(point->site.module))
+    return cast_start(world, point, *name, point->site.module);
   const bool in_program = (!point || point->site.module.empty()) && !of_tracepoint(point) && world.has_target();
   Result<StartPlace> of_program = in_program ? cast_start(world, point, *name, world.program()) : Result<StartPlace>(Error{});
   if (of_program.ok()) return of_program;
@@ -230,7 +245,9 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   }
   const bool probed = point && !point->site.module.empty();
   const bool in_kernel = world.process_domain() == sema::Domain::kKernel;
-  std::string of_kernel = module_name ? find_kernel_module(world, point, *module_name) : point && is_kernel_module(point->site.module) ? point->site.module : std::string();
+  std::string of_kernel = module_name                                     ? find_kernel_module(world, point, *module_name)
+                          : point && is_kernel_module(point->site.module) ? point->site.module
+                                                                          : std::string();
   const bool unnamed = !module_name && !probed && (of_tracepoint(point) || !world.has_target());
   if (name->ends_with("@kernel") || unnamed) of_kernel = "kernel";  // @var("jiffies@kernel")
   if (!of_kernel.empty()) {
@@ -244,7 +261,8 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
       return without_module(std::move(place).error(), point, "@var(\"name@file.c\", \"/bin/program\")");
   }
   if (!probed && in_kernel)
-    return Error{"@var can't be read here: handlers in the kernel only know the load address of their own probe's module", "read it in a probe of the module"};
+    return Error{"@var can't be read here: handlers in the kernel only know the load address of their own probe's module",
+                 "read it in a probe of the module"};
   if (!probed && !module_name && !world.has_target())
     return Error{"@var needs a module here, as this probe is not on one", "@var(\"name@file.c\", \"/bin/program\")"};
   if (!module_name) return global_in(world, point, *name, probed ? point->site.module : world.program());
@@ -265,8 +283,10 @@ Result<StartPlace> global_in(TracedWorld& world, const ResolvedPoint* point, con
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
   const bool elsewhere = !probed || path != point->site.module;
   if (elsewhere && module->position_independent() && in_kernel)
-    return Error{fmt::format("@var of {} can't be read in a probe on {}: handlers in the kernel only know the load address of the latter", path, point->site.module),
-                 "read it in a probe of its own module, or run spile with -x or -c"};
+    return Error{
+        fmt::format("@var of {} can't be read in a probe on {}: handlers in the kernel only know the load address of the latter",
+                    path, point->site.module),
+        "read it in a probe of its own module, or run spile with -x or -c"};
   if (!module->has_debug_info()) return no_debug_info(*module, name);
   size_t at = name.find('@');
   std::string file = at == std::string::npos ? "" : name.substr(at + 1);
@@ -283,7 +303,8 @@ Result<StartPlace> global_in(TracedWorld& world, const ResolvedPoint* point, con
   // A program at fixed addresses has no load bias, but the probed library has.
   if (elsewhere && start.other_module.empty()) {
     for (location::Operation& op : start.place.operations) {
-      if (auto* address = std::get_if<location::Address>(&op)) op = location::Constant{static_cast<int64_t>(address->address.value)};
+      if (auto* address = std::get_if<location::Address>(&op))
+        op = location::Constant{static_cast<int64_t>(address->address.value)};
     }
   }
   return if_reachable(world, *module, std::move(start));
@@ -365,29 +386,26 @@ Result<debuginfo::Place> walk_path(const StartPlace& start, std::span<const synt
     // An index on the pointer itself.
     if (i == 0 && is_index && start.is_pointee && place.type.kind() != debuginfo::TypeKind::kArray) {
       auto size = static_cast<int64_t>(place.type.size());
-      if (size == 0) return Error{fmt::format("'{}' can't be indexed: the size of its elements is unknown", place.type.name()), ""};
+      if (size == 0)
+        return Error{fmt::format("'{}' can't be indexed: the size of its elements is unknown", place.type.name()), ""};
       if (step.kind == PathStep::Kind::kElement) {
         location::append_offset(place.operations, size * step.number);
       } else {
-        place.operations.insert(place.operations.end(), {location::Index{0}, location::Constant{size}, location::Binary::kMul, location::Binary::kPlus});
+        place.operations.insert(place.operations.end(),
+                                {location::Index{0}, location::Constant{size}, location::Binary::kMul, location::Binary::kPlus});
       }
       continue;
     }
     switch (step.kind) {
-      case PathStep::Kind::kMember:
-        steps.push_back({debuginfo::Step::Kind::kMember, step.name, 0});
-        break;
-      case PathStep::Kind::kElement:
-        steps.push_back({debuginfo::Step::Kind::kIndex, "", step.number});
-        break;
+      case PathStep::Kind::kMember: steps.push_back({debuginfo::Step::Kind::kMember, step.name, 0}); break;
+      case PathStep::Kind::kElement: steps.push_back({debuginfo::Step::Kind::kIndex, "", step.number}); break;
       case PathStep::Kind::kElementExpr:
         steps.push_back({debuginfo::Step::Kind::kDynamicIndex, "", static_cast<int64_t>(i)});
         break;
       case PathStep::Kind::kPretty:
       case PathStep::Kind::kPrettyDeep:
       case PathStep::Kind::kText:
-      case PathStep::Kind::kWord:
-        return Error{"'$' at the end of a path prints a structure: the result is a string", ""};
+      case PathStep::Kind::kWord: return Error{"'$' at the end of a path prints a structure: the result is a string", ""};
     }
   }
   return debuginfo::walk(place, steps);

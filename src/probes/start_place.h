@@ -10,8 +10,8 @@
 namespace spile::probes {
 
 struct StartPlace {
-  std::string name;    // as errors say it
-  std::string module;  // whose debug information the type is from
+  std::string name;        // as errors say it
+  std::string module;      // whose debug information the type is from
   debuginfo::Place place;  // perhaps unavailable: walk_path() reports that
   // Of a pointer that the handler has: a first step [n] goes n objects on.
   bool is_pointee = false;
@@ -26,8 +26,8 @@ struct Frame {
 };
 Frame frame_of(const sema::ResolvedPoint& point);
 
-// Find where a path starts: a $variable or $return of the point's function; @cast or @var (point: null outside of a point's handler); the object
-// behind a pointer of that type. Errors: not known, or not reachable for handlers there.
+// Find where a path starts: a $variable or $return of the point's function; @cast or @var (point: null outside of a point's
+// handler); the object behind a pointer of that type. Errors: not known, or not reachable for handlers there.
 Result<StartPlace> start_of(TracedWorld& world, const sema::ResolvedPoint& point, bool at_entry,
                             const syntax::TargetVariable& variable);
 Result<StartPlace> start_of(TracedWorld& world, const sema::ResolvedPoint* point, const syntax::AtOperation& operation);
@@ -39,8 +39,8 @@ std::string where_readable(TracedWorld& world, const sema::ResolvedPoint& point,
 // Returns the bytes of a type that @sizeof names; 0: not known. Errors as for @cast.
 Result<uint64_t> size_of_type(TracedWorld& world, const sema::ResolvedPoint* point, const syntax::AtOperation& operation);
 
-// Returns the path of the module that a script names: "/bin/x"; "x", the traced program or by PATH; "libc.so.6", a library of the traced
-// program, which comes before PATH.
+// Returns the path of the module that a script names: "/bin/x"; "x", the traced program or by PATH; "libc.so.6", a library of the
+// traced program, which comes before PATH.
 Result<std::string> find_module(TracedWorld& world, const std::string& name);
 
 // Returns the place that the path leads to. Errors: the start is unavailable, a step is kPretty, kPrettyDeep or kText, or as

@@ -6,14 +6,15 @@ namespace spile::probes {
 
 namespace {
 
-// Names behind which :i or :u stands are numbers of 32 bits with or without a sign, those with :h of 16 bits without; the others have 64 bits.
+// Names behind which :i or :u stands are numbers of 32 bits with or without a sign, those with :h of 16 bits without; the others
+// have 64 bits.
 struct Call {
   std::string_view name;
   std::string_view parameters;
 };
 
-// Sorted by name. From the formats of the tracepoints syscalls:sys_enter_* of Linux 6.1 and 6.12, but for sysfs: its second parameter is
-// arg1 there, and $arg1 is the first argument of any call.
+// Sorted by name. From the formats of the tracepoints syscalls:sys_enter_* of Linux 6.1 and 6.12, but for sysfs: its second
+// parameter is arg1 there, and $arg1 is the first argument of any call.
 constexpr Call kCalls[] = {
     {"accept", "fd:i upeer_sockaddr upeer_addrlen"},
     {"accept4", "fd:i upeer_sockaddr upeer_addrlen flags:i"},
@@ -386,8 +387,9 @@ SystemCallParameter parameter(std::string_view text) {
 }
 
 // Functions of the kernel whose names are not those of their calls: these once had other structures.
-constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
-    {"newfstat", "fstat"}, {"newlstat", "lstat"}, {"newstat", "stat"}, {"newuname", "uname"}, {"sendfile64", "sendfile"}, {"umount", "umount2"}};
+constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {{"newfstat", "fstat"},      {"newlstat", "lstat"},
+                                                                        {"newstat", "stat"},        {"newuname", "uname"},
+                                                                        {"sendfile64", "sendfile"}, {"umount", "umount2"}};
 
 }  // namespace
 

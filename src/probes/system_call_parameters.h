@@ -1,6 +1,7 @@
 #pragma once
-// The names that the kernel's sources have for the parameters of system calls (SYSCALL_DEFINE): scripts read them as $fd, $count where they
-// probe a call by its name. The kernel shows them in events/syscalls/sys_enter_NAME/format of its tracefs, which only root can read.
+// The names that the kernel's sources have for the parameters of system calls (SYSCALL_DEFINE): scripts read them as $fd, $count
+// where they probe a call by its name. The kernel shows them in events/syscalls/sys_enter_NAME/format of its tracefs, which only
+// root can read.
 
 #include <cstdint>
 #include <optional>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kMostSamples = 100'000;  // a second: the kernel's clock events have 10 us between them (kernel/events/core.c)
-constexpr int64_t kJiffy = 4'000'000;  // CONFIG_HZ=250, as Debian's kernels have it
+constexpr int64_t kJiffy = 4'000'000;      // CONFIG_HZ=250, as Debian's kernels have it
 
 struct Unit {
   const char* name;
@@ -34,9 +34,7 @@ std::vector<std::string> components(const syntax::ProbePoint& point, size_t inde
   return names;
 }
 
-bool takes(const syntax::ProbePoint& point) {
-  return point.components[0].name == "timer";
-}
+bool takes(const syntax::ProbePoint& point) { return point.components[0].name == "timer"; }
 
 // Nanoseconds of count units; an error where that is no time, or centuries.
 Result<int64_t> interval(const syntax::ProbePoint& point, int64_t count, int64_t unit) {
@@ -56,12 +54,14 @@ Result<int64_t> profile_interval(const syntax::ProbePoint& point) {
     if (parts.size() > 3) return unexpected_component(point, 3, {});
     return int64_t{0};
   }
-  if (parts.size() == 3) return Error{fmt::format("the probe point '{}' is incomplete", text_of(point)), "timer.profile.freq.hz(100)"};
+  if (parts.size() == 3)
+    return Error{fmt::format("the probe point '{}' is incomplete", text_of(point)), "timer.profile.freq.hz(100)"};
   if (parts[3].name != "hz" || !parts[3].number) return unexpected_component(point, 3, components(point, 3));
   if (parts.size() > 4) return unexpected_component(point, 4, {});
   const int64_t rate = *parts[3].number;
   if (rate < 1 || rate > kMostSamples)
-    return Error{fmt::format("the rate of '{}' is out of range", text_of(point)), fmt::format("it can be 1 to {} samples a second", kMostSamples)};
+    return Error{fmt::format("the rate of '{}' is out of range", text_of(point)),
+                 fmt::format("it can be 1 to {} samples a second", kMostSamples)};
   return kSecond / rate;
 }
 
@@ -70,7 +70,8 @@ Result<Points> resolve_profile(TracedWorld& world, const syntax::ProbePoint& poi
   made.kind = sema::ProbeKind::kProfile;
   made.domain = sema::Domain::kKernel;
   TRY(made.interval_ns, profile_interval(point));
-  // Of the traced processes' threads only, sampled by the kernel for us. Beside probes in the kernel, time in the kernel is asked for, too.
+  // Of the traced processes' threads only, sampled by the kernel for us. Beside probes in the kernel, time in the kernel is asked
+  // for, too.
   bool by_thread = world.process_domain() == sema::Domain::kTarget && !world.has_kernel_probes() &&
                    (world.has_target() || world.options().runtime == Runtime::kInProcess);
   if (by_thread) made.domain = sema::Domain::kController;
@@ -98,7 +99,8 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   made.text = text_of(point);
   if (is_rate) {
     if (*kind.number < 1 || *kind.number > kSecond)
-      return Error{fmt::format("the rate of '{}' is out of range", made.text), fmt::format("it can be 1 to {} times a second", kSecond)};
+      return Error{fmt::format("the rate of '{}' is out of range", made.text),
+                   fmt::format("it can be 1 to {} times a second", kSecond)};
     made.interval_ns = kSecond / *kind.number;
   } else {
     TRY(made.interval_ns, interval(point, *kind.number, unit));
@@ -110,19 +112,24 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   }
   TRY(made.randomize_ns, interval(point, *parts[2].number, unit));
   if (made.randomize_ns >= made.interval_ns)
-    return Error{fmt::format("the random part of '{}' is as long as its interval, or longer", made.text), *kind.number > 1 ? fmt::format(".randomize({}) at most", *kind.number - 1) : "leave it out"};
+    return Error{fmt::format("the random part of '{}' is as long as its interval, or longer", made.text),
+                 *kind.number > 1 ? fmt::format(".randomize({}) at most", *kind.number - 1) : "leave it out"};
   return Points{made};
 }
 
 }  // namespace
 
-extern const Family timer_family = {"timer", takes, resolve, components,
-    {"timer.ms(number)", "timer.ms(number).randomize(number)", "timer.s(number)",
-     "timer.s(number).randomize(number)", "timer.sec(number)", "timer.sec(number).randomize(number)",
-     "timer.msec(number)", "timer.msec(number).randomize(number)", "timer.us(number)",
-     "timer.us(number).randomize(number)", "timer.usec(number)", "timer.usec(number).randomize(number)",
-     "timer.ns(number)", "timer.ns(number).randomize(number)", "timer.nsec(number)",
-     "timer.nsec(number).randomize(number)", "timer.jiffies(number)",
-     "timer.jiffies(number).randomize(number)", "timer.hz(number)", "timer.profile", "timer.profile.tick", "timer.profile.freq.hz(number)"}};
+extern const Family timer_family = {
+    "timer", takes, resolve, components, {"timer.ms(number)",      "timer.ms(number).randomize(number)",
+                                          "timer.s(number)",       "timer.s(number).randomize(number)",
+                                          "timer.sec(number)",     "timer.sec(number).randomize(number)",
+                                          "timer.msec(number)",    "timer.msec(number).randomize(number)",
+                                          "timer.us(number)",      "timer.us(number).randomize(number)",
+                                          "timer.usec(number)",    "timer.usec(number).randomize(number)",
+                                          "timer.ns(number)",      "timer.ns(number).randomize(number)",
+                                          "timer.nsec(number)",    "timer.nsec(number).randomize(number)",
+                                          "timer.jiffies(number)", "timer.jiffies(number).randomize(number)",
+                                          "timer.hz(number)",      "timer.profile",
+                                          "timer.profile.tick",    "timer.profile.freq.hz(number)"}};
 
 }  // namespace spile::probes

@@ -73,10 +73,12 @@ std::string interpreter_of(const std::string& path) {
 
 bool needs_kernel(const syntax::ProbePoint& point) {
   const auto& parts = point.components;
-  static const std::set<std::string> kernel_families = {"kernel", "module", "kprobe", "perf", "perfcounter", "netfilter",
+  static const std::set<std::string> kernel_families = {
+      "kernel", "module", "kprobe", "perf", "perfcounter", "netfilter",
       // The library's aliases of these. Not syscall and its like: with -x and -c, handlers in the processes serve them.
-      "vfs", "ioblock", "ioscheduler", "scheduler", "kprocess", "signal", "vm", "memory", "socket", "tcp", "tcpmib", "udp", "ip", "ipmib",
-      "linuxmib", "netdev", "irq_handler", "softirq", "workqueue", "scsi", "nfs", "nfsd", "sunrpc", "tty", "generic", "ioblock_trace", "ioscheduler_trace"};
+      "vfs", "ioblock", "ioscheduler", "scheduler", "kprocess", "signal", "vm", "memory", "socket", "tcp", "tcpmib", "udp", "ip",
+      "ipmib", "linuxmib", "netdev", "irq_handler", "softirq", "workqueue", "scsi", "nfs", "nfsd", "sunrpc", "tty", "generic",
+      "ioblock_trace", "ioscheduler_trace"};
   if (parts.empty()) return false;
   for (const auto& part : parts) {
     if (parts[0].name == "perf" && part.name == "counter") return false;  // read in processes
@@ -133,8 +135,9 @@ Result<std::string> TracedWorld::program_of_process(pid_t pid) const {
       return Error{who + " can't be traced: its main thread has ended, while others still run", "start it with -c instead"};
     }
     if (failure == ENOENT) return Error{who + " has no program: it is a kernel thread, or a zombie", ""};
-    return Error::from_errno(fmt::format("{} (owned by uid {})", who, info.st_uid), failure,
-                             geteuid() == 0 ? "root needs CAP_SYS_PTRACE for it, which a container may lack" : "run spile as that user, or as root");
+    return Error::from_errno(
+        fmt::format("{} (owned by uid {})", who, info.st_uid), failure,
+        geteuid() == 0 ? "root needs CAP_SYS_PTRACE for it, which a container may lack" : "run spile as that user, or as root");
   }
   struct stat program;
   bool known = stat((directory + "/exe").c_str(), &program) == 0;
@@ -167,21 +170,19 @@ TracedWorld::PathInProcess TracedWorld::path_in_process(const std::string& name)
 }
 
 void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool asks_for_kernel) {
-  has_kernel_probes_ = asks_for_kernel || std::ranges::any_of(points, [](const syntax::ProbePoint* point) { return needs_kernel(*point); });
+  has_kernel_probes_ =
+      asks_for_kernel || std::ranges::any_of(points, [](const syntax::ProbePoint* point) { return needs_kernel(*point); });
   switch (options_.runtime) {
-    case Runtime::kInProcess:
-      domain_ = sema::Domain::kTarget;
-      return;
-    case Runtime::kBpf:
-      domain_ = sema::Domain::kKernel;
-      return;
-    case Runtime::kAuto:
-      break;
+    case Runtime::kInProcess: domain_ = sema::Domain::kTarget; return;
+    case Runtime::kBpf: domain_ = sema::Domain::kKernel; return;
+    case Runtime::kAuto: break;
   }
-  // Handlers that share a global share memory: where the kernel's can't be shared with processes, one kernel probe, and all run there. Without -c
-  // and -x, uprobes see all processes. timer.profile can be sampled either way; the threads of a process, with their
-  // stacks.
-  const bool any = has_kernel_probes_ || (!has_target() && std::ranges::any_of(points, [](const syntax::ProbePoint* point) { return is_profile(*point); }));
+  // Handlers that share a global share memory: where the kernel's can't be shared with processes, one kernel probe, and all run
+  // there. Without -c and -x, uprobes see all processes. timer.profile can be sampled either way; the threads of a process, with
+  // their stacks.
+  const bool any =
+      has_kernel_probes_ ||
+      (!has_target() && std::ranges::any_of(points, [](const syntax::ProbePoint* point) { return is_profile(*point); }));
   const bool kernel = !options_.only_lists && (!has_target() || (any && !can_mix()));
   domain_ = kernel ? sema::Domain::kKernel : sema::Domain::kTarget;
 }
@@ -208,20 +209,24 @@ Result<KernelImage> open_kernel(kernelinfo::KernelInfo& kernel) {
   };
   const uint64_t text_begin = address_of("_stext"), text_end = address_of("_etext");
   if (text_begin == 0 || text_end <= text_begin)
-    return Error{"the kernel hides its addresses, so its debug information can't be applied", kernel.kptr_restrict() > 1 ? "as root: sysctl kernel.kptr_restrict=1" : "run as root"};
+    return Error{"the kernel hides its addresses, so its debug information can't be applied",
+                 kernel.kptr_restrict() > 1 ? "as root: sysctl kernel.kptr_restrict=1" : "run as root"};
   image.text = {{text_begin, text_end}};
-  // The linker script of the kernel begins the first segment with _text: arch/x86/kernel/vmlinux.lds.S. What lies below is of each CPU.
+  // The linker script of the kernel begins the first segment with _text: arch/x86/kernel/vmlinux.lds.S. What lies below is of
+  // each CPU.
   const auto& segments = image.module->segments();
   const auto first = std::ranges::find_if(segments, [](const debuginfo::Segment& segment) { return segment.executable; });
   const uint64_t start = address_of("_text");
-  if (first == segments.end() || start == 0) return Error{fmt::format("{}: not an image of the kernel, or the kernel doesn't show where its code begins", path), ""};
+  if (first == segments.end() || start == 0)
+    return Error{fmt::format("{}: not an image of the kernel, or the kernel doesn't show where its code begins", path), ""};
   image.parts = {{first->address.value, ~uint64_t{0}, start - first->address.value}};
   return image;
 }
 
 Result<KernelImage> open_module(const kernelinfo::KernelInfo& kernel, const std::string& name) {
   if (!kernel.has_module(name))
-    return Error{fmt::format("the module '{}' is not loaded: what its debug information says has no address yet", name), fmt::format("load it first: modprobe {}", name)};
+    return Error{fmt::format("the module '{}' is not loaded: what its debug information says has no address yet", name),
+                 fmt::format("load it first: modprobe {}", name)};
   TRY(kernelinfo::ModuleImage opened, kernel.module_image(name));
   KernelImage image;
   image.name = name;
@@ -256,7 +261,8 @@ bool KernelImage::is_text(uint64_t address) const {
 
 Result<const KernelImage*> TracedWorld::kernel_image(const std::string& name) {
   auto known = kernel_images_.find(name);
-  if (known == kernel_images_.end()) known = kernel_images_.emplace(name, name.empty() ? open_kernel(kernel_) : open_module(kernel_, name)).first;
+  if (known == kernel_images_.end())
+    known = kernel_images_.emplace(name, name.empty() ? open_kernel(kernel_) : open_module(kernel_, name)).first;
   if (!known->second.ok()) return known->second.error();
   return &*known->second;
 }

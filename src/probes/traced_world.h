@@ -17,13 +17,15 @@
 
 namespace spile::probes {
 
-// The name under which TracedWorld::module() has the file with the kernel's debug information: no path is like it. Behind it, with a colon, the name of a
-// module of the kernel: "kernel image:loop".
+// The name under which TracedWorld::module() has the file with the kernel's debug information: no path is like it. Behind it,
+// with a colon, the name of a module of the kernel: "kernel image:loop".
 inline constexpr char kKernelImage[] = "kernel image";
 
-// The running kernel, or a module of it, as debug information describes it: an ELF file whose parts lie in memory elsewhere than it says.
+// The running kernel, or a module of it, as debug information describes it: an ELF file whose parts lie in memory elsewhere than
+// it says.
 struct KernelImage {
-  // A part whose addresses in memory all differ by the same number from those in the file: the kernel as a whole (KASLR), each section of a module.
+  // A part whose addresses in memory all differ by the same number from those in the file: the kernel as a whole (KASLR), each
+  // section of a module.
   struct Part {
     uint64_t begin, end;  // in the file
     uint64_t bias;        // run-time address minus address in the file, modulo 2^64
@@ -36,7 +38,8 @@ struct KernelImage {
 
   // Returns the name of the image's types, for TracedWorld::module().
   std::string type_source() const { return name.empty() ? kKernelImage : std::string(kKernelImage) + ":" + name; }
-  // Returns the run-time address; nullopt: what is there is not at such an address in memory (variables of CPUs, code that is gone).
+  // Returns the run-time address; nullopt: what is there is not at such an address in memory (variables of CPUs, code that is
+  // gone).
   std::optional<uint64_t> running(FileAddress address) const;
   // Returns the address in the file of a run-time address; nullopt: it is in no part.
   std::optional<FileAddress> in_file(uint64_t address) const;
@@ -50,7 +53,8 @@ bool is_profile(const syntax::ProbePoint& point);
 
 class TracedWorld {
  public:
-  explicit TracedWorld(const WorldOptions& options) : options_(options), servers_(std::make_shared<debuginfo::DebugServers>(options.download)), kernel_(options.kernel) {}
+  explicit TracedWorld(const WorldOptions& options)
+      : options_(options), servers_(std::make_shared<debuginfo::DebugServers>(options.download)), kernel_(options.kernel) {}
 
   // Finds the program of -c or -x. Errors as World::open.
   Result<void> find_program();
@@ -80,11 +84,12 @@ class TracedWorld {
   // Fails if --runtime=inproc was asked for. what: the construct that only the kernel can run, for the message.
   Result<void> require_kernel(const char* what) const;
 
-  // Returns the ELF file at a path, opened once: the file that a process of -x has mapped under it, if any has. path: as find_executable()
-  // and libraries() return it. Errors: as Module::open(), or the mapped file was replaced and can't be opened.
+  // Returns the ELF file at a path, opened once: the file that a process of -x has mapped under it, if any has. path: as
+  // find_executable() and libraries() return it. Errors: as Module::open(), or the mapped file was replaced and can't be opened.
   Result<std::shared_ptr<debuginfo::Module>> module(const std::string& path);
-  // Returns the debug information of the kernel (""), or of a module that is loaded, opened once. Valid as long as the world. Errors: as
-  // KernelInfo::debug_image() and module_image(); the file can't be opened or lacks debug information; the kernel hides its addresses.
+  // Returns the debug information of the kernel (""), or of a module that is loaded, opened once. Valid as long as the world.
+  // Errors: as KernelInfo::debug_image() and module_image(); the file can't be opened or lacks debug information; the kernel
+  // hides its addresses.
   Result<const KernelImage*> kernel_image(const std::string& name = {});
   // Returns the files of all modules that module() has opened, by path.
   const ModuleFiles& module_files() const { return module_files_; }
@@ -98,24 +103,25 @@ class TracedWorld {
   // Adds a sentence to World::remarks().
   void remark(std::string what) { remarks_.insert(std::move(what)); }
   const std::set<std::string>& remarks() const { return remarks_; }
-  // Returns the fields of a tracepoint ("sched:sched_switch"), read once from tracefs. Valid as long as the world. Errors: no such
-  // tracepoint, or tracefs can't be read.
+  // Returns the fields of a tracepoint ("sched:sched_switch"), read once from tracefs. Valid as long as the world. Errors: no
+  // such tracepoint, or tracefs can't be read.
   Result<const std::vector<TracepointField>*> tracepoint_fields(const std::string& tracepoint);
   // Returns the facts about the running kernel. Valid as long as the world.
   kernelinfo::KernelInfo& kernel() { return kernel_; }
-  // Returns the real path of a program or library: "redis-server" by PATH, "./calls", "/bin/ls", as the first process of -x sees it, even
-  // if it was deleted since. A script (#!) stands for its interpreter. A path with a slash need not be executable. Error: not found.
+  // Returns the real path of a program or library: "redis-server" by PATH, "./calls", "/bin/ls", as the first process of -x sees
+  // it, even if it was deleted since. A script (#!) stands for its interpreter. A path with a slash need not be executable.
+  // Error: not found.
   Result<std::string> find_executable(const std::string& name) const;
   // Returns the files that a glob(7) pattern matches now, each once; a pattern without a slash is searched in PATH and here.
   std::vector<std::string> find_executables(const std::string& pattern) const;
-  // Returns a pattern for fnmatch(3) that fits paths of find_executable(): the directories before the first wildcard are resolved, and a
-  // pattern without a slash fits in every directory.
+  // Returns a pattern for fnmatch(3) that fits paths of find_executable(): the directories before the first wildcard are
+  // resolved, and a pattern without a slash fits in every directory.
   std::string program_pattern(const std::string& pattern) const;
-  // Returns the paths of the shared libraries that processes of -x with this program have mapped, or, without any, that the program file
-  // is linked to. Valid as long as the world.
+  // Returns the paths of the shared libraries that processes of -x with this program have mapped, or, without any, that the
+  // program file is linked to. Valid as long as the world.
   const std::vector<std::string>& libraries(const std::string& program);
-  // Whether a name, or a pattern of fnmatch(3), fits a library: the name of its file, or the name by which programs need it (DT_SONAME),
-  // which mostly is that of a link: libevent-2.1.so.7 for libevent-2.1.so.7.0.1.
+  // Whether a name, or a pattern of fnmatch(3), fits a library: the name of its file, or the name by which programs need it
+  // (DT_SONAME), which mostly is that of a link: libevent-2.1.so.7 for libevent-2.1.so.7.0.1.
   bool is_named(const std::string& library, const std::string& pattern);
 
  private:

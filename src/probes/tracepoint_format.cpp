@@ -20,9 +20,7 @@ bool value_of(std::string_view line, std::string_view key, uint32_t& value) {
   return std::from_chars(rest.data(), rest.data() + rest.size(), value).ec == std::errc();
 }
 
-bool is_number_size(uint32_t size) {
-  return size == 1 || size == 2 || size == 4 || size == 8;
-}
+bool is_number_size(uint32_t size) { return size == 1 || size == 2 || size == 4 || size == 8; }
 
 TracepointField::Kind classify(TracepointField& field, bool is_array) {
   using Kind = TracepointField::Kind;

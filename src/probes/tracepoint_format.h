@@ -37,8 +37,8 @@ struct TracepointField {
   bool common = false;        // of every tracepoint: common_pid ...
 };
 
-// Parses the text of a format file; fields in its order, without those whose declaration is of another form. Errors: the text is not of
-// this form.
+// Parses the text of a format file; fields in its order, without those whose declaration is of another form. Errors: the text is
+// not of this form.
 Result<std::vector<TracepointField>> parse_tracepoint_format(std::string_view text);
 
 }  // namespace spile::probes

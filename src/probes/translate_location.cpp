@@ -8,8 +8,8 @@ namespace {
 
 constexpr location::Register kStackPointer{abi::kConvention.stack_pointer};
 
-// What the stack pointer is, or was, where debuginfo's operations read it. At a function's entry and return it follows from the CFA,
-// so that trampolines need not save it.
+// What the stack pointer is, or was, where debuginfo's operations read it. At a function's entry and return it follows from the
+// CFA, so that trampolines need not save it.
 void append_stack_pointer(location::Operations& to, Moment moment) {
   if (moment == Moment::kInside || moment == Moment::kCall) to.emplace_back(kStackPointer);
   else to.emplace_back(location::CallFrameCfa{});

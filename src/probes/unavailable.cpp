@@ -17,17 +17,27 @@ struct Later {
 };
 constexpr Later kLater[] = {
     // Of the kernel's code and data.
-    {"kernel", "mark"}, {"kernel", "syscall"},
+    {"kernel", "mark"},
+    {"kernel", "syscall"},
     // The library's aliases over them.
-    {"generic", nullptr}, {"sctp", nullptr}, {"ip", nullptr},
+    {"generic", nullptr},
+    {"sctp", nullptr},
+    {"ip", nullptr},
     // Of interpreters and other programs.
-    {"java", nullptr}, {"hotspot", nullptr}, {"python", nullptr}, {"python2", nullptr}, {"python3", nullptr},
-    {"debuginfod", nullptr}, {"stap", nullptr},
+    {"java", nullptr},
+    {"hotspot", nullptr},
+    {"python", nullptr},
+    {"python2", nullptr},
+    {"python3", nullptr},
+    {"debuginfod", nullptr},
+    {"stap", nullptr},
 };
 
-// What the names of the library's aliases begin with. Only those files of it are read that a script's names ask for, so that its aliases are not known here.
-constexpr const char* kLibrary[] = {"syscall", "nd_syscall", "vfs", "vm", "scheduler", "kprocess", "signal", "ioblock", "ioscheduler", "socket", "tcp", "udp", "netdev",
-                                    "irq_handler", "input", "softirq", "workqueue", "tty", "scsi", "nfs", "nfsd", "sunrpc"};
+// What the names of the library's aliases begin with. Only those files of it are read that a script's names ask for, so that its
+// aliases are not known here.
+constexpr const char* kLibrary[] = {"syscall",     "nd_syscall", "vfs",  "vm",  "scheduler", "kprocess",    "signal", "ioblock",
+                                    "ioscheduler", "socket",     "tcp",  "udp", "netdev",    "irq_handler", "input",  "softirq",
+                                    "workqueue",   "tty",        "scsi", "nfs", "nfsd",      "sunrpc"};
 
 // What may follow the first part of points: of all families with that name.
 std::vector<std::string> second_parts(const syntax::ProbePoint& point) {
@@ -41,9 +51,7 @@ std::vector<std::string> second_parts(const syntax::ProbePoint& point) {
   return names;
 }
 
-bool takes(const syntax::ProbePoint&) {
-  return true;
-}
+bool takes(const syntax::ProbePoint&) { return true; }
 
 Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
   const auto& parts = point.components;
@@ -64,11 +72,13 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
     return Error{fmt::format("probe points '{}' are not available in this version", family), hint};
   }
   std::vector<std::string> known(std::begin(kLibrary), std::end(kLibrary));
-  if (std::ranges::find(known, parts[0].name) != known.end()) return Error{fmt::format("unknown probe point '{}'", text_of(point)), ""};
+  if (std::ranges::find(known, parts[0].name) != known.end())
+    return Error{fmt::format("unknown probe point '{}'", text_of(point)), ""};
   for (const Family* family : families()) known.emplace_back(family->name);
   if (parts.size() == 1) {
     if (const std::vector<std::string> names = second_parts(point); !names.empty())
-      return Error{fmt::format("the probe point '{0}' is incomplete", text_of(point)), fmt::format("after '{}' there may be: {}", parts[0].name, fmt::join(names, ", "))};
+      return Error{fmt::format("the probe point '{0}' is incomplete", text_of(point)),
+                   fmt::format("after '{}' there may be: {}", parts[0].name, fmt::join(names, ", "))};
   }
   for (const Family* family : families()) {
     if (family->name == parts[0].name && parts.size() > 1)

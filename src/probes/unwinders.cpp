@@ -44,7 +44,8 @@ std::vector<UnwinderFunction> unwinder_functions(debuginfo::Module& module) {
     auto functions = module.functions({.name = wanted.name, .file = {}});
     if (!functions.ok()) continue;
     for (const debuginfo::Function& function : *functions) {
-      if (known.insert({function.address.value, wanted.role}).second) found.push_back({wanted.role, function.address, function.size});
+      if (known.insert({function.address.value, wanted.role}).second)
+        found.push_back({wanted.role, function.address, function.size});
     }
   }
   return found;

@@ -1,9 +1,10 @@
 #pragma once
 // The functions of a program that unwind or walk its stack, known by their names. A return probe replaces return addresses on the
-// stack by ones of spile's; these functions read them there, and would not find their way. So each of them is a site of spile's own
-// while return probes are armed, whose handlers put the real return addresses back for as long as the walk takes.
+// stack by ones of spile's; these functions read them there, and would not find their way. So each of them is a site of spile's
+// own while return probes are armed, whose handlers put the real return addresses back for as long as the walk takes.
 //
-// Code that follows frame pointers on its own is not among them: it has no name to be known by, and stops at the first pending return.
+// Code that follows frame pointers on its own is not among them: it has no name to be known by, and stops at the first pending
+// return.
 
 #include <cstdint>
 #include <string>
@@ -22,7 +23,7 @@ struct UnwinderFunction {
   };
   Role role;
   FileAddress address;  // of its first instruction
-  uint64_t size;  // in bytes
+  uint64_t size;        // in bytes
 };
 
 // Whether a file may have such functions, by its name: libgcc_s, libunwind, the C++ library, or any program (which may have them

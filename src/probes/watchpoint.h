@@ -19,8 +19,8 @@ struct WatchRequest {
 std::vector<std::string> watch_components();
 // Parses the components from the third on: length(N), then write or rw. Errors: another component; no kind of access.
 Result<WatchRequest> parse_watch(const syntax::ProbePoint& point);
-// Returns the number of bytes to watch at an address: the length if it is not 0, else the symbol's size, else (0) what the address allows. Error: the
-// processor can't watch these bytes.
+// Returns the number of bytes to watch at an address: the length if it is not 0, else the symbol's size, else (0) what the
+// address allows. Error: the processor can't watch these bytes.
 Result<uint64_t> watch_length(const syntax::ProbePoint& point, uint64_t address, int64_t length, uint64_t symbol_size);
 
 }  // namespace spile::probes

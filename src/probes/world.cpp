@@ -9,8 +9,8 @@
 #include "probes/kernel_trace.h"
 #include "probes/netfilter.h"
 #include "probes/pretty.h"
-#include "probes/process_lifecycle.h"
 #include "probes/probes.h"
+#include "probes/process_lifecycle.h"
 #include "probes/start_place.h"
 #include "probes/traced_world.h"
 #include "syntax/visitor.h"
@@ -24,13 +24,12 @@ using sema::ProbeKind;
 using sema::ResolvedPoint;
 using sema::Variables;
 
-Variables variables_of(const ResolvedPoint& point) {
-  return sema::info(point.kind).variables;
-}
+Variables variables_of(const ResolvedPoint& point) { return sema::info(point.kind).variables; }
 
 // Whether handlers in the kernel compare the process's program.
 bool is_life_of_program(const ResolvedPoint& point) {
-  return sema::info(point.kind).source == sema::Source::kWatch && point.domain == sema::Domain::kKernel && !point.site.module.empty();
+  return sema::info(point.kind).source == sema::Source::kWatch && point.domain == sema::Domain::kKernel &&
+         !point.site.module.empty();
 }
 
 // The variable of the probed place that @var("name") may mean; null: another operation, or one that says where the variable is.
@@ -56,7 +55,9 @@ class RealWorld : public World {
     return {};
   }
 
-  void choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool asks_for_kernel) override { world_.choose_runtime(points, asks_for_kernel); }
+  void choose_runtime(const std::vector<const syntax::ProbePoint*>& points, bool asks_for_kernel) override {
+    world_.choose_runtime(points, asks_for_kernel);
+  }
   bool may_probe_kernel() const override { return world_.options().may_probe_kernel && world_.options().may_probe_kernel(); }
   bool can_mix() const override { return world_.can_mix(); }
 
@@ -66,7 +67,9 @@ class RealWorld : public World {
     TRY(const std::string path, find_module(world_, name));
     return world_.module(path);
   }
-  kernelinfo::Features kernel_features(bool asks_members) override { return asks_kernel_ || asks_members ? world_.kernel().features() : kernelinfo::Features(); }
+  kernelinfo::Features kernel_features(bool asks_members) override {
+    return asks_kernel_ || asks_members ? world_.kernel().features() : kernelinfo::Features();
+  }
   std::vector<std::string> remarks() const override { return {world_.remarks().begin(), world_.remarks().end()}; }
   std::vector<std::string> unprintable() const override { return {world_.unprintable().begin(), world_.unprintable().end()}; }
   std::vector<std::string> left_out() const override { return {world_.left_out().begin(), world_.left_out().end()}; }
@@ -90,7 +93,8 @@ class RealWorld : public World {
     switch (variables_of(point)) {
       case Variables::kSystemCall: return bind_in_system_call(point, variable);
       case Variables::kRecord:
-        return point.site.by_arguments ? bind_in_function(world_, point, at_entry, variable) : bind_in_tracepoint(world_, point, variable);
+        return point.site.by_arguments ? bind_in_function(world_, point, at_entry, variable)
+                                       : bind_in_tracepoint(world_, point, variable);
       default: return bind_in_function(world_, point, at_entry, variable);
     }
   }
@@ -108,25 +112,23 @@ class RealWorld : public World {
     return bind_pointer(world_, pointer, dereference);
   }
 
-  Result<Binding> bind_without_point(const syntax::AtOperation& operation) override {
-    return bind_anywhere(world_, operation);
-  }
+  Result<Binding> bind_without_point(const syntax::AtOperation& operation) override { return bind_anywhere(world_, operation); }
 
   Result<std::vector<sema::EnumConstant>> constants(const ResolvedPoint* point, const syntax::AtOperation& cast) override {
     return probes::constants_of(world_, point, cast);
   }
-  Result<std::vector<sema::EnumConstant>> constants_of(const ResolvedPoint* point, bool at_entry, const syntax::Expression& variable) override {
+  Result<std::vector<sema::EnumConstant>> constants_of(const ResolvedPoint* point, bool at_entry,
+                                                       const syntax::Expression& variable) override {
     return constants_of_variable(world_, point, at_entry, variable);
   }
 
-  Result<std::vector<sema::PrettyPart>> pretty(const ResolvedPoint& point, bool at_entry,
-                                               const syntax::Expression& expression, bool deep) override {
+  Result<std::vector<sema::PrettyPart>> pretty(const ResolvedPoint& point, bool at_entry, const syntax::Expression& expression,
+                                               bool deep) override {
     return pretty_parts(world_, point, at_entry, expression, deep);
   }
 
   Result<std::vector<sema::PrettyPart>> pretty_dereference(const sema::TargetType& pointer,
-                                                           const syntax::Dereference& dereference,
-                                                           bool deep) override {
+                                                           const syntax::Dereference& dereference, bool deep) override {
     return pretty_parts(world_, pointer, dereference, deep);
   }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Matches text with the tables and programs of program.h. Freestanding, no recursion, no allocation; steps are bounded by the length of the text
-// times the instructions. A text ends at a NUL, or after `limit` bytes. Tables and programs are trusted: their indexes are not checked.
+// Matches text with the tables and programs of program.h. Freestanding, no recursion, no allocation; steps are bounded by the
+// length of the text times the instructions. A text ends at a NUL, or after `limit` bytes. Tables and programs are trusted: their
+// indexes are not checked.
 
 #include "regex/program.h"
 
@@ -21,9 +22,9 @@ inline bool table_matches(const Table* table, const char* text, uint32_t limit) 
 // The mark of a group that is not part of the match.
 inline constexpr uint16_t kNowhere = 0xffff;
 
-// Finds where a match and its groups lie. All threads of the automaton (a state, and the marks on the way there) advance together, byte by
-// byte, in the order of their precedence. Of two in the same state only the first goes on. The leftmost match wins, of these the longest
-// (POSIX), of these the first thread's.
+// Finds where a match and its groups lie. All threads of the automaton (a state, and the marks on the way there) advance
+// together, byte by byte, in the order of their precedence. Of two in the same state only the first goes on. The leftmost match
+// wins, of these the longest (POSIX), of these the first thread's.
 //
 // A Matcher is good for one search().
 class Matcher {
@@ -33,8 +34,8 @@ class Matcher {
     return count * (2ull * marks_bytes(groups) + 2 * 2 + 4 + 2 * sizeof(Step)) + 4 * sizeof(Step) + marks_bytes(groups) + 64;
   }
 
-  // memory: memory_bytes() bytes, at a multiple of 8, which the matcher uses as long as it lives; their contents don't matter. limit: most bytes
-  // of a text, below kNowhere.
+  // memory: memory_bytes() bytes, at a multiple of 8, which the matcher uses as long as it lives; their contents don't matter.
+  // limit: most bytes of a text, below kNowhere.
   Matcher(const Program* program, void* memory, uint32_t limit)
       : code_(code_of(program)), sets_(sets_of(program)), marks_(2 * program->groups), limit_(limit) {
     char* at = static_cast<char*>(memory);
@@ -58,8 +59,9 @@ class Matcher {
     }
   }
 
-  // Returns whether the expression matches somewhere in the text. If so, best has two marks for each of Program::groups, the whole match
-  // first: the offsets in bytes where the group begins and ends, or kNowhere. Else best is left as it is. REQUIRES: called once.
+  // Returns whether the expression matches somewhere in the text. If so, best has two marks for each of Program::groups, the
+  // whole match first: the offsets in bytes where the group begins and ends, or kNowhere. Else best is left as it is. REQUIRES:
+  // called once.
   bool search(const char* text, uint16_t* best) {
     bool matched = false;
     List *now = &lists_[0], *next = &lists_[1];
@@ -85,7 +87,7 @@ class Matcher {
 
  private:
   struct Step {
-    uint16_t state;   // kRestore: the mark `mark` had this `value`
+    uint16_t state;  // kRestore: the mark `mark` had this `value`
     uint16_t mark, value;
     uint16_t kind;
   };
@@ -141,9 +143,7 @@ class Matcher {
       seen_[top.state] = generation_;
       const Instruction& instruction = code_[top.state];
       switch (instruction.operation) {
-        case kJump:
-          visit(instruction.x);
-          break;
+        case kJump: visit(instruction.x); break;
         case kSplit:
           visit(instruction.y);
           visit(instruction.x);

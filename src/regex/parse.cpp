@@ -122,7 +122,10 @@ class Parser {
       case '^': return add({.kind = Node::Kind::kBegin});
       case '$': return add({.kind = Node::Kind::kEnd});
       case '\\': return escape(begin);
-      case '*': case '+': case '?': case '{':
+      case '*':
+      case '+':
+      case '?':
+      case '{':
         return fail(begin, 1, std::string("'") + c + "' has nothing to repeat",
                     std::string("write \\\\") + c + " for the character itself");
       default: return one(static_cast<unsigned char>(c));
@@ -146,8 +149,12 @@ class Parser {
       bytes.set(static_cast<size_t>(i), in);
     }
     switch (c) {
-      case 'w': case 's': case 'd': return set(bytes);
-      case 'W': case 'S': case 'D': return set(~bytes);
+      case 'w':
+      case 's':
+      case 'd': return set(bytes);
+      case 'W':
+      case 'S':
+      case 'D': return set(~bytes);
       case 'n': return one('\n');
       case 't': return one('\t');
       case 'r': return one('\r');
@@ -203,7 +210,8 @@ class Parser {
     auto found = std::ranges::find(kClasses, name, &NamedClass::name);
     if (found == std::end(kClasses)) {
       return fail(begin, at_ - begin, "unknown character class '" + std::string(name) + "'",
-                  "alpha digit alnum upper lower space blank punct print graph cntrl xdigit"), false;
+                  "alpha digit alnum upper lower space blank punct print graph cntrl xdigit"),
+             false;
     }
     for (int i = 1; i < 256; ++i) {
       if (is_in(*found, i)) bytes.set(static_cast<size_t>(i));

@@ -17,10 +17,10 @@ inline constexpr uint16_t kDeadState = 0;    // no match any more
 inline constexpr uint16_t kAcceptState = 1;  // a match, whatever follows
 
 struct Table {
-  uint32_t stride;         // columns of a row: a byte's class, and last the end of the text
-  uint32_t start;          // the state before the first byte
-  uint32_t cells;          // of next, in all rows
-  uint8_t class_of[256];   // the column of each byte, below stride - 1
+  uint32_t stride;        // columns of a row: a byte's class, and last the end of the text
+  uint32_t start;         // the state before the first byte
+  uint32_t cells;         // of next, in all rows
+  uint8_t class_of[256];  // the column of each byte, below stride - 1
   // then uint16_t next[states][stride]: the state after a byte of the column, or at the end of the text
 };
 static_assert(sizeof(Table) == 268);

@@ -159,9 +159,14 @@ class TableMaker {
       const Instruction& instruction = code_[state];
       switch (instruction.operation) {
         case kJump: open.push_back(instruction.x); break;
-        case kSplit: open.push_back(instruction.x); open.push_back(instruction.y); break;
+        case kSplit:
+          open.push_back(instruction.x);
+          open.push_back(instruction.y);
+          break;
         case kSave: open.push_back(next); break;
-        case kBegin: if (at_begin) open.push_back(next); break;
+        case kBegin:
+          if (at_begin) open.push_back(next);
+          break;
         case kEnd:
           into.push_back(state);
           if (at_end) open.push_back(next);

@@ -26,8 +26,9 @@ Found find(const std::string& pattern, const std::string& text) {
   std::vector<uint16_t> marks(2 * groups);
   Found found;
   found.matched = Matcher(program, memory.data(), 511).search(text.c_str(), marks.data());
-  found.by_table = outcome.compiled->table.empty() ? found.matched
-                                                   : table_matches(reinterpret_cast<const Table*>(outcome.compiled->table.data()), text.c_str(), 511);
+  found.by_table = outcome.compiled->table.empty()
+                       ? found.matched
+                       : table_matches(reinterpret_cast<const Table*>(outcome.compiled->table.data()), text.c_str(), 511);
   EXPECT_EQ(found.matched, found.by_table) << pattern << " in " << text;
   for (uint32_t i = 0; found.matched && i < groups; ++i) {
     bool set = marks[2 * i] != kNowhere && marks[2 * i + 1] != kNowhere;
@@ -88,9 +89,25 @@ TEST(Regex, HasClassesAndEscapes) {
 }
 
 TEST(Regex, PointsAtMistakes) {
-  struct Wrong { const char* pattern; size_t offset; };
-  for (Wrong wrong : {Wrong{"a(b", 1}, {"a)b", 1}, {"[ab", 0}, {"*a", 0}, {"a|*", 2}, {"(+)", 1}, {"a{2", 1}, {"a{3,2}", 1},
-                      {"a{x}", 1}, {"a{256}", 1}, {"[z-a]", 1}, {"[[:foo:]]", 1}, {"a\\", 1}, {"(a)\\1", 3}, {"x{200}{200}", 0}}) {
+  struct Wrong {
+    const char* pattern;
+    size_t offset;
+  };
+  for (Wrong wrong : {Wrong{"a(b", 1},
+                      {"a)b", 1},
+                      {"[ab", 0},
+                      {"*a", 0},
+                      {"a|*", 2},
+                      {"(+)", 1},
+                      {"a{2", 1},
+                      {"a{3,2}", 1},
+                      {"a{x}", 1},
+                      {"a{256}", 1},
+                      {"[z-a]", 1},
+                      {"[[:foo:]]", 1},
+                      {"a\\", 1},
+                      {"(a)\\1", 3},
+                      {"x{200}{200}", 0}}) {
     Outcome outcome = compile(wrong.pattern);
     EXPECT_FALSE(outcome.compiled) << wrong.pattern;
     EXPECT_EQ(outcome.mistake.offset, wrong.offset) << wrong.pattern;

@@ -21,8 +21,7 @@ struct Storage {
   uint64_t buckets[abi::kMaxLinearBuckets + 2 + abi::kSketchBuckets] = {};
 };
 
-abi::AggregateShape shape_of(uint32_t features, uint32_t bits = 0, int64_t low = 0, int64_t high = 0,
-                             int64_t width = 1) {
+abi::AggregateShape shape_of(uint32_t features, uint32_t bits = 0, int64_t low = 0, int64_t high = 0, int64_t width = 1) {
   abi::AggregateShape shape{features, bits, low, high, width, 0, sizeof(abi::Aggregate)};
   if (features & abi::kAggregateLog) shape.size += 8 * abi::kLogBuckets;
   if (features & abi::kAggregateLinear) {
@@ -67,7 +66,8 @@ TEST(Sketch, MiddlesOfBucketsAreWithinOnePercent) {
     ASSERT_LT(bucket, abi::kSketchBuckets);
     int64_t middle = abi::sketch_value(bucket);
     ASSERT_EQ(abi::sketch_bucket(middle), bucket) << value;
-    ASSERT_LE(std::abs(static_cast<double>(middle) - static_cast<double>(value)), std::abs(static_cast<double>(value)) / 128) << value;
+    ASSERT_LE(std::abs(static_cast<double>(middle) - static_cast<double>(value)), std::abs(static_cast<double>(value)) / 128)
+        << value;
   }
   EXPECT_EQ(abi::sketch_bucket(std::numeric_limits<int64_t>::min()), 0u);
   EXPECT_EQ(abi::sketch_bucket(std::numeric_limits<int64_t>::max()), abi::kSketchBuckets - 1);
@@ -97,17 +97,20 @@ TEST(Sketch, PercentilesAreThoseOfTheNearestRank) {
       }
       spile_rt_aggregate_merge(&whole->aggregate, &shard->aggregate, &shape);
       std::sort(values.begin(), values.end());
-      for (auto [percent, scale] : {std::pair{0, 1}, {1, 1}, {25, 1}, {50, 1}, {90, 1}, {99, 1}, {999, 10}, {99999, 1000}, {100, 1}}) {
+      for (auto [percent, scale] :
+           {std::pair{0, 1}, {1, 1}, {25, 1}, {50, 1}, {90, 1}, {99, 1}, {999, 10}, {99999, 1000}, {100, 1}}) {
         auto rank = static_cast<size_t>(std::ceil(static_cast<double>(values.size()) * percent / (100.0 * scale) - 1e-9));
         auto exact = static_cast<double>(values[std::max<size_t>(rank, 1) - 1]);
         auto answer = static_cast<double>(spile_rt_aggregate_percentile(&whole->aggregate, &shape, percent, scale));
-        ASSERT_LE(std::abs(answer - exact), std::abs(exact) / 128) << percent << "/" << scale << " of " << values.size() << " values";
+        ASSERT_LE(std::abs(answer - exact), std::abs(exact) / 128)
+            << percent << "/" << scale << " of " << values.size() << " values";
       }
       EXPECT_EQ(spile_rt_aggregate_percentile(&whole->aggregate, &shape, 0, 1), values.front());
       EXPECT_EQ(spile_rt_aggregate_percentile(&whole->aggregate, &shape, 100, 1), values.back());
       spile_rt_aggregate_clear(&whole->aggregate, &shape);
       for (const Storage* s : {whole.get(), shard.get()})
-        ASSERT_TRUE(std::all_of(std::begin(s->buckets), std::end(s->buckets), [](uint64_t count) { return count == 0; })) << "a merged or cleared one is empty";
+        ASSERT_TRUE(std::all_of(std::begin(s->buckets), std::end(s->buckets), [](uint64_t count) { return count == 0; }))
+            << "a merged or cleared one is empty";
     }
   }
 }

@@ -15,12 +15,10 @@ namespace spile::rt {
 #define SPILE_UPDATE [[gnu::always_inline]] inline
 
 // Returns the counts of the histogram's buckets, behind the scalars. REQUIRES: the shape has a histogram.
-SPILE_UPDATE uint64_t* buckets_of(abi::Aggregate* aggregate) {
-  return reinterpret_cast<uint64_t*>(aggregate + 1);
-}
+SPILE_UPDATE uint64_t* buckets_of(abi::Aggregate* aggregate) { return reinterpret_cast<uint64_t*>(aggregate + 1); }
 
-// Returns the counts of the sketch, the last bytes of an aggregate. size: AggregateShape::size, or MapShape::value_size. REQUIRES: the shape
-// has kAggregateSketch.
+// Returns the counts of the sketch, the last bytes of an aggregate. size: AggregateShape::size, or MapShape::value_size.
+// REQUIRES: the shape has kAggregateSketch.
 SPILE_UPDATE uint64_t* sketch_of(abi::Aggregate* aggregate, uint32_t size) {
   return reinterpret_cast<uint64_t*>(reinterpret_cast<char*>(aggregate) + (size - abi::kSketchBytes));
 }
@@ -34,7 +32,8 @@ SPILE_UPDATE uint32_t log_bucket(int64_t value) {
   return value < 0 ? abi::kLogBuckets / 2 - bits : abi::kLogBuckets / 2 + bits;
 }
 
-// Returns the index of a value's bucket in @hist_linear: 0 below `low`, linear_buckets + 1 above the last one. REQUIRES: width > 0.
+// Returns the index of a value's bucket in @hist_linear: 0 below `low`, linear_buckets + 1 above the last one. REQUIRES: width >
+// 0.
 SPILE_UPDATE uint32_t linear_bucket(const abi::AggregateShape* shape, int64_t value) {
   // The last bucket is a whole one, though `high` is its beginning.
   if (value < shape->low) return 0;

@@ -18,16 +18,10 @@ SPILE_EMBED(spile_kernel_bitcode, SPILE_KERNEL_BITCODE)
 
 namespace spile::rt {
 
-std::span<const unsigned char> process_bitcode() {
-  return {spile_process_bitcode_begin, spile_process_bitcode_end};
-}
+std::span<const unsigned char> process_bitcode() { return {spile_process_bitcode_begin, spile_process_bitcode_end}; }
 
-std::span<const unsigned char> kernel_maps_bitcode() {
-  return {spile_kernel_maps_bitcode_begin, spile_kernel_maps_bitcode_end};
-}
+std::span<const unsigned char> kernel_maps_bitcode() { return {spile_kernel_maps_bitcode_begin, spile_kernel_maps_bitcode_end}; }
 
-std::span<const unsigned char> kernel_bitcode() {
-  return {spile_kernel_bitcode_begin, spile_kernel_bitcode_end};
-}
+std::span<const unsigned char> kernel_bitcode() { return {spile_kernel_bitcode_begin, spile_kernel_bitcode_end}; }
 
 }  // namespace spile::rt

@@ -49,7 +49,14 @@ TEST(ContextFunctions, ClockIsConsistentWhileUpdated) {
   TestArena arena;
   auto* header = arena.header();
   // So that only the base counts.
-  for (abi::Clock& clock : header->clocks) clock = {.mult = 1, .base_tsc = __builtin_ia32_rdtsc(), .base_ns = 1, .base_monotonic = 0, .ticks_mult = 0, .shift = 63, .reserved = 0};
+  for (abi::Clock& clock : header->clocks)
+    clock = {.mult = 1,
+             .base_tsc = __builtin_ia32_rdtsc(),
+             .base_ns = 1,
+             .base_monotonic = 0,
+             .ticks_mult = 0,
+             .shift = 63,
+             .reserved = 0};
   std::atomic<bool> stop = false;
   std::thread writer([&] {
     for (uint32_t n = 1; !stop; ++n) {

@@ -5,7 +5,8 @@
 
 namespace spile::rt {
 
-// Writes the byte itself if it is printable, else \n and its kind or three octal digits. out: at least 4 bytes; returns how many it has written.
+// Writes the byte itself if it is printable, else \n and its kind or three octal digits. out: at least 4 bytes; returns how many
+// it has written.
 constexpr uint32_t write_escaped(char* out, uint8_t byte) {
   char letter = 0;
   if (byte == '\n') letter = 'n';

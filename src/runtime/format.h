@@ -3,8 +3,10 @@
 // sprintf inside handlers, and the controller, which turns records into text. Freestanding; no locale, no allocation.
 //
 // A Sink takes the output:   void put(const char* text, uint64_t length);  void fill(char byte, uint64_t count);
-// Both may be called with 0, and may drop what does not fit. Texts need no NUL at their end. A Sink that makes digits in a way of its own has
-//   uint64_t digits(char (&out)[24], uint64_t value, uint32_t conversion);   as write_digits(), but from out[0] on, which is aligned to 8; returns how many
+// Both may be called with 0, and may drop what does not fit. Texts need no NUL at their end. A Sink that makes digits in a way of
+// its own has
+//   uint64_t digits(char (&out)[24], uint64_t value, uint32_t conversion);   as write_digits(), but from out[0] on, which is
+//                                                                            aligned to 8; returns how many
 
 #include <stdint.h>
 
@@ -41,8 +43,7 @@ void put_padded(Sink& sink, const char* text, uint64_t length, const FormatField
 // Writes %s, %m: at most `precision` bytes of the text.
 template <typename Sink>
 void format_text(Sink& sink, const char* text, uint64_t length, const FormatField& field) {
-  if (field.precision >= 0 && static_cast<uint64_t>(field.precision) < length)
-    length = static_cast<uint64_t>(field.precision);
+  if (field.precision >= 0 && static_cast<uint64_t>(field.precision) < length) length = static_cast<uint64_t>(field.precision);
   put_padded(sink, text, length, field);
 }
 
@@ -64,8 +65,8 @@ void format_memory_hex(Sink& sink, const char* bytes, uint64_t length, const For
   if (field.left()) sink.fill(' ', padding);
 }
 
-// Writes the digits of `value`, none for 0, into the up to 22 bytes before `end`. Returns where they begin. conversion: abi::FormatConversion;
-// decimal unless it is octal, hexadecimal or a pointer.
+// Writes the digits of `value`, none for 0, into the up to 22 bytes before `end`. Returns where they begin. conversion:
+// abi::FormatConversion; decimal unless it is octal, hexadecimal or a pointer.
 inline char* write_digits(char* end, uint64_t value, uint32_t conversion) {
   switch (conversion) {
     case kFormatOctal:
@@ -94,12 +95,9 @@ void format_number(Sink& sink, int64_t value, uint32_t conversion, FormatField f
   uint64_t prefix_length = 0;
   if (conversion == kFormatSigned) {
     if (value < 0) magnitude = -magnitude;
-    if (value < 0)
-      prefix[prefix_length++] = '-';
-    else if (field.flags & kFormatPlus)
-      prefix[prefix_length++] = '+';
-    else if (field.flags & kFormatSpace)
-      prefix[prefix_length++] = ' ';
+    if (value < 0) prefix[prefix_length++] = '-';
+    else if (field.flags & kFormatPlus) prefix[prefix_length++] = '+';
+    else if (field.flags & kFormatSpace) prefix[prefix_length++] = ' ';
   }
   if (conversion == kFormatPointer && field.width == -1 && field.precision < 0) {
     field.width = 18;
@@ -138,13 +136,15 @@ void format_number(Sink& sink, int64_t value, uint32_t conversion, FormatField f
   if (field.left()) sink.fill(' ', padding);
 }
 
-// For %#c: replaces text[0], if it is not a printable character, by the escape sequence that C has for it. Returns the length in bytes.
+// For %#c: replaces text[0], if it is not a printable character, by the escape sequence that C has for it. Returns the length in
+// bytes.
 inline uint64_t escape_character(char (&text)[4]) {
   uint8_t byte = static_cast<uint8_t>(text[0]);
   if (byte >= ' ' && byte < 0x7f && byte != '\\' && byte != '\'') return 1;
   text[0] = '\\';
   text[1] = static_cast<char>(byte);
-  constexpr uint64_t kLetters = 0x7266766e746261;  // a b t n v f r, of 7 to 13: a number, as kernels before Linux 6.12 follow no table here
+  // a b t n v f r, of 7 to 13: a number, as kernels before Linux 6.12 follow no table here
+  constexpr uint64_t kLetters = 0x7266766e746261;
   if (byte >= 7 && byte <= 13) text[1] = static_cast<char>(kLetters >> (8 * (byte - 7)) & 0xff);
   else if (byte != '\\' && byte != '\'') {
     for (int i = 0; i < 3; ++i) text[1 + i] = static_cast<char>('0' + (byte >> (6 - 3 * i) & 7));
@@ -153,7 +153,8 @@ inline uint64_t escape_character(char (&text)[4]) {
   return 2;
 }
 
-// Writes a script's number by any conversion but kFormatLiteral, kFormatMemory and kFormatMemoryHex. %s writes its decimal digits.
+// Writes a script's number by any conversion but kFormatLiteral, kFormatMemory and kFormatMemoryHex. %s writes its decimal
+// digits.
 template <typename Sink>
 void format_long(Sink& sink, int64_t value, uint32_t conversion, const FormatField& field) {
   if (conversion == kFormatChar) {

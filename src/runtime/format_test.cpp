@@ -40,11 +40,8 @@ TEST(Format, NumbersAgreeWithTheCLibrary) {
   struct {
     uint32_t conversion;
     const char* letters;
-  } conversions[] = {{kFormatSigned, "ld"},
-                     {kFormatUnsigned, "lu"},
-                     {kFormatOctal, "lo"},
-                     {kFormatHex, "lx"},
-                     {kFormatHexUpper, "lX"}};
+  } conversions[] = {
+      {kFormatSigned, "ld"}, {kFormatUnsigned, "lu"}, {kFormatOctal, "lo"}, {kFormatHex, "lx"}, {kFormatHexUpper, "lX"}};
   std::mt19937_64 random(1);
   for (int i = 0; i < 100000; ++i) {
     auto [conversion, letters] = conversions[random() % 5];
@@ -92,7 +89,8 @@ TEST(Format, CharactersThatCannotBePrintedAreEscaped) {
   auto escaped = [](int64_t value) { return formatted(value, kFormatChar, kFormatAlternate, -1, -1); };
   EXPECT_EQ(escaped('a') + escaped(' ') + escaped('~') + escaped('"'), "a ~\"");
   EXPECT_EQ(escaped('\n') + escaped('\a') + escaped('\r') + escaped('\v'), "\\n\\a\\r\\v");
-  EXPECT_EQ(escaped('\\') + escaped('\'') + escaped(0) + escaped(14) + escaped(0x7f) + escaped(255), "\\\\\\'\\000\\016\\177\\377");
+  EXPECT_EQ(escaped('\\') + escaped('\'') + escaped(0) + escaped(14) + escaped(0x7f) + escaped(255),
+            "\\\\\\'\\000\\016\\177\\377");
   EXPECT_EQ(formatted(1, kFormatChar, kFormatAlternate | kFormatLeft, 6, -1), "\\001  ");
 }
 

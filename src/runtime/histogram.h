@@ -1,8 +1,9 @@
 #pragma once
-// Writes histograms as SystemTap prints them: a row for each bucket, with a bar of at most 50 '@'. Two empty rows (HIST_ELISION, if that is
-// less) frame the data on either side, but none below 0 is added to a logarithmic histogram whose data begins at 0 or above. Of a longer
-// stretch of empty buckets only HIST_ELISION rows at each end are shown, and a row with '~' for the rest. The underflow and overflow rows of
-// a linear histogram are shown only if they are not empty. The controller's text and sprint() in handlers are both made here: freestanding.
+// Writes histograms as SystemTap prints them: a row for each bucket, with a bar of at most 50 '@'. Two empty rows (HIST_ELISION,
+// if that is less) frame the data on either side, but none below 0 is added to a logarithmic histogram whose data begins at 0 or
+// above. Of a longer stretch of empty buckets only HIST_ELISION rows at each end are shown, and a row with '~' for the rest. The
+// underflow and overflow rows of a linear histogram are shown only if they are not empty. The controller's text and sprint() in
+// handlers are both made here: freestanding.
 
 #include <stdint.h>
 
@@ -20,8 +21,8 @@ struct HistogramShape {
 template <typename Writer>
 class HistogramWriter {
  public:
-  // buckets, count: as abi/aggregate.h lays them out for the shape: kLogBuckets, or 2 + linear_buckets(). Another thread may change them
-  // meanwhile: the text is wrong then, but no other harm is done. All three references must outlive the writer.
+  // buckets, count: as abi/aggregate.h lays them out for the shape: kLogBuckets, or 2 + linear_buckets(). Another thread may
+  // change them meanwhile: the text is wrong then, but no other harm is done. All three references must outlive the writer.
   HistogramWriter(const HistogramShape& shape, const uint64_t* buckets, uint32_t count, Writer& out)
       : shape_(shape), buckets_(buckets), count_(count), out_(out) {}
 
@@ -54,7 +55,8 @@ class HistogramWriter {
     while (low_ + 1 < count_ && buckets_[low_] == 0) ++low_;
     high_ = count_ - 1;
     while (high_ > low_ && buckets_[high_] == 0) --high_;
-    uint32_t margin = shape_.elision >= 0 && shape_.elision < static_cast<int32_t>(kMargin) ? static_cast<uint32_t>(shape_.elision) : kMargin;
+    uint32_t margin =
+        shape_.elision >= 0 && shape_.elision < static_cast<int32_t>(kMargin) ? static_cast<uint32_t>(shape_.elision) : kMargin;
     for (uint32_t i = 0; i < margin; ++i) {
       if (low_ > 0 && !(shape_.is_log && low_ == kLogZero)) --low_;
       if (high_ + 1 < count_) ++high_;
@@ -100,8 +102,8 @@ class HistogramWriter {
     return true;
   }
 
-  // Returns the number in a row's label: the least value of its bucket. A linear histogram's underflow row has `low`, behind a '<', and its
-  // overflow row the least value of the bucket before it, behind a '>'.
+  // Returns the number in a row's label: the least value of its bucket. A linear histogram's underflow row has `low`, behind a
+  // '<', and its overflow row the least value of the bucket before it, behind a '>'.
   int64_t label_value(uint32_t row) const {
     if (shape_.is_log) {
       if (row == kLogZero) return 0;

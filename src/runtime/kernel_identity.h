@@ -1,6 +1,6 @@
 #pragma once
-// Who runs, where and when, for handlers in the kernel: what kernel/ and kernel_maps/ have in common. Each includes this header in its context.cpp and defines
-// spile_kernel_constants.
+// Who runs, where and when, for handlers in the kernel: what kernel/ and kernel_maps/ have in common. Each includes this header
+// in its context.cpp and defines spile_kernel_constants.
 
 #include <linux/bpf.h>
 
@@ -11,7 +11,8 @@
 namespace spile::rt {
 
 extern "C" {
-// Data of the object, which the loader sets before programs are loaded. Volatile: the loader writes it behind the optimizer's back.
+// Data of the object, which the loader sets before programs are loaded. Volatile: the loader writes it behind the optimizer's
+// back.
 [[gnu::section(".rodata.constants")]] extern const volatile abi::KernelConstants spile_kernel_constants;
 [[gnu::section(".rodata.interrupts")]] extern const volatile abi::KernelInterrupts spile_kernel_interrupts;
 [[gnu::section(".rodata.constants")]] extern const volatile abi::KernelMembers spile_kernel_members;
@@ -24,20 +25,14 @@ template <typename Function>
 }
 
 // ns since boot (CLOCK_MONOTONIC).
-[[gnu::always_inline]] inline uint64_t monotonic_ns() {
-  return helper<uint64_t (*)()>(BPF_FUNC_ktime_get_ns)();
-}
+[[gnu::always_inline]] inline uint64_t monotonic_ns() { return helper<uint64_t (*)()>(BPF_FUNC_ktime_get_ns)(); }
 [[gnu::always_inline]] inline uint16_t current_cpu() {
   return static_cast<uint16_t>(helper<uint32_t (*)()>(BPF_FUNC_get_smp_processor_id)());
 }
-[[gnu::always_inline]] inline uint64_t current_pid_tgid() {
-  return helper<uint64_t (*)()>(BPF_FUNC_get_current_pid_tgid)();
-}
-[[gnu::always_inline]] inline uint64_t current_uid_gid() {
-  return helper<uint64_t (*)()>(BPF_FUNC_get_current_uid_gid)();
-}
-// Returns process ID << 32 | thread ID, as spile's PID namespace numbers them; 0 for threads that it does not see, or that live in one
-// below it.
+[[gnu::always_inline]] inline uint64_t current_pid_tgid() { return helper<uint64_t (*)()>(BPF_FUNC_get_current_pid_tgid)(); }
+[[gnu::always_inline]] inline uint64_t current_uid_gid() { return helper<uint64_t (*)()>(BPF_FUNC_get_current_uid_gid)(); }
+// Returns process ID << 32 | thread ID, as spile's PID namespace numbers them; 0 for threads that it does not see, or that live
+// in one below it.
 [[gnu::always_inline]] inline uint64_t visible_pid_tgid() {
   if (spile_kernel_constants.pid_namespace_inode == 0) return current_pid_tgid();
   bpf_pidns_info seen = {};
@@ -59,9 +54,7 @@ template <typename Function>
   return kind == 0 ? 0 : -static_cast<int64_t>(4 * cpu + kind + 1);
 }
 // Returns the same for a processor that has nothing to do: its thread has the number 0 on every CPU.
-[[gnu::always_inline]] inline int64_t idle_flow() {
-  return -static_cast<int64_t>(4 * uint64_t{current_cpu()} + 1);
-}
+[[gnu::always_inline]] inline int64_t idle_flow() { return -static_cast<int64_t>(4 * uint64_t{current_cpu()} + 1); }
 
 // Numbers in the kernel's memory; 0 where they can't be read.
 [[gnu::always_inline]] inline uint64_t kernel_word(uint64_t address) {

@@ -1,5 +1,6 @@
 #pragma once
-// The functions of the runtime interface, and of the library, that kernel_identity.h answers alone. Included once for each of kernel/ and kernel_maps/.
+// The functions of the runtime interface, and of the library, that kernel_identity.h answers alone. Included once for each of
+// kernel/ and kernel_maps/.
 
 #include "abi/machine.h"
 #include "runtime/kernel_identity.h"
@@ -10,19 +11,16 @@ namespace spile::rt {
 inline constexpr uint32_t kProcessNumber = 1, kGroupNumber = 2, kSessionNumber = 3;
 inline constexpr int kMostSpaces = 8;  // PID namespaces within each other that are looked through
 
-[[gnu::always_inline]] inline uint64_t running_task() {
-  return helper<uint64_t (*)()>(BPF_FUNC_get_current_task)();
-}
-[[gnu::always_inline]] inline uint64_t parent_task() {
-  return kernel_word(running_task() + spile_kernel_members.task_parent);
-}
+[[gnu::always_inline]] inline uint64_t running_task() { return helper<uint64_t (*)()>(BPF_FUNC_get_current_task)(); }
+[[gnu::always_inline]] inline uint64_t parent_task() { return kernel_word(running_task() + spile_kernel_members.task_parent); }
 // The address of the struct pid of a task's process, group or session.
 [[gnu::always_inline]] inline uint64_t pid_of(uint64_t task, uint32_t kind) {
   return kernel_word(kernel_word(task + spile_kernel_members.task_signal) + spile_kernel_members.signal_pids + 8 * kind);
 }
 // Whether the number at `upid` is one of spile's own PID namespace.
 [[gnu::always_inline]] inline bool is_seen(uint64_t upid) {
-  return kernel_half_word(kernel_word(upid + spile_kernel_members.number_space) + spile_kernel_members.space_inode) == spile_kernel_constants.pid_namespace_inode;
+  return kernel_half_word(kernel_word(upid + spile_kernel_members.number_space) + spile_kernel_members.space_inode) ==
+         spile_kernel_constants.pid_namespace_inode;
 }
 // The address of the number of a struct pid that spile sees it by; 0: it sees none.
 [[gnu::always_inline]] inline uint64_t seen_upid(uint64_t pid) {
@@ -48,11 +46,14 @@ inline constexpr int kMostSpaces = 8;  // PID namespaces within each other that 
   const uint64_t level = kernel_half_word(own + spile_kernel_members.pid_level);
   if (kernel_half_word(pid + spile_kernel_members.pid_level) < level) return 0;
   const uint64_t number = spile_kernel_members.pid_numbers + level * spile_kernel_members.number_size;
-  if (kernel_word(pid + number + spile_kernel_members.number_space) != kernel_word(own + number + spile_kernel_members.number_space)) return 0;
+  if (kernel_word(pid + number + spile_kernel_members.number_space) !=
+      kernel_word(own + number + spile_kernel_members.number_space))
+    return 0;
   return kernel_half_word(pid + number + spile_kernel_members.number_value);
 }
-// The address of the task_struct of a thread by its number, or 0: looked up in the tree that the kernel keeps for spile's namespace (an XArray: nodes
-// of 64 slots; an entry whose low bits are 2 is a node). The tree may change meanwhile: each read is one that may fail.
+// The address of the task_struct of a thread by its number, or 0: looked up in the tree that the kernel keeps for spile's
+// namespace (an XArray: nodes of 64 slots; an entry whose low bits are 2 is a node). The tree may change meanwhile: each read is
+// one that may fail.
 [[gnu::always_inline]] inline uint64_t task_of_number(uint64_t number) {
   const uint64_t upid = seen_upid(kernel_word(running_task() + spile_kernel_members.task_thread_pid));
   if (!upid) return 0;
@@ -80,29 +81,17 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
   return static_cast<int64_t>(monotonic_ns()) + spile_kernel_constants.clock_offset_ns;
 }
 // eBPF can't read the counter of cycles: nanoseconds stand for them.
-[[gnu::always_inline]] int64_t spile_rt_cycles(Context*) {
-  return static_cast<int64_t>(monotonic_ns());
-}
-[[gnu::always_inline]] int64_t spile_rt_pid(Context*) {
-  return static_cast<int64_t>(visible_pid_tgid() >> 32);
-}
-[[gnu::always_inline]] int64_t spile_rt_tid(Context*) {
-  return static_cast<int64_t>(visible_pid_tgid() & 0xffffffff);
-}
+[[gnu::always_inline]] int64_t spile_rt_cycles(Context*) { return static_cast<int64_t>(monotonic_ns()); }
+[[gnu::always_inline]] int64_t spile_rt_pid(Context*) { return static_cast<int64_t>(visible_pid_tgid() >> 32); }
+[[gnu::always_inline]] int64_t spile_rt_tid(Context*) { return static_cast<int64_t>(visible_pid_tgid() & 0xffffffff); }
 [[gnu::always_inline]] void spile_rt_record_owner(Context*, abi::RecordOwner* owner) {
   const uint64_t both = visible_pid_tgid();
   owner->process = static_cast<uint32_t>(both >> 32);
   owner->thread = static_cast<uint32_t>(both);
 }
-[[gnu::always_inline]] int64_t spile_rt_cpu(Context*) {
-  return current_cpu();
-}
-[[gnu::always_inline]] int64_t spile_rt_uid(Context*) {
-  return static_cast<int64_t>(current_uid_gid() & 0xffffffff);
-}
-[[gnu::always_inline]] int64_t spile_rt_target(Context*) {
-  return spile_kernel_constants.target_pid;
-}
+[[gnu::always_inline]] int64_t spile_rt_cpu(Context*) { return current_cpu(); }
+[[gnu::always_inline]] int64_t spile_rt_uid(Context*) { return static_cast<int64_t>(current_uid_gid() & 0xffffffff); }
+[[gnu::always_inline]] int64_t spile_rt_target(Context*) { return spile_kernel_constants.target_pid; }
 
 // Whether a map has the process: abi::kKernelTargetsMap.
 [[gnu::always_inline]] bool spile_rt_kernel_is_traced(void* map) {
@@ -117,9 +106,7 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
   return word;
 }
 
-[[gnu::always_inline]] int64_t spile_fn_gid(Context*) {
-  return static_cast<int64_t>(current_uid_gid() >> 32);
-}
+[[gnu::always_inline]] int64_t spile_fn_gid(Context*) { return static_cast<int64_t>(current_uid_gid() >> 32); }
 
 // Of the current process's parent, group and session; 0: spile does not see them. -1: the kernel does not describe its types.
 [[gnu::always_inline]] int64_t spile_fn_ppid(Context*) {
@@ -132,10 +119,14 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
   return spile_kernel_members.known ? seen_number(pid_of(running_task(), kSessionNumber)) : -1;
 }
 [[gnu::always_inline]] int64_t spile_fn_euid(Context*) {
-  return spile_kernel_members.known ? int64_t{kernel_half_word(kernel_word(running_task() + spile_kernel_members.task_cred) + spile_kernel_members.cred_euid)} : -1;
+  return spile_kernel_members.known ? int64_t{kernel_half_word(kernel_word(running_task() + spile_kernel_members.task_cred) +
+                                                               spile_kernel_members.cred_euid)}
+                                    : -1;
 }
 [[gnu::always_inline]] int64_t spile_fn_egid(Context*) {
-  return spile_kernel_members.known ? int64_t{kernel_half_word(kernel_word(running_task() + spile_kernel_members.task_cred) + spile_kernel_members.cred_egid)} : -1;
+  return spile_kernel_members.known ? int64_t{kernel_half_word(kernel_word(running_task() + spile_kernel_members.task_cred) +
+                                                               spile_kernel_members.cred_egid)}
+                                    : -1;
 }
 [[gnu::always_inline]] int64_t spile_fn___ns_pid(Context*) {
   return spile_kernel_members.known ? own_number(pid_of(running_task(), kProcessNumber)) : -1;
@@ -153,16 +144,10 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
   return spile_kernel_members.known ? own_number(pid_of(running_task(), kSessionNumber)) : -1;
 }
 // User namespaces map ranges of numbers, which are not looked up.
-[[gnu::always_inline]] int64_t spile_fn___ns_euid(Context* context) {
-  return spile_fn_euid(context);
-}
-[[gnu::always_inline]] int64_t spile_fn___ns_egid(Context* context) {
-  return spile_fn_egid(context);
-}
+[[gnu::always_inline]] int64_t spile_fn___ns_euid(Context* context) { return spile_fn_euid(context); }
+[[gnu::always_inline]] int64_t spile_fn___ns_egid(Context* context) { return spile_fn_egid(context); }
 // The library reads these from the kernel's structures (task_time, memory).
-[[gnu::always_inline]] int64_t spile_fn___process_number(Context*, int64_t, int64_t, int64_t) {
-  return -1;
-}
+[[gnu::always_inline]] int64_t spile_fn___process_number(Context*, int64_t, int64_t, int64_t) { return -1; }
 // The address of a thread's task_struct, by its number as spile sees it; 0: no such thread.
 [[gnu::always_inline]] int64_t spile_fn___in_kernel(Context*) { return 1; }
 [[gnu::always_inline]] int64_t spile_fn___running_task(Context*) { return static_cast<int64_t>(running_task()); }
@@ -173,14 +158,18 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
   const uint64_t task = spile_kernel_members.known ? task_of_number(static_cast<uint64_t>(pid)) : 0;
   return task ? seen_number(pid_of(kernel_word(task + spile_kernel_members.task_parent), kProcessNumber)) : -1;
 }
-// To the current thread. fault: the kernel does not send it, as in a thread of its own, one that ends, or for a number that is not a signal's.
+// To the current thread. fault: the kernel does not send it, as in a thread of its own, one that ends, or for a number that is
+// not a signal's.
 [[gnu::always_inline]] void spile_fn_raise(Context*, int64_t signal, bool* fault) {
-  *fault = signal <= 0 || signal > 64 || helper<long (*)(uint32_t)>(BPF_FUNC_send_signal_thread)(static_cast<uint32_t>(signal)) != 0;
+  *fault =
+      signal <= 0 || signal > 64 || helper<long (*)(uint32_t)>(BPF_FUNC_send_signal_thread)(static_cast<uint32_t>(signal)) != 0;
 }
 [[gnu::always_inline]] void spile_fn_pid2execname(Context*, int64_t pid, char* out) {
   uint64_t name[2] = {};
   const uint64_t task = spile_kernel_members.known ? task_of_number(static_cast<uint64_t>(pid)) : 0;
-  if (task) helper<long (*)(void*, uint32_t, uint64_t)>(BPF_FUNC_probe_read_kernel)(name, sizeof name, task + spile_kernel_members.task_name);
+  if (task)
+    helper<long (*)(void*, uint32_t, uint64_t)>(BPF_FUNC_probe_read_kernel)(name, sizeof name,
+                                                                            task + spile_kernel_members.task_name);
   auto* words = reinterpret_cast<uint64_t*>(out);
   words[0] = name[0];
   words[1] = name[1] & ~uint64_t{0} >> 8;  // its last byte ends the text
@@ -204,12 +193,8 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
   *out = 0;
   *fault = true;
 }
-[[gnu::always_inline]] int64_t spile_fn___ns_uid(Context* context) {
-  return spile_rt_uid(context);
-}
-[[gnu::always_inline]] int64_t spile_fn___ns_gid(Context* context) {
-  return spile_fn_gid(context);
-}
+[[gnu::always_inline]] int64_t spile_fn___ns_uid(Context* context) { return spile_rt_uid(context); }
+[[gnu::always_inline]] int64_t spile_fn___ns_gid(Context* context) { return spile_fn_gid(context); }
 
 // Whether the thread is its process's first one.
 [[gnu::always_inline]] bool spile_rt_kernel_leads(Context*) {
@@ -217,8 +202,8 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
   return (pid_tgid >> 32) == (pid_tgid & 0xffffffff);
 }
 
-// Whether the system call that the running thread makes is one of 64-bit code (`int $0x80` is not, even in such code): by the thread's state, which takes the verifier's leave and
-// a load, or else by the code segment among its saved registers.
+// Whether the system call that the running thread makes is one of 64-bit code (`int $0x80` is not, even in such code): by the
+// thread's state, which takes the verifier's leave and a load, or else by the code segment among its saved registers.
 [[gnu::always_inline]] bool spile_rt_kernel_makes_native_call(Context*, uint64_t saved_registers) {
   if (spile_kernel_members.known) {
     const uint64_t at = helper<uint64_t (*)()>(BPF_FUNC_get_current_task_btf)() + spile_kernel_members.task_call_state;
@@ -228,7 +213,8 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
     return (state & abi::kKernelLayout.foreign_call) == 0;
   }
   uint64_t code = 0;
-  return helper<long (*)(void*, uint32_t, uint64_t)>(BPF_FUNC_probe_read_kernel)(&code, sizeof code, saved_registers + abi::kKernelLayout.pt_regs_code) == 0 &&
+  return helper<long (*)(void*, uint32_t, uint64_t)>(BPF_FUNC_probe_read_kernel)(
+             &code, sizeof code, saved_registers + abi::kKernelLayout.pt_regs_code) == 0 &&
          code == abi::kKernelLayout.native_code;
 }
 

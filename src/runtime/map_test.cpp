@@ -184,7 +184,8 @@ TEST_F(Maps, ConstantTextsAreTheKeysOfEqualTexts) {
     Constant made{};
     made.head.length = spile_rt_key_put_string(made.text, 0, text);
     uint64_t hash = 0;
-    for (uint32_t at = 0; at < made.head.length; at += 8) hash = abi::hash_next(hash, *reinterpret_cast<uint64_t*>(made.text + at));
+    for (uint32_t at = 0; at < made.head.length; at += 8)
+      hash = abi::hash_next(hash, *reinterpret_cast<uint64_t*>(made.text + at));
     made.head.hash = abi::hash_end(hash);
     return made;
   };

@@ -3,7 +3,8 @@
 
 namespace spile::rt {
 
-// Linux's numbers, the same on all machines that use include/uapi/asm-generic/errno.h; "": 0, and 41 and 58, which are not in use.
+// Linux's numbers, the same on all machines that use include/uapi/asm-generic/errno.h; "": 0, and 41 and 58, which are not in
+// use.
 inline constexpr char kErrors[][16] = {"",
                                        "EPERM",
                                        "ENOENT",
@@ -140,9 +141,9 @@ inline constexpr char kErrors[][16] = {"",
                                        "EHWPOISON"};
 
 // The same on all machines but Alpha, MIPS, PA-RISC and SPARC (include/uapi/asm-generic/signal.h).
-inline constexpr char kSignals[][8] = {"",     "HUP",  "INT",  "QUIT", "ILL",    "TRAP", "ABRT", "BUS",
-                                       "FPE",  "KILL", "USR1", "SEGV", "USR2",   "PIPE", "ALRM", "TERM",
-                                       "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG",
-                                       "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS"};
+inline constexpr char kSignals[][8] = {"",       "HUP",  "INT",    "QUIT", "ILL",   "TRAP", "ABRT", "BUS",
+                                       "FPE",    "KILL", "USR1",   "SEGV", "USR2",  "PIPE", "ALRM", "TERM",
+                                       "STKFLT", "CHLD", "CONT",   "STOP", "TSTP",  "TTIN", "TTOU", "URG",
+                                       "XCPU",   "XFSZ", "VTALRM", "PROF", "WINCH", "IO",   "PWR",  "SYS"};
 
 }  // namespace spile::rt

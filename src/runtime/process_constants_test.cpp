@@ -8,7 +8,7 @@
 extern "C" {
 uint32_t spile_rt_string_size = 512;
 uint32_t spile_rt_in_controller = 0;
-uint32_t spile_rt_arena_pages = 0;  // confines nothing: see TestArena
+uint32_t spile_rt_arena_pages = 0;                                      // confines nothing: see TestArena
 uint32_t spile_rt_slots_page = 1 + (16 << 20) / spile::abi::kPageSize;  // TestArena's
 uint32_t spile_rt_slot_stride = 256 + 2 * 128 * 1024 + 64 * 64 + 64 * 1024 + (1 << 20);
 uint32_t spile_rt_slot_count = 8;

@@ -133,14 +133,13 @@ TEST_F(Records, WaitsOnceForAReaderThatStandsStill) {
   auto waited_once = std::chrono::steady_clock::now() - start;
   start += waited_once;
   for (int i = 0; i < 1000; ++i) EXPECT_FALSE(put("some text"));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 10 * waited_once) << "1,000 records, if each of them waits, take 1,000 times as long";
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10 * waited_once)
+      << "1,000 records, if each of them waits, take 1,000 times as long";
   EXPECT_EQ(context_.slot->skipped[abi::kSkipOutputFull], 1001u);
 }
 
 int drained;
-void drain_host(void* context) {
-  drained += static_cast<int>(drain(static_cast<abi::ThreadSlot*>(context)).size());
-}
+void drain_host(void* context) { drained += static_cast<int>(drain(static_cast<abi::ThreadSlot*>(context)).size()); }
 
 TEST_F(Records, ControllerDrainsInsteadOfLosing) {
   spile_rt_leave(&context_);

@@ -165,7 +165,9 @@ class Coroutines : public Returns {
   static constexpr int kStacks = 10'000, kWords = 64;
   uint64_t cfa(int stack, int depth) { return reinterpret_cast<uint64_t>(&word(stack, depth)) + 8; }
   uint64_t& word(int stack, int depth) { return words_[static_cast<size_t>(stack * kWords + kWords - 1 - depth)]; }
-  static uint64_t real(int stack, int depth) { return 0x400000 + static_cast<uint64_t>(stack) * 64 + static_cast<uint64_t>(depth); }
+  static uint64_t real(int stack, int depth) {
+    return 0x400000 + static_cast<uint64_t>(stack) * 64 + static_cast<uint64_t>(depth);
+  }
   bool call(int stack, int depth, Context& context) {
     word(stack, depth) = real(stack, depth);
     uint64_t* saves = spile_rt_return_enter(&context, cfa(stack, depth), 7);

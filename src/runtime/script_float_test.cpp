@@ -31,12 +31,8 @@ int64_t spile_fn_string_to_fp(Context*, const char*);
 
 namespace {
 
-int64_t bits_of(double value) {
-  return std::bit_cast<int64_t>(value);
-}
-double value_of(int64_t bits) {
-  return std::bit_cast<double>(bits);
-}
+int64_t bits_of(double value) { return std::bit_cast<int64_t>(value); }
+double value_of(int64_t bits) { return std::bit_cast<double>(bits); }
 
 class Float : public testing::Test {
  protected:
@@ -68,8 +64,23 @@ class Float : public testing::Test {
 };
 
 TEST_F(Float, CalculatesAsTheProcessorDoes) {
-  const double special[] = {0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 3.0, 1e308, -1e308, 5e-324, 2.2250738585072014e-308,
-                            2.2250738585072009e-308, INFINITY, -INFINITY, NAN, 4503599627370497.5, 9007199254740993.0};
+  const double special[] = {0.0,
+                            -0.0,
+                            1.0,
+                            -1.0,
+                            0.5,
+                            1.5,
+                            3.0,
+                            1e308,
+                            -1e308,
+                            5e-324,
+                            2.2250738585072014e-308,
+                            2.2250738585072009e-308,
+                            INFINITY,
+                            -INFINITY,
+                            NAN,
+                            4503599627370497.5,
+                            9007199254740993.0};
   for (double a : special) {
     for (double b : special) compare_all(a, b);
   }

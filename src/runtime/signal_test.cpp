@@ -42,8 +42,8 @@ Tally main_tally, signal_tally;
     spile_rt_leave_light(&context);
   } else if (spile_rt_enter(&context)) {
     key = key + 1;
-    auto* value = static_cast<int64_t*>(
-        spile_rt_map_insert_long(&context, spile_rt_epoch_shard(&context, kMap), &kShape, key % 200));
+    auto* value =
+        static_cast<int64_t*>(spile_rt_map_insert_long(&context, spile_rt_epoch_shard(&context, kMap), &kShape, key % 200));
     spile_rt_long_add(&context, value, 1);
     if (char* record = spile_rt_record_begin(&context, abi::kPrintf, 0, 8)) {
       spile_rt_record_end(&context, record, spile_rt_record_put_long(record, depth));
@@ -118,8 +118,7 @@ TEST(Signals, InterruptedAtAnyInstructionNothingIsLost) {
   ASSERT_TRUE(spile_rt_enter(&context));
   uint64_t sum = 0;
   for (int64_t k = 0; k < 200; ++k) {
-    if (void* value = spile_rt_map_find_long(&context, shards + kMap, &kShape, k))
-      sum += *static_cast<uint64_t*>(value);
+    if (void* value = spile_rt_map_find_long(&context, shards + kMap, &kShape, k)) sum += *static_cast<uint64_t*>(value);
   }
   EXPECT_EQ(sum, main_tally.full + signal_tally.full);
   spile_rt_leave(&context);

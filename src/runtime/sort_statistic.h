@@ -1,5 +1,6 @@
 #pragma once
-// The number by which foreach sorts aggregates (abi::SortStatistic). What lies in an aggregate may be anything: neither 0 nor -1 may make the machine trap.
+// The number by which foreach sorts aggregates (abi::SortStatistic). What lies in an aggregate may be anything: neither 0 nor -1
+// may make the machine trap.
 
 #include <stdint.h>
 
@@ -16,18 +17,12 @@ inline int64_t divide_any(int64_t left, int64_t right) {
 // count: the aggregate's, as the place reads it.
 inline int64_t sort_statistic(const abi::Aggregate* aggregate, int64_t count, uint32_t statistic) {
   switch (statistic) {
-    case abi::kSortByCount:
-      return count;
-    case abi::kSortByMin:
-      return aggregate->min;
-    case abi::kSortByMax:
-      return aggregate->max;
-    case abi::kSortByAverage:
-      return divide_any(aggregate->sum, count);
-    case abi::kSortByVariance:
-      return count < 2 ? 0 : divide_any(aggregate->squares_scaled, count - 1);
-    default:
-      return aggregate->sum;
+    case abi::kSortByCount: return count;
+    case abi::kSortByMin: return aggregate->min;
+    case abi::kSortByMax: return aggregate->max;
+    case abi::kSortByAverage: return divide_any(aggregate->sum, count);
+    case abi::kSortByVariance: return count < 2 ? 0 : divide_any(aggregate->squares_scaled, count - 1);
+    default: return aggregate->sum;
   }
 }
 

@@ -19,12 +19,10 @@ extern volatile spile::abi::ImageCells test_cells asm("spile_cells");
 
 namespace spile::rt {
 
-inline constexpr uint32_t kTestShards = 256, kTestEpochStride = 128 * 1024,
-                          kTestShadow = kTestShards + 2 * kTestEpochStride, kTestShadowStride = 64,
-                          kTestShadowCapacity = 64,
-                          kTestScratch = kTestShadow + kTestShadowStride * kTestShadowCapacity,
-                          kTestScratchSize = 64 * 1024, kTestRing = kTestScratch + kTestScratchSize,
-                          kTestRingSize = 4096, kTestRingRoom = 1 << 20;
+inline constexpr uint32_t kTestShards = 256, kTestEpochStride = 128 * 1024, kTestShadow = kTestShards + 2 * kTestEpochStride,
+                          kTestShadowStride = 64, kTestShadowCapacity = 64,
+                          kTestScratch = kTestShadow + kTestShadowStride * kTestShadowCapacity, kTestScratchSize = 64 * 1024,
+                          kTestRing = kTestScratch + kTestScratchSize, kTestRingSize = 4096, kTestRingRoom = 1 << 20;
 inline constexpr uint64_t kTestSlotStride = kTestRing + kTestRingRoom;
 inline constexpr uint64_t kTestGlobals = abi::kPageSize, kTestGlobalsSize = 16 << 20;
 
@@ -32,8 +30,7 @@ class TestArena {
  public:
   // slots: how many there are, the controller's and the overflow slot included.
   explicit TestArena(uint32_t slots = 8) : size_(kTestGlobals + kTestGlobalsSize + slots * kTestSlotStride) {
-    base_ = static_cast<char*>(
-        mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    base_ = static_cast<char*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     table_ = static_cast<abi::ProcessTable*>(
         mmap(nullptr, kTableSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     header()->magic = abi::kArenaMagic;

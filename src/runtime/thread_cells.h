@@ -6,7 +6,8 @@
 
 namespace spile::rt {
 
-// Returns what names the running thread: its number in the initial PID namespace. Each processor has an idle thread, all of them with the number 0.
+// Returns what names the running thread: its number in the initial PID namespace. Each processor has an idle thread, all of them
+// with the number 0.
 [[gnu::always_inline]] inline uint64_t running_thread() {
   uint64_t thread = current_pid_tgid() & 0xffffffff;
   return thread ? thread : uint64_t{1} << 32 | current_cpu();
@@ -25,7 +26,8 @@ namespace spile::rt {
   return nullptr;
 }
 
-// Returns a cell that the thread has taken, with the value 0; null: other threads have all of them. REQUIRES: the thread has none.
+// Returns a cell that the thread has taken, with the value 0; null: other threads have all of them. REQUIRES: the thread has
+// none.
 [[gnu::always_inline]] inline abi::ThreadCell* take_cell(abi::ThreadCellSet* set, uint64_t thread) {
 #pragma clang loop unroll(full)
   for (uint32_t way = 0; way < abi::kCellWays; ++way) {

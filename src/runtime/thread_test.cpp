@@ -174,8 +174,7 @@ TEST(Thread, EveryAdditionIsCounted) {
   }
   for (auto& thread : threads) thread.join();
   uint64_t sum = 0;
-  for (uint32_t i = 0; i < 4; ++i)
-    sum += *reinterpret_cast<uint64_t*>(reinterpret_cast<char*>(arena.slot(i)) + kTestShards);
+  for (uint32_t i = 0; i < 4; ++i) sum += *reinterpret_cast<uint64_t*>(reinterpret_cast<char*>(arena.slot(i)) + kTestShards);
   EXPECT_EQ(sum, uint64_t{kThreads} * kRounds);
 }
 

@@ -38,7 +38,9 @@ class Plan {
     bytes_ += text;
     return *this;
   }
-  Plan& number(unsigned offset, unsigned size, ValueForm form) { return step(ValueStep::kNumber, {offset, size, static_cast<unsigned>(form)}); }
+  Plan& number(unsigned offset, unsigned size, ValueForm form) {
+    return step(ValueStep::kNumber, {offset, size, static_cast<unsigned>(form)});
+  }
   Plan& large(uint64_t value) {
     for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
     bytes_ += static_cast<char>(value);
@@ -67,7 +69,10 @@ class Plan {
 
 std::string op(Computed o) { return {static_cast<char>(o)}; }
 // The word at an offset of the value; a constant below 64.
-std::string word_at(unsigned offset) { return op(Computed::kBase) + op(Computed::kPlus) + static_cast<char>(offset) + op(Computed::kLoad) + "\x08" + std::string(1, '\0') + op(Computed::kEnd); }
+std::string word_at(unsigned offset) {
+  return op(Computed::kBase) + op(Computed::kPlus) + static_cast<char>(offset) + op(Computed::kLoad) + "\x08" +
+         std::string(1, '\0') + op(Computed::kEnd);
+}
 std::string constant(unsigned value) { return op(Computed::kConstant) + static_cast<char>(value) + op(Computed::kEnd); }
 
 class ValueWalkTest : public testing::Test {
@@ -112,7 +117,8 @@ TEST_F(ValueWalkTest, PrintsNumbersInTheirForms) {
   EXPECT_EQ(one(&words[2], 4, ValueForm::kCharacter), "'\xef\xbf\xbd'") << "no code point";
   EXPECT_EQ(one(&words[3], 8, ValueForm::kPointer), "0x0000000100000000") << "two words";
   EXPECT_EQ(one(&words[3], 4, ValueForm::kPointer), "NULL");
-  EXPECT_EQ(one(&words[3], 1, ValueForm::kTruth) + one(&words[4], 1, ValueForm::kTruth) + one(&words[5], 1, ValueForm::kTruth), "falsetrue7");
+  EXPECT_EQ(one(&words[3], 1, ValueForm::kTruth) + one(&words[4], 1, ValueForm::kTruth) + one(&words[5], 1, ValueForm::kTruth),
+            "falsetrue7");
   EXPECT_EQ(one(&words[6], 4, ValueForm::kCharacter), "'\\n'");
   EXPECT_EQ(one(&words[7], 4, ValueForm::kCharacter), "'\xef\xbf\xbd'") << "half of a pair";
   EXPECT_EQ(one(&words[8], 4, ValueForm::kCharacter), "'\\205'") << "a control character";
@@ -124,7 +130,8 @@ TEST_F(ValueWalkTest, ShowsWhereItCantRead) {
   EXPECT_EQ(show(int64_t{16}, number), "<0x10: unreadable>");
   EXPECT_EQ(show(INT64_MIN, number), "<0x8000000000000000: unreadable>");
   // A structure at the end of a page: what is on it is shown.
-  const Plan pair = Plan().text("{.a=").number(0, 4, ValueForm::kSigned).text(", .b=").number(4, 4, ValueForm::kSigned).text("}").end();
+  const Plan pair =
+      Plan().text("{.a=").number(0, 4, ValueForm::kSigned).text(", .b=").number(4, 4, ValueForm::kSigned).text("}").end();
   char* at = pages_ + kPage - 4;
   *reinterpret_cast<int32_t*>(at) = 7;
   char wanted[64];
@@ -134,7 +141,9 @@ TEST_F(ValueWalkTest, ShowsWhereItCantRead) {
 
 TEST_F(ValueWalkTest, TakesBitsOutOfWords) {
   const uint32_t word = 0b1011'0110;
-  auto bits = [&](unsigned first, unsigned count, ValueForm form) { return show(&word, Plan().step(ValueStep::kBits, {0, 4, first, count, static_cast<unsigned>(form)}).end()); };
+  auto bits = [&](unsigned first, unsigned count, ValueForm form) {
+    return show(&word, Plan().step(ValueStep::kBits, {0, 4, first, count, static_cast<unsigned>(form)}).end());
+  };
   EXPECT_EQ(bits(1, 3, ValueForm::kUnsigned), "3");
   EXPECT_EQ(bits(4, 4, ValueForm::kUnsigned), "11");
   EXPECT_EQ(bits(4, 4, ValueForm::kSigned), "-5");
@@ -149,7 +158,12 @@ TEST_F(ValueWalkTest, NamesConstants) {
     // The count of constants, and for each the value, the length of its name, and the name.
     return made.bytes({static_cast<char>(kind), 4}).bytes(std::string("\0\4ZERO\1\1R\2\1W\3\2RW", 17));
   };
-  for (auto [value, name, flags] : {std::tuple(0, "ZERO", "ZERO"), {1, "R", "R"}, {3, "RW", "RW"}, {4, "4", "0x4"}, {5, "5", "R | 0x4"}, {-1, "-1", "R | W | 0xfffffffffffffffc"}}) {
+  for (auto [value, name, flags] : {std::tuple(0, "ZERO", "ZERO"),
+                                    {1, "R", "R"},
+                                    {3, "RW", "RW"},
+                                    {4, "4", "0x4"},
+                                    {5, "5", "R | 0x4"},
+                                    {-1, "-1", "R | W | 0xfffffffffffffffc"}}) {
     EXPECT_EQ(show(&value, plan(abi::ValueTable::kConstants)), name);
     EXPECT_EQ(show(&value, plan(abi::ValueTable::kFlags)), flags);
   }
@@ -180,7 +194,10 @@ TEST_F(ValueWalkTest, EscapesTexts) {
 
 TEST_F(ValueWalkTest, CutsTextsAtTheirLimits) {
   const std::string text(600, 'a');
-  struct { const char* at; uint64_t length; } span = {text.data(), 600};
+  struct {
+    const char* at;
+    uint64_t length;
+  } span = {text.data(), 600};
   const Plan whole = Plan().step(ValueStep::kSpan).bytes(word_at(0) + word_at(8) + "\1").end();
   EXPECT_EQ(show(&span, whole, 8, 32, 3), "\"aaa\"...");
   EXPECT_EQ(show(&span, whole, 8, 32, 0).size(), 511u);
@@ -197,7 +214,9 @@ TEST_F(ValueWalkTest, CutsTextsAtTheirLimits) {
 }
 
 TEST_F(ValueWalkTest, ComputesWithoutTrustingNumbers) {
-  auto computed = [&](const std::string& source, int64_t value) { return show(&value, Plan().step(ValueStep::kComputed).bytes(source).form(ValueForm::kSigned).end()); };
+  auto computed = [&](const std::string& source, int64_t value) {
+    return show(&value, Plan().step(ValueStep::kComputed).bytes(source).form(ValueForm::kSigned).end());
+  };
   auto load = op(Computed::kBase) + op(Computed::kLoad) + "\x08" + std::string(1, '\0');
   auto divided = load + op(Computed::kDivide) + "\x04" + op(Computed::kEnd);
   EXPECT_EQ(computed(divided, 41), "10");
@@ -216,7 +235,9 @@ struct Node {
 };
 Plan list_plan() {
   Plan plan;
-  plan.step(ValueStep::kList).bytes("[]" + word_at(0) + constant(0) + op(Computed::kConstant) + "\xff\xff\xff\xff\xff\xff\xff\xff\xff" + std::string(1, '\0') + op(Computed::kEnd));
+  plan.step(ValueStep::kList)
+      .bytes("[]" + word_at(0) + constant(0) + op(Computed::kConstant) + "\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+             std::string(1, '\0') + op(Computed::kEnd));
   plan.bytes({'\0', '\x08'});
   plan.target(plan.size() + 5).end();
   return plan.number(0, 8, ValueForm::kSigned).end();
@@ -260,7 +281,10 @@ TEST_F(ValueWalkTest, FollowsTreesInOrder) {
   a = {nullptr, &b, &root, 1};
   b = {nullptr, nullptr, &a, 2};
   c = {nullptr, nullptr, &root, 9};
-  struct { Branch* first; uint64_t count; } tree = {&a, 4};
+  struct {
+    Branch* first;
+    uint64_t count;
+  } tree = {&a, 4};
   EXPECT_EQ(show(&tree, tree_plan()), "{1, 2, 4, 9}");
   EXPECT_EQ(show(&tree, tree_plan(), 8, 3), "{1, 2, 4, ...}");
   tree.count = 0;
@@ -269,7 +293,10 @@ TEST_F(ValueWalkTest, FollowsTreesInOrder) {
 
 TEST_F(ValueWalkTest, EndsTreesThatLeadToThemselves) {
   Branch self = {&self, &self, &self, 1};
-  struct { Branch* first; uint64_t count; } tree = {&self, ~uint64_t{0}};
+  struct {
+    Branch* first;
+    uint64_t count;
+  } tree = {&self, ~uint64_t{0}};
   EXPECT_THAT(show(&tree, tree_plan()), EndsWith("1, ...}"));
   self.right = nullptr;  // the way up does not end either
   EXPECT_THAT(show(&tree, tree_plan()), EndsWith("1, ...}"));
@@ -297,7 +324,10 @@ Plan ring_plan() {
 }
 TEST_F(ValueWalkTest, RingsGoOnAtTheirStart) {
   int32_t numbers[] = {4, 5, 2, 3};
-  struct { const void* array; uint64_t first, length, count; } ring = {numbers, 2, 4, 4};
+  struct {
+    const void* array;
+    uint64_t first, length, count;
+  } ring = {numbers, 2, 4, 4};
   EXPECT_EQ(show(&ring, ring_plan()), "[2, 3, 4, 5]");
   ring.count = ~uint64_t{0};
   EXPECT_THAT(show(&ring, ring_plan()), StartsWith("[2, 3, 4, 5, <0x")) << "more elements than the array has";
@@ -312,11 +342,17 @@ Plan hash_plan() {
   return plan.number(0, 4, ValueForm::kSigned).end();
 }
 TEST_F(ValueWalkTest, HashTablesHaveElementsWhereTheirControlBytesSay) {
-  struct { int32_t elements[16]; uint8_t control[32]; } made;
+  struct {
+    int32_t elements[16];
+    uint8_t control[32];
+  } made;
   for (int i = 0; i < 16; ++i) made.elements[15 - i] = i;
   memset(made.control, 0xff, sizeof made.control);
   made.control[1] = 5, made.control[7] = 0, made.control[8] = 0x7f, made.control[15] = 3, made.control[3] = 0x80;
-  struct { const void* control; uint64_t mask, count; } table = {made.control, 15, 4};
+  struct {
+    const void* control;
+    uint64_t mask, count;
+  } table = {made.control, 15, 4};
   EXPECT_EQ(show(&table, hash_plan()), "{1, 7, 8, 15}");
   EXPECT_EQ(show(&table, hash_plan(), 8, 2), "{1, 7, ...}");
   table.count = 5;
@@ -336,14 +372,19 @@ struct Leaf {
 Plan b_tree_plan() {
   Plan plan;
   plan.step(ValueStep::kBTree).bytes("{}" + word_at(0) + word_at(8) + word_at(16));
-  for (size_t at : {offsetof(Leaf, keys), offsetof(Leaf, keys), offsetof(Leaf, count), offsetof(Leaf, place), offsetof(Leaf, parent), offsetof(Leaf, children), size_t{4}, size_t{4}}) plan.large(at);
+  for (size_t at : {offsetof(Leaf, keys), offsetof(Leaf, keys), offsetof(Leaf, count), offsetof(Leaf, place),
+                    offsetof(Leaf, parent), offsetof(Leaf, children), size_t{4}, size_t{4}})
+    plan.large(at);
   plan.target(plan.size() + 9).target(0).end();
   return plan.number(0, 4, ValueForm::kSigned).end();
 }
 TEST_F(ValueWalkTest, BTreesAreFollowedInOrder) {
   Leaf root = {}, first = {&root, {1, 2}, 0, 2, {}}, second = {&root, {4}, 1, 1, {}}, third = {&root, {6, 7, 8}, 2, 3, {}};
   root = {nullptr, {3, 5}, 0, 2, {&first, &second, &third, nullptr}};
-  struct { const void* root; uint64_t height, count; } tree = {&root, 1, 8};
+  struct {
+    const void* root;
+    uint64_t height, count;
+  } tree = {&root, 1, 8};
   EXPECT_EQ(show(&tree, b_tree_plan()), "{1, 2, 3, 4, 5, 6, 7, 8}");
   tree.count = 9;
   EXPECT_THAT(show(&tree, b_tree_plan()), StartsWith("{1, 2, 3, 4, 5, 6, 7, 8, <0x"));
@@ -352,7 +393,10 @@ TEST_F(ValueWalkTest, BTreesAreFollowedInOrder) {
 }
 TEST_F(ValueWalkTest, EndsBTreesThatLeadToThemselves) {
   Leaf self = {&self, {1, 2, 3}, 0, 3, {&self, &self, &self, &self}};
-  struct { const void* root; uint64_t height, count; } tree = {&self, ~uint64_t{0}, ~uint64_t{0}};
+  struct {
+    const void* root;
+    uint64_t height, count;
+  } tree = {&self, ~uint64_t{0}, ~uint64_t{0}};
   EXPECT_THAT(show(&tree, b_tree_plan()), EndsWith(": unreadable>}"));
   tree.height = 3;
   EXPECT_THAT(show(&tree, b_tree_plan()), EndsWith(", ...}"));
@@ -366,7 +410,10 @@ TEST_F(ValueWalkTest, ElementsEndAtTheirCountOrTheEndOfMemory) {
   plan.target(plan.size() + 5).end().number(0, 4, ValueForm::kSigned).end();
   auto* numbers = reinterpret_cast<int32_t*>(pages_ + kPage) - 3;
   numbers[0] = 1, numbers[1] = 2, numbers[2] = 3;
-  struct { const void* first; uint64_t count; } vector = {numbers, 3};
+  struct {
+    const void* first;
+    uint64_t count;
+  } vector = {numbers, 3};
   EXPECT_EQ(show(&vector, plan), "[1, 2, 3]");
   for (uint64_t count : {uint64_t{4}, uint64_t{1} << 40, ~uint64_t{0}}) {
     vector.count = count;
@@ -379,7 +426,10 @@ TEST_F(ValueWalkTest, ElementsEndAtTheirCountOrTheEndOfMemory) {
 
 TEST_F(ValueWalkTest, BlocksAndBitsAreFoundByTheirNumber) {
   int32_t first[] = {1, 2}, second[] = {3, 4};
-  struct { const int32_t** blocks; uint64_t begun, count; } deque;
+  struct {
+    const int32_t** blocks;
+    uint64_t begun, count;
+  } deque;
   const int32_t* blocks[] = {first, second, nullptr};
   deque = {blocks, 1, 3};
   Plan plan;
@@ -389,8 +439,12 @@ TEST_F(ValueWalkTest, BlocksAndBitsAreFoundByTheirNumber) {
   deque.count = 4;
   EXPECT_EQ(show(&deque, plan), "[2, 3, 4, NULL]");
   const uint64_t words[] = {uint64_t{1} << 63, 2};
-  struct { const uint64_t* at; uint64_t first, count; } bits = {words, 62, 4};
-  EXPECT_EQ(show(&bits, Plan().step(ValueStep::kBitVector).bytes("[]" + word_at(0) + word_at(8) + word_at(16)).end()), "[0, 1, 0, 1]");
+  struct {
+    const uint64_t* at;
+    uint64_t first, count;
+  } bits = {words, 62, 4};
+  EXPECT_EQ(show(&bits, Plan().step(ValueStep::kBitVector).bytes("[]" + word_at(0) + word_at(8) + word_at(16)).end()),
+            "[0, 1, 0, 1]");
 }
 
 // ---- routines
@@ -400,7 +454,14 @@ TEST_F(ValueWalkTest, ChoosesARoutineByANumber) {
   plan.step(ValueStep::kSwitch).bytes(word_at(0)).bytes({'\x02', '\x00'}).target(0).bytes({'\x7f'}).target(0).target(0).end();
   const uint32_t begins[] = {plan.size(), plan.size() + 6, plan.size() + 12};
   Plan made;
-  made.step(ValueStep::kSwitch).bytes(word_at(0)).bytes({'\x02', '\x00'}).target(begins[0]).bytes({'\x7f'}).target(begins[1]).target(begins[2]).end();
+  made.step(ValueStep::kSwitch)
+      .bytes(word_at(0))
+      .bytes({'\x02', '\x00'})
+      .target(begins[0])
+      .bytes({'\x7f'})
+      .target(begins[1])
+      .target(begins[2])
+      .end();
   made.text("nil").end().text("one").end().text("any").end();
   for (auto [value, name] : {std::pair(0, "nil"), {-1, "one"}, {1, "any"}}) {
     const int64_t word = value;
@@ -442,7 +503,9 @@ TEST_F(ValueWalkTest, CutsWhatDoesNotFitIntoAString) {
 }
 
 TEST_F(ValueWalkTest, PrintsTimesOfTheCalendar) {
-  auto shown = [&](int64_t value, uint64_t ticks) { return show(&value, Plan().step(ValueStep::kInstant, {0}).large(ticks).end()); };
+  auto shown = [&](int64_t value, uint64_t ticks) {
+    return show(&value, Plan().step(ValueStep::kInstant, {0}).large(ticks).end());
+  };
   EXPECT_EQ(shown(0, 1), "1970-01-01 00:00:00");
   EXPECT_EQ(shown(1700000000123456789, 1'000'000'000), "2023-11-14 22:13:20.123456789");
   EXPECT_EQ(shown(-1, 1000), "1969-12-31 23:59:59.999");
@@ -452,8 +515,20 @@ TEST_F(ValueWalkTest, PrintsTimesOfTheCalendar) {
 }
 
 TEST_F(ValueWalkTest, ReadsValuesThatLieInRegisters) {
-  const std::string plan = Plan().text("{").number(0, 4, ValueForm::kSigned).text(",").number(4, 4, ValueForm::kSigned).text(",").number(6, 4, ValueForm::kUnsigned).text(",").number(24, 8, ValueForm::kSigned)
-                               .text(",").number(32, 8, ValueForm::kSigned).text("}").end().with_limits(8, 32, 200);
+  const std::string plan = Plan()
+                               .text("{")
+                               .number(0, 4, ValueForm::kSigned)
+                               .text(",")
+                               .number(4, 4, ValueForm::kSigned)
+                               .text(",")
+                               .number(6, 4, ValueForm::kUnsigned)
+                               .text(",")
+                               .number(24, 8, ValueForm::kSigned)
+                               .text(",")
+                               .number(32, 8, ValueForm::kSigned)
+                               .text("}")
+                               .end()
+                               .with_limits(8, 32, 200);
   spile_fn___pretty_words(&context_, plan.data(), int64_t{0x0002'0003'ffff'ffff}, 0x1122, 0, -9, out_);
   EXPECT_THAT(std::string(out_), StartsWith("{-1,131075," + std::to_string(0x1122'0002u) + ",-9,<0x8bad"));
 }
@@ -461,9 +536,18 @@ TEST_F(ValueWalkTest, ReadsValuesThatLieInRegisters) {
 // Whatever is in memory, what is printed is a string that a terminal can be given, within its buffer.
 TEST_F(ValueWalkTest, PrintsRandomMemorySafely) {
   std::mt19937_64 random(20261126);
-  const Plan plans[] = {list_plan(), tree_plan(), ring_plan(), hash_plan(), b_tree_plan(), Plan().step(ValueStep::kSpan).bytes(word_at(0) + word_at(8) + "\1").end(), Plan().step(ValueStep::kCharacters, {0, 120, 2}).end(),
-                        Plan().step(ValueStep::kCharacters, {0, 120, 4}).end(), Plan().step(ValueStep::kCString).bytes(word_at(0) + "\1").end(), Plan().number(0, 4, ValueForm::kCharacter).end(),
-                        Plan().step(ValueStep::kBitVector).bytes("[]" + word_at(0) + word_at(8) + word_at(16)).end(), Plan().step(ValueStep::kFloat, {0, 10}).end(),
+  const Plan plans[] = {list_plan(),
+                        tree_plan(),
+                        ring_plan(),
+                        hash_plan(),
+                        b_tree_plan(),
+                        Plan().step(ValueStep::kSpan).bytes(word_at(0) + word_at(8) + "\1").end(),
+                        Plan().step(ValueStep::kCharacters, {0, 120, 2}).end(),
+                        Plan().step(ValueStep::kCharacters, {0, 120, 4}).end(),
+                        Plan().step(ValueStep::kCString).bytes(word_at(0) + "\1").end(),
+                        Plan().number(0, 4, ValueForm::kCharacter).end(),
+                        Plan().step(ValueStep::kBitVector).bytes("[]" + word_at(0) + word_at(8) + word_at(16)).end(),
+                        Plan().step(ValueStep::kFloat, {0, 10}).end(),
                         Plan().step(ValueStep::kInstant, {0}).large(1000).end()};
   auto* words = reinterpret_cast<uint64_t*>(pages_);
   for (int round = 0; round < 20'000; ++round) {

@@ -15,9 +15,7 @@ const Global* global_of(const Expression& x) {
   return nullptr;
 }
 
-uint32_t bit(Statistic::Operator op) {
-  return 1u << static_cast<unsigned>(op);
-}
+uint32_t bit(Statistic::Operator op) { return 1u << static_cast<unsigned>(op); }
 
 class Collector {
  public:
@@ -53,8 +51,7 @@ class Collector {
   void look_loops(const Statement& s) {
     if (auto* loop = as<Foreach>(s); loop && loop->array && loop->array->global == &global_) {
       if (loop->sort_by) use_.statistics |= bit(*loop->sort_by);
-      if (!loop->sort_by && loop->sort_direction && loop->sort_column == 0)
-        use_.statistics |= bit(Statistic::Operator::kCount);
+      if (!loop->sort_by && loop->sort_direction && loop->sort_column == 0) use_.statistics |= bit(Statistic::Operator::kCount);
     }
     for_each_statement(s, [&](const Statement& child) { look_loops(child); });
   }
@@ -63,7 +60,8 @@ class Collector {
   AggregateUse& use_;
 };
 
-// A sketch takes 58 KiB, so elements of arrays have one only where the script asks for percentiles; else they have the buckets of @hist_log.
+// A sketch takes 58 KiB, so elements of arrays have one only where the script asks for percentiles; else they have the buckets of
+// @hist_log.
 void add_recorded(const Program& program, const Global& global, AggregateUse& use) {
   using Operator = Statistic::Operator;
   for (const Operator op : {Operator::kCount, Operator::kSum, Operator::kMin, Operator::kMax}) use.statistics |= bit(op);

@@ -32,18 +32,15 @@ class PlainCheck {
   bool plain(const Statement& s) const {
     switch (s.kind) {
       case StatementKind::kNull:
-      case StatementKind::kNext:
-        return true;
+      case StatementKind::kNext: return true;
       case StatementKind::kBlock:
       case StatementKind::kIf: {
         bool all = s.kind == StatementKind::kBlock || plain_value(*static_cast<const If&>(s).condition);
         for_each_statement(s, [&](const Statement& child) { all &= plain(child); });
         return all;
       }
-      case StatementKind::kExpression:
-        return plain_change(*static_cast<const ExpressionStatement&>(s).expression);
-      default:
-        return false;
+      case StatementKind::kExpression: return plain_change(*static_cast<const ExpressionStatement&>(s).expression);
+      default: return false;
     }
   }
 
@@ -53,13 +50,11 @@ class PlainCheck {
     if (!assignment) return plain_value(x);
     if (!plain_value(*assignment->value)) return false;
     if (assignment->op == Assignment::Operator::kArithmetic) {
-      bool adds =
-          assignment->arithmetic == Binary::Operator::kAdd || assignment->arithmetic == Binary::Operator::kSubtract;
+      bool adds = assignment->arithmetic == Binary::Operator::kAdd || assignment->arithmetic == Binary::Operator::kSubtract;
       return adds && plain_target(*assignment->target);
     }
     auto* variable = as<Variable>(assignment->target);
-    return assignment->op == Assignment::Operator::kSet && variable && variable->local &&
-           variable->type == ValueType::kLong;
+    return assignment->op == Assignment::Operator::kSet && variable && variable->local && variable->type == ValueType::kLong;
   }
 
   bool plain_target(const Expression& x) const {
@@ -79,10 +74,8 @@ class PlainCheck {
       case ExpressionKind::kNumber:
       case ExpressionKind::kUnary:
       case ExpressionKind::kLogical:
-      case ExpressionKind::kTernary:
-        return x.type == ValueType::kLong;
-      case ExpressionKind::kCompare:
-        return static_cast<const Compare&>(x).left->type == ValueType::kLong;
+      case ExpressionKind::kTernary: return x.type == ValueType::kLong;
+      case ExpressionKind::kCompare: return static_cast<const Compare&>(x).left->type == ValueType::kLong;
       case ExpressionKind::kBinary: {
         auto& binary = static_cast<const Binary&>(x);
         if (binary.op != Binary::Operator::kDivide && binary.op != Binary::Operator::kModulo) return true;
@@ -102,19 +95,20 @@ class PlainCheck {
         // int_arg(1) to int_arg(6) are registers, where there are arguments.
         if (probe_.kind != ProbeKind::kFunctionEntry && probe_.kind != ProbeKind::kStatement) return false;
         auto& call = static_cast<const Call&>(x);
-        if (call.intrinsic < 0 || !(intrinsics()[call.intrinsic].needs & kNeedsArguments) || !intrinsics()[call.intrinsic].pure) return false;
+        if (call.intrinsic < 0 || !(intrinsics()[call.intrinsic].needs & kNeedsArguments) || !intrinsics()[call.intrinsic].pure)
+          return false;
         auto* number = as<Number>(call.arguments[0]);
         return number && number->value >= 1 && number->value <= 6;
       }
-      default:
-        return false;
+      default: return false;
     }
   }
 
   static bool in_registers(const Binding& binding) {
     if (binding.by_point != Binding::ByPoint::kNo) return false;
     for (const location::Operation& op : binding.ops) {
-      if (location::can_fail(op) || location::is<location::CalledFrom>(op) || location::is<location::EntryKnown>(op)) return false;
+      if (location::can_fail(op) || location::is<location::CalledFrom>(op) || location::is<location::EntryKnown>(op))
+        return false;
     }
     return true;
   }
@@ -175,10 +169,17 @@ bool writes_register(const Probe& probe) {
 
 // Whether a handler of the controller reads the kernel's memory, by a cast or a library function.
 bool reads_kernel_memory(const Program& program, const Probe& probe, GlobalUses& uses) {
-  auto some_read = [](const std::vector<Binding>& bindings) { return std::ranges::any_of(bindings, &Binding::reads_kernel_memory); };
+  auto some_read = [](const std::vector<Binding>& bindings) {
+    return std::ranges::any_of(bindings, &Binding::reads_kernel_memory);
+  };
   return some_read(probe.bindings) ||
-         std::ranges::any_of(uses.functions_of(probe), [&](const Function* function) { return some_read(program.function_bindings[static_cast<size_t>(function->index)]); }) ||
-         std::ranges::any_of(uses.intrinsics_of(probe), [](int intrinsic) { return (intrinsics()[static_cast<size_t>(intrinsic)].needs & kNeedsKernelMemory) != 0; });
+         std::ranges::any_of(uses.functions_of(probe),
+                             [&](const Function* function) {
+                               return some_read(program.function_bindings[static_cast<size_t>(function->index)]);
+                             }) ||
+         std::ranges::any_of(uses.intrinsics_of(probe), [](int intrinsic) {
+           return (intrinsics()[static_cast<size_t>(intrinsic)].needs & kNeedsKernelMemory) != 0;
+         });
 }
 
 // Whether a condition is only arithmetic on globals: then it can't fail, and has the same value wherever it is evaluated.
@@ -191,18 +192,14 @@ bool is_plain_condition(const Expression& condition) {
       case ExpressionKind::kUnary:
       case ExpressionKind::kLogical:
       case ExpressionKind::kCompare:
-      case ExpressionKind::kTernary:
-        return;
-      case ExpressionKind::kVariable:
-        plain &= static_cast<const Variable&>(x).global != nullptr;
-        return;
+      case ExpressionKind::kTernary: return;
+      case ExpressionKind::kVariable: plain &= static_cast<const Variable&>(x).global != nullptr; return;
       case ExpressionKind::kBinary: {
         auto op = static_cast<const Binary&>(x).op;
         plain &= op != Binary::Operator::kDivide && op != Binary::Operator::kModulo;
         return;
       }
-      default:
-        plain = false;
+      default: plain = false;
     }
   });
   return plain;

@@ -39,7 +39,8 @@ void apply_overrides(Elaboration& e) {
     }
     if (!found) {
       std::string near = nearest_name(name, known);
-      auto& warning = e.diagnostics.warning({}, "-G " + name + "=" + text + ": the script has no global '" + name + "'; the option is ignored");
+      auto& warning = e.diagnostics.warning(
+          {}, "-G " + name + "=" + text + ": the script has no global '" + name + "'; the option is ignored");
       if (!near.empty()) warning.hint("did you mean '" + near + "'?");
       continue;
     }

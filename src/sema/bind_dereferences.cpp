@@ -108,19 +108,14 @@ class PointerFlow {
   // ---- expressions: the type of the value, empty for plain ones
   TargetType visit(ExpressionPtr& slot) {
     switch (slot->kind) {
-      case ExpressionKind::kVariable:
-        return known(entity_of(static_cast<Variable&>(*slot)));
+      case ExpressionKind::kVariable: return known(entity_of(static_cast<Variable&>(*slot)));
       case ExpressionKind::kIndex: {
         auto& index = static_cast<Index&>(*slot);
         visit_keys(index);
         return known({index.array->global, 0});
       }
-      case ExpressionKind::kTargetVariable:
-        visit_children(*slot);
-        return type_of(static_cast<TargetVariable&>(*slot).binding);
-      case ExpressionKind::kAtOperation:
-        visit_children(*slot);
-        return type_of(static_cast<AtOperation&>(*slot).binding);
+      case ExpressionKind::kTargetVariable: visit_children(*slot); return type_of(static_cast<TargetVariable&>(*slot).binding);
+      case ExpressionKind::kAtOperation: visit_children(*slot); return type_of(static_cast<AtOperation&>(*slot).binding);
       case ExpressionKind::kEntryValue: {
         auto& save = probe_->entry_saves[static_cast<size_t>(static_cast<EntryValue&>(*slot).index)];
         return visit(save);
@@ -131,15 +126,10 @@ class PointerFlow {
         TargetType type = visit(ternary.if_true), other = visit(ternary.if_false);
         return !type || type == other ? (other ? other : type) : !other ? type : TargetType{"?", ""};
       }
-      case ExpressionKind::kAssignment:
-        return visit_assignment(static_cast<Assignment&>(*slot));
-      case ExpressionKind::kCall:
-        return visit_call(static_cast<Call&>(*slot));
-      case ExpressionKind::kDereference:
-        return visit_dereference(slot);
-      default:
-        visit_children(*slot);
-        return {};
+      case ExpressionKind::kAssignment: return visit_assignment(static_cast<Assignment&>(*slot));
+      case ExpressionKind::kCall: return visit_call(static_cast<Call&>(*slot));
+      case ExpressionKind::kDereference: return visit_dereference(slot);
+      default: visit_children(*slot); return {};
     }
   }
 
@@ -153,9 +143,7 @@ class PointerFlow {
     }
   }
 
-  TargetType type_of(int binding) {
-    return binding < 0 ? TargetType{} : bindings()[static_cast<size_t>(binding)].target_type;
-  }
+  TargetType type_of(int binding) { return binding < 0 ? TargetType{} : bindings()[static_cast<size_t>(binding)].target_type; }
 
   TargetType visit_assignment(Assignment& assignment) {
     TargetType type = visit(assignment.value);
@@ -245,8 +233,6 @@ class PointerFlow {
 
 }  // namespace
 
-void bind_dereferences(Elaboration& e) {
-  PointerFlow(e).run();
-}
+void bind_dereferences(Elaboration& e) { PointerFlow(e).run(); }
 
 }  // namespace spile::sema

@@ -1,8 +1,8 @@
 // bind-targets: from drafts to probes. At every point, finds where the $variables of the body are; points where all of
 // them are in the same places, and all @defined have the same answers, share one Probe. A point's body is what remains
 // after its @defined are answered and the branches not taken removed, so these may name variables that aren't there.
-// Where a probe would get more handlers than MAXOWNHANDLERS that way, its further points share handlers that differ in shape only: the places
-// of their variables, and the names in $$vars, are rows of tables (sema/point_tables.h).
+// Where a probe would get more handlers than MAXOWNHANDLERS that way, its further points share handlers that differ in shape
+// only: the places of their variables, and the names in $$vars, are rows of tables (sema/point_tables.h).
 //
 // In a .return probe $variables but $return are moved to the function's entry: saved there, found again as EntryValues.
 
@@ -93,7 +93,11 @@ bool is_target(const Expression& e) {
 class Binder {
  public:
   Binder(Elaboration& e, const ResolvedPoint& point, bool with_table, std::vector<Problem>& problems)
-      : e_(e), point_(point), with_table_(with_table), problems_(problems), is_return_(point.kind == ProbeKind::kFunctionReturn) {}
+      : e_(e),
+        point_(point),
+        with_table_(with_table),
+        problems_(problems),
+        is_return_(point.kind == ProbeKind::kFunctionReturn) {}
 
   Bound bind(const Draft& draft) {
     StatementPtr body = clone(*draft.body);
@@ -179,7 +183,7 @@ class Binder {
     }
     auto& operation = static_cast<const AtOperation&>(x);
     return info(point_.kind).has_variables() ? e_.target.bind(point_, at_entry, operation)
-                                      : e_.target.bind_without_point(operation);
+                                             : e_.target.bind_without_point(operation);
   }
 
   Result<Binding> ask_known(const TargetVariable& question, bool at_entry) {
@@ -215,10 +219,9 @@ class Binder {
     return point_.site.result_number(is_question ? variable->name.substr(kEntryKnown.size()) : variable->name) >= 0;
   }
 
-  // The variables of the function no longer exist then. The memory that @var, @cast and @uderef read does: it is read at the return.
-  bool is_read_at_return(const Expression& x) const {
-    return x.kind == ExpressionKind::kAtOperation || is_return_value(x);
-  }
+  // The variables of the function no longer exist then. The memory that @var, @cast and @uderef read does: it is read at the
+  // return.
+  bool is_read_at_return(const Expression& x) const { return x.kind == ExpressionKind::kAtOperation || is_return_value(x); }
 
   // ---- the walk, parents first
   void visit(Statement& s) {
@@ -236,7 +239,8 @@ class Binder {
       expand_all(slot);
       return;
     }
-    if (fold_probewrite(slot) || fold_size(slot) || fold_constant_of_c(e_, slot) || expand_pretty(slot) || name_constant(slot)) return;
+    if (fold_probewrite(slot) || fold_size(slot) || fold_constant_of_c(e_, slot) || expand_pretty(slot) || name_constant(slot))
+      return;
     if (is_target(*slot)) {
       if (is_return_ && !in_save_ && !is_read_at_return(*slot)) {
         save_at_entry(slot, std::move(slot), false);
@@ -327,7 +331,8 @@ class Binder {
   // @enumname(value, "type"): a call.
   bool name_constant(ExpressionPtr& slot) {
     auto* operation = as<AtOperation>(slot);
-    const bool at_entry = !is_return_ || in_save_ || !operation || operation->arguments.empty() || !is_read_at_return(*operation->arguments[0]);
+    const bool at_entry =
+        !is_return_ || in_save_ || !operation || operation->arguments.empty() || !is_read_at_return(*operation->arguments[0]);
     auto named = expand_enum_name(e_, info(point_.kind).has_variables() ? &point_ : nullptr, at_entry, slot);
     if (!named.ok()) problem(*slot, named.error().message, named.error().hint);
     if (!named.ok() || !*named) return !named.ok();
@@ -530,7 +535,8 @@ class Binder {
       return;
     }
     if (info(point_.kind).reads_late) warn_late(x, *binding);
-    const bool is_where_wanted = is_return_ && !in_save_ && std::ranges::any_of(binding->ops, location::is<location::EntryValue>);  // a result in memory: no row can say so
+    // a result in memory: no row can say so
+    const bool is_where_wanted = is_return_ && !in_save_ && std::ranges::any_of(binding->ops, location::is<location::EntryValue>);
     if (with_table_ && !is_where_wanted && fits_table(*binding)) binding = table_.add_value(std::move(*binding));
     const int index = add_binding(std::move(*binding));
     if (auto* variable = as<TargetVariable>(x)) variable->binding = index;
@@ -554,7 +560,8 @@ class Binder {
   void warn_late(const Expression& x, const Binding& binding) {
     if (std::ranges::none_of(binding.ops, location::is<location::Deref>)) return;
     e_.diagnostics.warning(x.range, "the value is read some time after the access, when it may have changed again")
-        .hint(fmt::format("registers and stacks are those of the access: print_ubacktrace(), register(\"{}\")", abi::register_name(0)));
+        .hint(fmt::format("registers and stacks are those of the access: print_ubacktrace(), register(\"{}\")",
+                          abi::register_name(0)));
   }
 
   // $$vars of a function without debug information: an empty string would say that the function has no variables.
@@ -568,7 +575,8 @@ class Binder {
   void sign(const Binding& binding) {
     signature_ += fmt::format("[{}{}{}{}", static_cast<int>(binding.type), int{binding.reads_kernel_memory},
                               int{binding.string_in_context}, binding.string_limit);
-    if (binding.by_point != Binding::ByPoint::kNo) signature_ += fmt::format("@{}{}", static_cast<int>(binding.by_point), binding.slot);
+    if (binding.by_point != Binding::ByPoint::kNo)
+      signature_ += fmt::format("@{}{}", static_cast<int>(binding.by_point), binding.slot);
     if (e_.has_dereferences) signature_ += binding.target_type.module + "@" + binding.target_type.key;
     // Which function it is about goes by its module.
     if (entry_known(binding)) signature_ += point_.site.module;
@@ -585,7 +593,8 @@ class Binder {
       ++known->points;
     } else {
       auto* variable = as<TargetVariable>(where);
-      std::string elsewhere = variable && info(point_.kind).has_variables() ? e_.target.where_readable(point_, *variable) : std::string();
+      std::string elsewhere =
+          variable && info(point_.kind).has_variables() ? e_.target.where_readable(point_, *variable) : std::string();
       problems_.push_back({where.range, std::move(message), elsewhere.empty() ? std::move(hint) : std::move(elsewhere), 1});
     }
   }
@@ -599,7 +608,7 @@ class Binder {
   bool in_save_ = false;
   Bound bound_;
   std::vector<std::string> written_;  // source texts of the targets of the body's assignments
-  std::vector<std::string> saved_;  // source text of entry_saves; "" for explicit ones
+  std::vector<std::string> saved_;    // source text of entry_saves; "" for explicit ones
   std::string signature_;
 };
 
@@ -703,10 +712,7 @@ void add_probe(Elaboration& e, const Draft& draft, ResolvedPoint point, Bound bo
   e.program.probes.push_back(std::move(probe));
 }
 
-bool is_system_call(const ResolvedPoint& point) {
-  return point.domain == Domain::kController &&
-         is_system_call(point.kind);
-}
+bool is_system_call(const ResolvedPoint& point) { return point.domain == Domain::kController && is_system_call(point.kind); }
 
 // Handlers in the kernel have memory of their own.
 bool calls_fit_into_targets(const Elaboration& e) {
@@ -728,8 +734,9 @@ void add_call_in_target(Elaboration& e, const Draft& draft, ResolvedPoint point)
   add_probe(e, draft, std::move(point), std::move(bound));
 }
 
-// Controller probes keep one point each: begin(1) and begin(2), timers of different periods, are run one by one. So do programs at hooks of
-// netfilter, which can't ask for a cookie (bpf_get_attach_cookie). Handlers of calls of one name find their point by the call's number.
+// Controller probes keep one point each: begin(1) and begin(2), timers of different periods, are run one by one. So do programs
+// at hooks of netfilter, which can't ask for a cookie (bpf_get_attach_cookie). Handlers of calls of one name find their point by
+// the call's number.
 bool keeps_one_point(const ResolvedPoint& point) {
   if (point.kind == ProbeKind::kPacket) return true;
   return point.domain == Domain::kController && !(is_system_call(point) && point.site.system_call >= 0);
@@ -750,8 +757,9 @@ void add_point(Elaboration& e, size_t probe, ResolvedPoint point, std::vector<Po
 }
 
 void bind_draft(Elaboration& e, Draft& draft) {
-  bool depends_on_point = asks_target(draft) || e.asks_returned || std::any_of(draft.points.begin(), draft.points.end(),
-                                                            [](const ResolvedPoint& point) { return point.site.callers; });
+  bool depends_on_point =
+      asks_target(draft) || e.asks_returned ||
+      std::any_of(draft.points.begin(), draft.points.end(), [](const ResolvedPoint& point) { return point.site.callers; });
   std::vector<Problem> problems;
   std::unordered_map<std::string, size_t> by_signature;  // to the index of a probe
   const std::vector<const TargetVariable*> read = variables_read(draft);
@@ -768,8 +776,8 @@ void bind_draft(Elaboration& e, Draft& draft) {
     if (info(point.kind).variables == Variables::kRecord && !read.empty()) e.target.choose_variables(point, read);
     const bool single = keeps_one_point(point);
     // Which points have handlers of their own, besides what these read.
-    std::string key = fmt::format("{}/{}/{}/{}/", static_cast<int>(point.kind), static_cast<int>(point.domain), int{point.site.by_arguments},
-                                  int{is_system_call(point.kind) && point.site.system_call >= 0});
+    std::string key = fmt::format("{}/{}/{}/{}/", static_cast<int>(point.kind), static_cast<int>(point.domain),
+                                  int{point.site.by_arguments}, int{is_system_call(point.kind) && point.site.system_call >= 0});
     const bool with_table = may_share && by_signature.size() >= most_own;
     if (counts_places && point.domain == Domain::kTarget && !is_system_call(point.kind)) {
       const int before = at_place[point.site.module][point.site.address.value]++;
@@ -795,8 +803,7 @@ void bind_draft(Elaboration& e, Draft& draft) {
     add_probe(e, draft, std::move(point), std::move(bound));
   }
   for (Problem& problem : problems) {
-    if (problem.points > 1)
-      problem.message += fmt::format(" (nor in {} other places of this probe)", problem.points - 1);
+    if (problem.points > 1) problem.message += fmt::format(" (nor in {} other places of this probe)", problem.points - 1);
     e.diagnostics.error(problem.range, problem.message).hint(problem.hint);
   }
 }

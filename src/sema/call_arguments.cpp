@@ -1,5 +1,5 @@
-// call-arguments: int_arg(1), pointer_arg(2), returnval() and the like at system calls. At functions they read registers by the convention for calls;
-// a system call has its own, so that they become the variables of the point: $arg1, $arg2, $return.
+// call-arguments: int_arg(1), pointer_arg(2), returnval() and the like at system calls. At functions they read registers by the
+// convention for calls; a system call has its own, so that they become the variables of the point: $arg1, $arg2, $return.
 
 #include <algorithm>
 #include <array>

@@ -32,8 +32,8 @@ class DomainChecker {
   }
 
  private:
-  // The calls through which code is reached: the probe's own, and the innermost one that the script's author wrote; and the function that it stands
-  // in. Null: the code is the probe's.
+  // The calls through which code is reached: the probe's own, and the innermost one that the script's author wrote; and the
+  // function that it stands in. Null: the code is the probe's.
   struct Way {
     const Call* outermost = nullptr;
     const Call* written = nullptr;
@@ -52,7 +52,8 @@ class DomainChecker {
       if (call->intrinsic >= 0) check_call(*call, in_library ? *way.written : *call, outermost);
       for_each_callee(*call, [&](const Function& callee) {
         if (!callee.body || !seen_->insert({&callee, at_return_}).second) return;
-        look(static_cast<const Statement&>(*callee.body), {way.outermost ? way.outermost : call, in_library || !e_.is_user_text(call->range) ? way.written : call, &callee});
+        look(static_cast<const Statement&>(*callee.body),
+             {way.outermost ? way.outermost : call, in_library || !e_.is_user_text(call->range) ? way.written : call, &callee});
       });
     });
   }
@@ -68,9 +69,11 @@ class DomainChecker {
 
   void check_variable(const AtOperation& variable, Way way) {
     if (domains() != kInController) return;
-    const std::vector<Binding>& bindings = way.inside ? e_.program.function_bindings[static_cast<size_t>(way.inside->index)] : probe_->bindings;
+    const std::vector<Binding>& bindings =
+        way.inside ? e_.program.function_bindings[static_cast<size_t>(way.inside->index)] : probe_->bindings;
     if (variable.binding >= 0 && bindings[static_cast<size_t>(variable.binding)].reads_kernel_memory) return;
-    error(variable, way.outermost, fmt::format("'@var' needs a traced program, and {} probe does not run in one", article()), "@var(\"NAME\", \"kernel\") is a variable of the kernel");
+    error(variable, way.outermost, fmt::format("'@var' needs a traced program, and {} probe does not run in one", article()),
+          "@var(\"NAME\", \"kernel\") is a variable of the kernel");
   }
 
   // shown: the call that errors name, `call` itself or the one of the library's function that makes it
@@ -83,15 +86,20 @@ class DomainChecker {
               {});
       } else {
         const bool sets = intrinsic.needs & kNeedsArguments;
-        error(shown, from, sets ? fmt::format("'{}' in a handler that runs in the kernel: the kernel does not let handlers change registers", shown.name)
-                                : fmt::format("'{}' is not available in probes that run in the kernel", shown.name),
-              intrinsic.domains & kInTarget && may_run_in_process() ? "with -c or -x, --runtime=inproc runs them in the process" : "");
+        error(shown, from,
+              sets ? fmt::format("'{}' in a handler that runs in the kernel: the kernel does not let handlers change registers",
+                                 shown.name)
+                   : fmt::format("'{}' is not available in probes that run in the kernel", shown.name),
+              intrinsic.domains & kInTarget && may_run_in_process() ? "with -c or -x, --runtime=inproc runs them in the process"
+                                                                    : "");
       }
       return;
     }
     if ((intrinsic.needs & kNeedsGuru) && !e_.program.guru) {
       const bool delays = intrinsic.name == "__udelay";
-      error(shown, from, fmt::format("'{}' {} the traced program, which needs guru mode", shown.name, delays ? "holds up" : "changes"), "run spile with -g");
+      error(shown, from,
+            fmt::format("'{}' {} the traced program, which needs guru mode", shown.name, delays ? "holds up" : "changes"),
+            "run spile with -g");
       return;
     }
     if ((intrinsic.needs & kNeedsGuru) && (intrinsic.needs & kNeedsArguments)) return check_set_argument(call, from);
@@ -101,8 +109,7 @@ class DomainChecker {
     if ((intrinsic.needs & (kNeedsArguments | kNeedsRegisters)) && !in_function) {
       error(shown, from, fmt::format("'{}' needs a probe on a function", shown.name), {});
     } else if ((intrinsic.needs & kNeedsArguments) && at_return_) {
-      error(shown, from,
-            fmt::format("'{}' in a .return probe: the arguments are gone when the function returns", shown.name),
+      error(shown, from, fmt::format("'{}' in a .return probe: the arguments are gone when the function returns", shown.name),
             fmt::format("@entry({}) is its value when the function was entered", to_source(shown)));
     } else if (intrinsic.needs & kNeedsArguments) {
       auto* number = as<Number>(call.arguments[0]);
@@ -115,7 +122,8 @@ class DomainChecker {
         error(call, from, fmt::format("'{}' needs the register's name as a literal", call.name), {});
       } else if (!abi::find_register(name->value.c_str())) {
         error(call, from, fmt::format("unknown register '{}'", name->value),
-              fmt::format("register names are {}, {}, {} ...", abi::machine::kRegisterNames[0].text, abi::machine::kRegisterNames[1].text, abi::register_name(8)));
+              fmt::format("register names are {}, {}, {} ...", abi::machine::kRegisterNames[0].text,
+                          abi::machine::kRegisterNames[1].text, abi::register_name(8)));
       }
     }
   }
@@ -124,7 +132,8 @@ class DomainChecker {
   void check_set_argument(const Call& call, const Call* from) {
     if (probe_->kind != ProbeKind::kFunctionEntry) {
       return error(call, from, fmt::format("'{}' needs a probe at a function's entry", call.name),
-                   at_return_ ? "$return = value changes what the function returns" : "$variable = value writes where debug information says that a variable is");
+                   at_return_ ? "$return = value changes what the function returns"
+                              : "$variable = value writes where debug information says that a variable is");
     }
     auto* number = as<Number>(call.arguments[0]);
     if (!number) return error(call, from, fmt::format("'{}' needs the argument's number as a literal", call.name), {});
@@ -134,7 +143,8 @@ class DomainChecker {
   // Probes of processes, and samples of them; not what only the kernel sees.
   bool may_run_in_process() const {
     bool of_kernel = std::ranges::any_of(probe_->points, [](const ResolvedPoint& point) { return point.site.kernel != nullptr; });
-    const bool counts = probe_->kind == ProbeKind::kPerfSample || (probe_->kind == ProbeKind::kDataAccess && probe_->domain == Domain::kKernel);
+    const bool counts =
+        probe_->kind == ProbeKind::kPerfSample || (probe_->kind == ProbeKind::kDataAccess && probe_->domain == Domain::kKernel);
     return info(probe_->kind).source != Source::kKernel && !of_kernel && !counts;
   }
 

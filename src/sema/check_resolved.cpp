@@ -60,7 +60,8 @@ class ResolvedCheck {
       report(variable.local, range, fmt::format("can't infer the type of '{}'", variable.name));
     } else if (Global* global = variable.global) {
       if (global->type == ValueType::kUnknown) {
-        report(global, range, fmt::format("can't infer the type of {} '{}'", global->is_array ? "array" : "global", global->name));
+        report(global, range,
+               fmt::format("can't infer the type of {} '{}'", global->is_array ? "array" : "global", global->name));
       }
       for (size_t i = 0; i < global->key_types.size(); ++i) {
         if (global->key_types[i] != ValueType::kUnknown) continue;
@@ -111,8 +112,6 @@ class ResolvedCheck {
 
 }  // namespace
 
-void check_resolved(Elaboration& e) {
-  ResolvedCheck(e).run();
-}
+void check_resolved(Elaboration& e) { ResolvedCheck(e).run(); }
 
 }  // namespace spile::sema

@@ -1,5 +1,5 @@
-// check-statements: reports mistakes that are left when all names and types are right: break outside of a loop, the value of a call that
-// has no value, arrays used as scalars, changes of an array during its foreach, histograms that disagree.
+// check-statements: reports mistakes that are left when all names and types are right: break outside of a loop, the value of a
+// call that has no value, arrays used as scalars, changes of an array during its foreach, histograms that disagree.
 
 #include <fmt/format.h>
 
@@ -75,11 +75,8 @@ class StatementChecker {
   // ---- statements
   void check(const Statement& s) {
     switch (s.kind) {
-      case StatementKind::kExpression:
-        check_unused(*static_cast<const ExpressionStatement&>(s).expression);
-        return;
-      case StatementKind::kNext:
-        return;
+      case StatementKind::kExpression: check_unused(*static_cast<const ExpressionStatement&>(s).expression); return;
+      case StatementKind::kNext: return;
       case StatementKind::kReturn:
         if (!in_function_) error(s.range, "'return' is only possible in a function").hint("use 'next' to leave a probe");
         if (auto& value = static_cast<const Return&>(s).value) check_value(*value);
@@ -90,12 +87,8 @@ class StatementChecker {
       case StatementKind::kContinue:
         if (loops_ == 0) error(s.range, "'continue' outside of a loop");
         return;
-      case StatementKind::kDelete:
-        check_delete(*static_cast<const Delete&>(s).target);
-        return;
-      case StatementKind::kForeach:
-        check_foreach(static_cast<const Foreach&>(s));
-        return;
+      case StatementKind::kDelete: check_delete(*static_cast<const Delete&>(s).target); return;
+      case StatementKind::kForeach: check_foreach(static_cast<const Foreach&>(s)); return;
       case StatementKind::kFor: {
         auto& loop = static_cast<const For&>(s);
         if (loop.init) check_unused(*loop.init);
@@ -111,11 +104,8 @@ class StatementChecker {
       case StatementKind::kTry:
         if (auto& message = static_cast<const Try&>(s).message) check_target(*message);
         break;
-      case StatementKind::kIf:
-        check_value(*static_cast<const If&>(s).condition);
-        break;
-      default:
-        break;
+      case StatementKind::kIf: check_value(*static_cast<const If&>(s).condition); break;
+      default: break;
     }
     for_each_statement(s, [&](const Statement& child) { check(child); });
   }
@@ -142,8 +132,8 @@ class StatementChecker {
                                              array.key_types.size(), loop.slice.size()));
       }
       if (loop.sort_column > static_cast<int>(loop.keys.size()))
-        error(loop.array->range, fmt::format("sort key {} out of range: the array has {} key{}", loop.sort_column, loop.keys.size(),
-                                             loop.keys.size() == 1 ? "" : "s"));
+        error(loop.array->range, fmt::format("sort key {} out of range: the array has {} key{}", loop.sort_column,
+                                             loop.keys.size(), loop.keys.size() == 1 ? "" : "s"));
     }
     for (const auto& key : loop.keys) check_target(*key);
     if (loop.value) check_target(*loop.value);
@@ -200,24 +190,18 @@ class StatementChecker {
 
   void check_parts(const Expression& x) {
     switch (x.kind) {
-      case ExpressionKind::kIncrement:
-        check_target(*static_cast<const Increment&>(x).operand);
-        return;
+      case ExpressionKind::kIncrement: check_target(*static_cast<const Increment&>(x).operand); return;
       case ExpressionKind::kAssignment:
         check_target(*static_cast<const Assignment&>(x).target);
         check_value(*static_cast<const Assignment&>(x).value);
         return;
-      case ExpressionKind::kIndex:
-        check_keys(static_cast<const Index&>(x));
-        return;
+      case ExpressionKind::kIndex: check_keys(static_cast<const Index&>(x)); return;
       case ExpressionKind::kIn:
         for (const ExpressionPtr& key : static_cast<const In&>(x).indexes) {
           if (key) check_value(*key);
         }
         return;
-      case ExpressionKind::kPrint:
-        check_print(static_cast<const Print&>(x));
-        return;
+      case ExpressionKind::kPrint: check_print(static_cast<const Print&>(x)); return;
       case ExpressionKind::kStatistic:
         check_aggregate(*static_cast<const Statistic&>(x).stats);
         if (static_cast<const Statistic&>(x).percent) check_value(*static_cast<const Statistic&>(x).percent);
@@ -226,11 +210,8 @@ class StatementChecker {
         check_histogram(*static_cast<const HistogramIndex&>(x).histogram);
         check_value(*static_cast<const HistogramIndex&>(x).bucket);
         return;
-      case ExpressionKind::kCall:
-        check_call(static_cast<const Call&>(x));
-        return;
-      default:
-        for_each_child(x, [&](const Expression& child) { check_value(child); });
+      case ExpressionKind::kCall: check_call(static_cast<const Call&>(x)); return;
+      default: for_each_child(x, [&](const Expression& child) { check_value(child); });
     }
   }
 
@@ -275,7 +256,8 @@ class StatementChecker {
       if (histogram && given == 1 && !print.with_format && !print.with_delimiter && !print.is_char) {
         check_histogram(*histogram);
         if (histogram->has_summary && !print.to_stream) {
-          error(histogram->range, "a histogram with its unit can be printed, not made a string").hint("print it, or leave out the unit");
+          error(histogram->range, "a histogram with its unit can be printed, not made a string")
+              .hint("print it, or leave out the unit");
         }
       } else {
         check_value(*argument);
@@ -289,8 +271,8 @@ class StatementChecker {
       return false;
     }
     if (histogram.low >= histogram.high) {
-      error(histogram.range, fmt::format("@hist_linear from {} to {}: the lower bound is not below the upper one",
-                                         histogram.low, histogram.high));
+      error(histogram.range,
+            fmt::format("@hist_linear from {} to {}: the lower bound is not below the upper one", histogram.low, histogram.high));
       return false;
     }
     // The difference of two longs always fits into an unsigned one.
@@ -327,8 +309,7 @@ class StatementChecker {
       bool written = false;
       for_each_callee(call, [&](const Function& callee) { written |= writes(callee, *frozen.global); });
       if (written) {
-        error(call.range,
-              fmt::format("function '{}' changes '{}' while a foreach loops over it", call.name, frozen.global->name))
+        error(call.range, fmt::format("function '{}' changes '{}' while a foreach loops over it", call.name, frozen.global->name))
             .note(frozen.loop, "this loop");
       }
     }
@@ -343,8 +324,7 @@ class StatementChecker {
   void check_frozen(const Global* global, const SourceRange& range) {
     for (const Frozen& frozen : frozen_) {
       if (!global || frozen.global != global) continue;
-      error(range, fmt::format("'{}' is changed while a foreach loops over it", global->name))
-          .note(frozen.loop, "this loop");
+      error(range, fmt::format("'{}' is changed while a foreach loops over it", global->name)).note(frozen.loop, "this loop");
     }
   }
 
@@ -394,8 +374,6 @@ class StatementChecker {
 
 }  // namespace
 
-void check_statements(Elaboration& e) {
-  StatementChecker(e).run();
-}
+void check_statements(Elaboration& e) { StatementChecker(e).run(); }
 
 }  // namespace spile::sema

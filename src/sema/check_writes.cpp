@@ -1,5 +1,6 @@
-// check-writes: each variable of the traced program that the script assigns to is stored somewhere (in guru mode; without it, earlier passes
-// have rejected the assignment). If the compiler describes only how to compute a value, it can be read, but not written to.
+// check-writes: each variable of the traced program that the script assigns to is stored somewhere (in guru mode; without it,
+// earlier passes have rejected the assignment). If the compiler describes only how to compute a value, it can be read, but not
+// written to.
 
 #include <fmt/format.h>
 
@@ -43,18 +44,24 @@ class WriteCheck {
     std::string text = to_source(target);
     const bool is_uprobe = probe && info(probe->kind).in_function && !probe->points.front().site.kernel;
     if (probe && probe->domain == Domain::kKernel && !is_uprobe && text == "$return") {
-      return error(target, "'$return' can't be written to: what the kernel's functions and system calls return is fixed when the handler runs",
-                   "a kernel with CONFIG_BPF_KPROBE_OVERRIDE, which distributions leave out, could skip some functions instead; with -x or -c, "
-                   "process(\"libc.so.6\").function(\"open\").return can change what the program gets");
+      return error(
+          target,
+          "'$return' can't be written to: what the kernel's functions and system calls return is fixed when the handler runs",
+          "a kernel with CONFIG_BPF_KPROBE_OVERRIDE, which distributions leave out, could skip some functions instead; with -x "
+          "or -c, "
+          "process(\"libc.so.6\").function(\"open\").return can change what the program gets");
     }
     if (probe && probe->domain == Domain::kKernel && !is_uprobe) {
-      return error(target, fmt::format("'{}' can't be written to: the kernel lets handlers write to memory of processes only", text),
+      return error(target,
+                   fmt::format("'{}' can't be written to: the kernel lets handlers write to memory of processes only", text),
                    "set_user_int(address, value) and its kind write there");
     }
-    if (binding.type != ValueType::kLong) return error(target, fmt::format("'{}' can't be written to: it is not a number", text), "");
+    if (binding.type != ValueType::kLong)
+      return error(target, fmt::format("'{}' can't be written to: it is not a number", text), "");
     auto place = written_place(binding.ops);
     if (!place) {
-      return error(target, fmt::format("'{}' can't be written to: its value is computed, so there is no storage to write to", text),
+      return error(target,
+                   fmt::format("'{}' can't be written to: its value is computed, so there is no storage to write to", text),
                    "it may have storage elsewhere in the function, or in a build with less optimization");
     }
     if (!place->in_register) return;
@@ -79,7 +86,8 @@ void check_writes(Elaboration& e) {
   for (const Probe& probe : e.program.probes) check.check(static_cast<const Statement&>(*probe.body), probe.bindings, &probe);
   for (const Function* function : e.program.functions) {
     if (!function->body) continue;
-    check.check(static_cast<const Statement&>(*function->body), e.program.function_bindings[static_cast<size_t>(function->index)], nullptr);
+    check.check(static_cast<const Statement&>(*function->body), e.program.function_bindings[static_cast<size_t>(function->index)],
+                nullptr);
   }
 }
 

@@ -1,5 +1,5 @@
-// classify-globals: the cheapest way to share each global that keeps SystemTap's promise of atomic handlers (docs/architecture.md,
-// "Pass 2"). Decided from all uses in the whole script, through functions as well.
+// classify-globals: the cheapest way to share each global that keeps SystemTap's promise of atomic handlers
+// (docs/architecture.md, "Pass 2"). Decided from all uses in the whole script, through functions as well.
 
 #include "abi/thread_cells.h"
 #include "sema/elaboration.h"
@@ -30,7 +30,8 @@ void add(Touch& sum, const Touch& touch) {
 bool is_limited(const syntax::Global& global) { return global.declared_size || syntax::info(global.array_kind).evicts; }
 
 bool fits_cells(const syntax::Global& global, const Uses& uses, const Limits& limits) {
-  return global.type == ValueType::kLong && global.key_types.size() == 1 && !uses.controlled && !is_limited(global) && limits.max_map_entries <= abi::kMostCells;
+  return global.type == ValueType::kLong && global.key_types.size() == 1 && !uses.controlled && !is_limited(global) &&
+         limits.max_map_entries <= abi::kMostCells;
 }
 
 Sharing choose(const syntax::Global& global, const Uses& uses, const Limits& limits, bool keyed_by_thread, bool in_one_step) {
@@ -69,24 +70,15 @@ void lock_together(Program& program, GlobalUses& found) {
 
 const char* to_string(Sharing sharing) {
   switch (sharing) {
-    case Sharing::kUnused:
-      return "unused";
-    case Sharing::kController:
-      return "controller";
-    case Sharing::kReadOnly:
-      return "read-only";
-    case Sharing::kSharded:
-      return "sharded";
-    case Sharing::kLocked:
-      return "locked";
-    case Sharing::kAtomic:
-      return "atomic";
-    case Sharing::kByThread:
-      return "by thread";
-    case Sharing::kThreadCells:
-      return "cells of threads";
-    case Sharing::kStriped:
-      return "striped";
+    case Sharing::kUnused: return "unused";
+    case Sharing::kController: return "controller";
+    case Sharing::kReadOnly: return "read-only";
+    case Sharing::kSharded: return "sharded";
+    case Sharing::kLocked: return "locked";
+    case Sharing::kAtomic: return "atomic";
+    case Sharing::kByThread: return "by thread";
+    case Sharing::kThreadCells: return "cells of threads";
+    case Sharing::kStriped: return "striped";
   }
   return "?";
 }

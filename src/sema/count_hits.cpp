@@ -1,6 +1,7 @@
-// count-hits: every probe whose handler runs in traced processes begins with `hits++`, for `spile list`. Each thread adds to a word of its own, without a
-// lock or an atomic instruction, and the session reads these words when it is asked (codegen's CompiledScript::hit_counters). A counter costs 0.6 ns
-// a hit at most. Handlers in the kernel have none, since their maps before Linux 6.12 make it dearer.
+// count-hits: every probe whose handler runs in traced processes begins with `hits++`, for `spile list`. Each thread adds to a
+// word of its own, without a lock or an atomic instruction, and the session reads these words when it is asked (codegen's
+// CompiledScript::hit_counters). A counter costs 0.6 ns a hit at most. Handlers in the kernel have none, since their maps before
+// Linux 6.12 make it dearer.
 
 #include <fmt/format.h>
 

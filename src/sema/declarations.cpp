@@ -28,15 +28,11 @@ bool takes(const Function& function, size_t arguments) {
   return true;
 }
 
-int64_t priority_of(const Function& function) {
-  return function.priority.value_or(function.from_library ? 1 : 0);
-}
+int64_t priority_of(const Function& function) { return function.priority.value_or(function.from_library ? 1 : 0); }
 
 }  // namespace
 
-bool can_fall_through(const Function& function) {
-  return function.body && has_next(*function.body);
-}
+bool can_fall_through(const Function& function) { return function.body && has_next(*function.body); }
 
 Declarations::Declarations(Elaboration& e) : e_(e) {
   for (Script& script : e_.program.scripts) {
@@ -95,8 +91,8 @@ bool Declarations::is_of_session(const Global& global) const {
   return global.range.file && global.range.file->name() == "<session>";
 }
 
-Declarations::Found Declarations::find_functions(const std::string& name, size_t arguments,
-                                                 const SourceRange& from, const SourceRange& home) const {
+Declarations::Found Declarations::find_functions(const std::string& name, size_t arguments, const SourceRange& from,
+                                                 const SourceRange& home) const {
   Found found;
   auto collect = [&](const Names& names, bool own) {
     auto all = names.functions.find(name);
@@ -122,8 +118,8 @@ Declarations::Found Declarations::find_functions(const std::string& name, size_t
   }
   auto& functions = found.functions;
   // Alternatives share the argument values: only functions of as many parameters can be tried one after another.
-  bool exact = std::any_of(functions.begin(), functions.end(),
-                           [&](const Function* f) { return f->parameters.size() == arguments; });
+  bool exact =
+      std::any_of(functions.begin(), functions.end(), [&](const Function* f) { return f->parameters.size() == arguments; });
   size_t parameters = exact || functions.empty() ? arguments : functions.front()->parameters.size();
   std::erase_if(functions, [&](const Function* f) { return f->parameters.size() != parameters; });
   std::stable_sort(functions.begin(), functions.end(),

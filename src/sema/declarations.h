@@ -1,6 +1,7 @@
 #pragma once
 // Looks up names as each file sees them: the globals and functions of all scripts, private ones visible in their own file only.
-// The library does not see what the user declares: its names mean the same in every script. Pointers are into the program's trees.
+// The library does not see what the user declares: its names mean the same in every script. Pointers are into the program's
+// trees.
 
 #include <string>
 #include <unordered_map>
@@ -16,16 +17,17 @@ class Declarations {
   // Reports names that are declared twice in one file as errors. REQUIRES: e outlives the object; no script is added meanwhile.
   explicit Declarations(Elaboration& e);
 
-  // Returns the global of that name that is visible from the file that `from` stands in, the file's own first; null: none. Text of a
-  // macro's file counts as text of the file of `home`, the function or probe around.
+  // Returns the global of that name that is visible from the file that `from` stands in, the file's own first; null: none. Text
+  // of a macro's file counts as text of the file of `home`, the function or probe around.
   syntax::Global* find_global(const std::string& name, const SourceRange& from, const SourceRange& home) const;
   // Whether the global is argc or argv, of the script's arguments.
   bool is_of_session(const syntax::Global& global) const;
 
   struct Found {
-    // The overloads to be tried, in order, down to the first that can't fall through: lower priorities first (the user's without one are
-    // 0, the library's 1), then those of the same file, then in the order of the scripts. All have the same number of parameters: that
-    // of the arguments if any overload has so many, else more, with default values. A private one of the same file hides other files'.
+    // The overloads to be tried, in order, down to the first that can't fall through: lower priorities first (the user's without
+    // one are 0, the library's 1), then those of the same file, then in the order of the scripts. All have the same number of
+    // parameters: that of the arguments if any overload has so many, else more, with default values. A private one of the same
+    // file hides other files'.
     std::vector<syntax::Function*> functions;
     const syntax::Function* other_arity = nullptr;  // a visible one of that name, where none takes the arguments
     const syntax::Function* hidden = nullptr;       // one private to another file; null: absent

@@ -100,11 +100,8 @@ class DisplayBuilder {
     for (Local* local : locals_) print->arguments.push_back(read(*local));
     if (global_.type == ValueType::kStats) {
       using Op = Statistic::Operator;
-      for (auto [name, op] : {std::pair{"count", Op::kCount},
-                              {"min", Op::kMin},
-                              {"max", Op::kMax},
-                              {"sum", Op::kSum},
-                              {"avg", Op::kAverage}}) {
+      for (auto [name, op] :
+           {std::pair{"count", Op::kCount}, {"min", Op::kMin}, {"max", Op::kMax}, {"sum", Op::kSum}, {"avg", Op::kAverage}}) {
         bool is_value = op == Op::kMin || op == Op::kMax;
         print->format += fmt::format(" @{}={}", name, is_value ? format_of(ValueType::kLong, 0) : "%#d");
         print->arguments.push_back(statistic(op, *value));

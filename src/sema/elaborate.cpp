@@ -13,8 +13,7 @@ namespace {
 // Runs passes one after another, timing each; after the first that reports an error the rest are skipped.
 class Passes {
  public:
-  Passes(Elaboration& elaboration, std::string print_after)
-      : elaboration_(elaboration), print_after_(std::move(print_after)) {}
+  Passes(Elaboration& elaboration, std::string print_after) : elaboration_(elaboration), print_after_(std::move(print_after)) {}
 
   void run(const char* name, void (*pass)(Elaboration&)) {
     if (elaboration_.diagnostics.has_errors()) return;

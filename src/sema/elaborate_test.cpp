@@ -16,9 +16,7 @@ using sema::Probe;
 
 using testing::HasSubstr;
 
-std::string entry(const std::string& body) {
-  return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }";
-}
+std::string entry(const std::string& body) { return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }"; }
 
 TEST(Elaborate, PrintsWhatPass2Shows) {
   auto made = elaborate_text("global c, names function twice(n) { return n * 2 } " +
@@ -58,8 +56,7 @@ TEST(Elaborate, GlobalsThatAreOnlyDeletedHaveAType) {
 }
 
 TEST(Elaborate, RecursionHasAType) {
-  auto made = elaborate_text(
-      "function fact(n) { if (n < 2) return 1; return n * fact(n - 1) } probe begin { println(fact(5)) }");
+  auto made = elaborate_text("function fact(n) { if (n < 2) return 1; return n * fact(n - 1) } probe begin { println(fact(5)) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   EXPECT_EQ(made.program.functions.at(0)->type, ValueType::kLong);
 }
@@ -91,8 +88,8 @@ TEST(Elaborate, ThousandsOfPointsShareOneProbeQuickly) {
   FakeTarget target;
   target.many = 2000;
   auto start = std::chrono::steady_clock::now();
-  auto made = elaborate_scripts(
-      {"global c probe process(\"/bin/fake\").function(\"f*\") { c++ } probe end { println(c) }"}, target);
+  auto made =
+      elaborate_scripts({"global c probe process(\"/bin/fake\").function(\"f*\") { c++ } probe end { println(c) }"}, target);
   auto spent = std::chrono::steady_clock::now() - start;
   ASSERT_TRUE(made.ok()) << made.messages();
   ASSERT_EQ(made.program.probes.size(), 2u);
@@ -120,8 +117,8 @@ TEST(Elaborate, PointsWithOtherBindingsAreOtherProbes) {
 }
 
 TEST(Elaborate, DefinedChoosesTheBranchPerPoint) {
-  auto made = elaborate_text(
-      "probe process(\"/bin/fake\").function(\"ba*\") { if (@defined($x)) println($x); else println(\"none\") }");
+  auto made =
+      elaborate_text("probe process(\"/bin/fake\").function(\"ba*\") { if (@defined($x)) println($x); else println(\"none\") }");
   ASSERT_TRUE(made.ok()) << made.messages();
   ASSERT_EQ(made.program.probes.size(), 2u);
   EXPECT_EQ(made.program.probes[0].bindings.size(), 1u);
@@ -157,9 +154,10 @@ TEST(Elaborate, NotesWhoseEntriesHaveToBeKept) {
   // What is not known is not an error here.
   EXPECT_THAT(syntax::to_source(*made.program.probes[0].body), HasSubstr("sprintf(\"kept=%s\", sprintf(\"%#x\", $kept))"));
   std::vector<std::string> instead;
-  syntax::for_each_expression(static_cast<const syntax::Statement&>(*made.program.probes[0].body), [&](const syntax::Expression& x) {
-    if (const auto* print = syntax::as<syntax::Print>(x)) instead.push_back(print->if_unreadable);
-  });
+  syntax::for_each_expression(static_cast<const syntax::Statement&>(*made.program.probes[0].body),
+                              [&](const syntax::Expression& x) {
+                                if (const auto* print = syntax::as<syntax::Print>(x)) instead.push_back(print->if_unreadable);
+                              });
   EXPECT_THAT(instead, testing::UnorderedElementsAre("", "", "?"));
   EXPECT_TRUE(elaborate_text(entry("println($$vars)")).program.sites.kept_functions().empty());
 }
@@ -188,12 +186,11 @@ TEST(Elaborate, AliasesWrapTheBodyAndTakeSuffixes) {
 
 TEST(Elaborate, LibraryIsTakenWhereUsed) {
   FakeTarget target;
-  auto made =
-      elaborate_scripts({"probe begin { println(depth()) }",
-                         "global level, other private global secret function depth() { secret = 1; return level }"
-                         "function unused() { return nowhere() } probe timer.s(1) { level++ }",
-                         "probe timer.s(2) { unused_library() }"},
-                        target);
+  auto made = elaborate_scripts({"probe begin { println(depth()) }",
+                                 "global level, other private global secret function depth() { secret = 1; return level }"
+                                 "function unused() { return nowhere() } probe timer.s(1) { level++ }",
+                                 "probe timer.s(2) { unused_library() }"},
+                                target);
   ASSERT_TRUE(made.ok()) << made.messages();
   EXPECT_EQ(made.program.functions.size(), 1u);
   EXPECT_EQ(made.program.globals.size(), 2u);
@@ -263,8 +260,7 @@ TEST(Elaborate, FoldsConstantsAndDeadBranches) {
 TEST(Elaborate, UnoptimizedKeepsEverything) {
   Program options;
   options.unoptimized = true;
-  auto made = elaborate_text("global unused function never() { return 1 } probe begin { println(1 + 1); 5 }",
-                             std::move(options));
+  auto made = elaborate_text("global unused function never() { return 1 } probe begin { println(1 + 1); 5 }", std::move(options));
   ASSERT_TRUE(made.ok()) << made.messages();
   EXPECT_EQ(made.program.functions.size(), 1u);
   EXPECT_EQ(made.program.globals.size(), 1u);

@@ -73,14 +73,14 @@ struct Elaboration {
 
   // bind-dereferences: values that are pointers of the traced program: those of a global (0), or of the n-th key of an array (n).
   std::set<std::pair<const syntax::Global*, size_t>> pointers;
-  bool has_dereferences = false;                                     // bind-targets
-  bool asks_returned = false;                                        // bind-targets: returnval() is called somewhere
-  bool asks_site = false;                                            // bind-targets: pp() or the like is called somewhere
-  bool calls_in_targets = false;                                     // bind-targets: process.syscall is compiled for targets too
+  bool has_dereferences = false;  // bind-targets
+  bool asks_returned = false;     // bind-targets: returnval() is called somewhere
+  bool asks_site = false;         // bind-targets: pp() or the like is called somewhere
+  bool calls_in_targets = false;  // bind-targets: process.syscall is compiled for targets too
   std::unordered_map<const syntax::Function*, std::vector<Binding>> function_bindings;  // resolve-symbols
 
-  // Whether a script's declarations are the user's, or the library's, which are needed only if something refers to them. Both are false
-  // for a script that declares nothing.
+  // Whether a script's declarations are the user's, or the library's, which are needed only if something refers to them. Both are
+  // false for a script that declares nothing.
   static bool is_user_script(const syntax::Script& script);
   static bool is_library_script(const syntax::Script& script);
   // Whether the text is of a user's script.

@@ -18,9 +18,8 @@ using namespace syntax;
 
 bool does_nothing(const Statement& s) {
   auto* block = as<Block>(s);
-  return s.kind == StatementKind::kNull ||
-         (block && std::all_of(block->statements.begin(), block->statements.end(),
-                               [](const StatementPtr& inner) { return does_nothing(*inner); }));
+  return s.kind == StatementKind::kNull || (block && std::all_of(block->statements.begin(), block->statements.end(),
+                                                                 [](const StatementPtr& inner) { return does_nothing(*inner); }));
 }
 
 // An empty body is meant to be so.
@@ -49,7 +48,8 @@ class Elider {
     }
     for (Probe& probe : e_.program.probes) {
       bool had_something = has_something(*probe.body);
-      // A removed statement may have been the last reader of other variables: an alias's argstr reads those with the names of flags.
+      // A removed statement may have been the last reader of other variables: an alias's argstr reads those with the names of
+      // flags.
       do {
         for_each_statement(static_cast<Statement&>(*probe.body),
                            [&](StatementPtr& child) { rewrite_statements(child, [&](StatementPtr& s) { elide(s); }); });
@@ -85,8 +85,8 @@ class Elider {
 
   void warn_probe(const Probe& probe) {
     const auto& statements = probe.body->statements;
-    bool users = std::any_of(statements.begin(), statements.end(),
-                             [&](const StatementPtr& s) { return e_.is_user_text(s->range); });
+    bool users =
+        std::any_of(statements.begin(), statements.end(), [&](const StatementPtr& s) { return e_.is_user_text(s->range); });
     if (!users || !e_.is_user_text(probe.range) || !told_.insert(place_of(probe.range)).second) return;
     std::string name = probe.points.empty() ? std::string() : fmt::format(" '{}'", probe.points.front().name);
     e_.diagnostics.warning(probe.range, fmt::format("side-effect-free probe{}", name));
@@ -131,8 +131,7 @@ class Elider {
     if (!assignment || !dead(assignment->target)) return false;
     // A division by zero is an error that has to stay, also if the dividend was never assigned.
     bool keeps = assignment->op == Assignment::Operator::kArithmetic &&
-                 (assignment->arithmetic == Binary::Operator::kDivide ||
-                  assignment->arithmetic == Binary::Operator::kModulo);
+                 (assignment->arithmetic == Binary::Operator::kDivide || assignment->arithmetic == Binary::Operator::kModulo);
     if (keeps) return false;
     ExpressionPtr value = std::move(assignment->value);
     slot = std::move(value);
@@ -166,8 +165,6 @@ class Elider {
 
 }  // namespace
 
-void elide_unused(Elaboration& e) {
-  Elider(e).run();
-}
+void elide_unused(Elaboration& e) { Elider(e).run(); }
 
 }  // namespace spile::sema

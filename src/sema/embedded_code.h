@@ -9,12 +9,12 @@
 namespace spile::sema {
 
 struct EmbeddedTraits {
-  bool pure = false;            // /* pure */: no effect but its value; may be left out when that isn't used
-  bool stable = false;          // /* stable */: its value does not change during one handler run
-  bool string = false;          // /* string */: an expression of type string (else it is a long)
-  bool unmangled = false;       // /* unmangled */: arguments and result under their plain names too
-  bool guru = false;            // /* guru */: callers need guru mode
-  bool unprivileged = false;    // /* unprivileged */ or /* myproc-unprivileged */
+  bool pure = false;                // /* pure */: no effect but its value; may be left out when that isn't used
+  bool stable = false;              // /* stable */: its value does not change during one handler run
+  bool string = false;              // /* string */: an expression of type string (else it is a long)
+  bool unmangled = false;           // /* unmangled */: arguments and result under their plain names too
+  bool guru = false;                // /* guru */: callers need guru mode
+  bool unprivileged = false;        // /* unprivileged */ or /* myproc-unprivileged */
   std::vector<std::string> reads;   // /* pragma:read:NAME */: globals that STAP_GLOBAL_GET_NAME reads
   std::vector<std::string> writes;  // /* pragma:write:NAME */: globals that STAP_GLOBAL_SET_NAME sets
 };

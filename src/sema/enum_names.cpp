@@ -54,7 +54,8 @@ ExpressionPtr search(SourceRange range, std::span<const EnumConstant> constants)
 Function* declare(Elaboration& e, const std::string& name, SourceRange range, std::vector<EnumConstant> constants) {
   // Of several names for one value the first.
   std::stable_sort(constants.begin(), constants.end(), [](auto& a, auto& b) { return a.value < b.value; });
-  constants.erase(std::unique(constants.begin(), constants.end(), [](auto& a, auto& b) { return a.value == b.value; }), constants.end());
+  constants.erase(std::unique(constants.begin(), constants.end(), [](auto& a, auto& b) { return a.value == b.value; }),
+                  constants.end());
   auto function = std::make_unique<Function>();
   function->range = range;
   function->name = name;
@@ -93,13 +94,15 @@ Result<bool> expand_enum_name(Elaboration& e, const ResolvedPoint* point, bool a
   // The type is the variable's own, or the one that is named.
   const bool is_own = arguments.size() == 1;
   if (!is_own && as<String>(arguments[0])) std::swap(arguments[0], arguments[1]);
-  bool well_formed = !as<String>(arguments[0]) && (is_own || as<String>(arguments[1])) && (arguments.size() < 3 || as<String>(arguments[2]));
+  bool well_formed =
+      !as<String>(arguments[0]) && (is_own || as<String>(arguments[1])) && (arguments.size() < 3 || as<String>(arguments[2]));
   if (!well_formed) return Error{spelled + " needs a value, and the enumeration's name as a literal", kUsage};
   operation->name = "@cast";
   auto constants = is_own ? e.target.constants_of(point, at_entry, *arguments[0]) : e.target.constants(point, *operation);
   operation->name = spelled;
   if (!constants.ok())
-    return std::move(constants).error().within(is_own ? spelled : fmt::format("{}: \"{}\"", spelled, as<String>(arguments[1])->value));
+    return std::move(constants).error().within(is_own ? spelled
+                                                      : fmt::format("{}: \"{}\"", spelled, as<String>(arguments[1])->value));
   Function* function = function_for(e, slot->range, std::move(constants).value());
   auto call = std::make_unique<Call>(slot->range, function->name);
   call->function = function;

@@ -2,18 +2,20 @@
 // after (`+=`) the probe's own. Both share one scope, so an alias can set variables for its users. Components after the
 // alias's name in the point are appended to each of its points (`vm.fault.return`).
 //
-// Wildcards do not match names that begin with two underscores. Where the library has an alias FAMILY.__any beside the aliases that `FAMILY.*`
-// matches (with the same components behind it), and the handler uses none of the variables that those set and __any does not, one handler that
-// begins with the body of __any serves all of them, in place of one for each. So `syscall.*` makes one handler, not 380. The points are
-// those of the aliases; those of __any are not probed.
+// Wildcards do not match names that begin with two underscores. Where the library has an alias FAMILY.__any beside the aliases
+// that `FAMILY.*` matches (with the same components behind it), and the handler uses none of the variables that those set and
+// __any does not, one handler that begins with the body of __any serves all of them, in place of one for each. So `syscall.*`
+// makes one handler, not 380. The points are those of the aliases; those of __any are not probed.
 //
-// Where the library has an alias FAMILY.__NAME_by_function beside FAMILY.NAME, it serves the handlers that read $variables which the body of FAMILY.NAME
-// does not read: those are the function's, and the tracepoint of the other one lacks them.
+// Where the library has an alias FAMILY.__NAME_by_function beside FAMILY.NAME, it serves the handlers that read $variables which
+// the body of FAMILY.NAME does not read: those are the function's, and the tracepoint of the other one lacks them.
 //
-// A pattern counts a system call once: an alias with another name than the call's (send) is left out if the one with the call's name (sendto) matches.
+// A pattern counts a system call once: an alias with another name than the call's (send) is left out if the one with the call's
+// name (sendto) matches.
 //
-// A system call's arguments are still known when it returns. A handler of an alias for the return that reads variables which neither it nor the alias
-// sets, but the alias for the call's begin does (`fd` in syscall.read.return), begins with the body of that one, too.
+// A system call's arguments are still known when it returns. A handler of an alias for the return that reads variables which
+// neither it nor the alias sets, but the alias for the call's begin does (`fd` in syscall.read.return), begins with the body of
+// that one, too.
 
 #include <algorithm>
 #include <set>
@@ -85,7 +87,8 @@ void add_variables(const Statement& body, bool only_set, std::set<std::string>& 
 // Whether a point is process.syscall, with or without the call's name, or its return.
 bool is_system_call(const ProbePoint& point, bool at_return) {
   const std::vector<PointComponent>& parts = point.components;
-  return parts.size() == (at_return ? 3 : 2) && parts[0].name == "process" && parts[1].name == "syscall" && (!at_return || parts[2].name == "return");
+  return parts.size() == (at_return ? 3 : 2) && parts[0].name == "process" && parts[1].name == "syscall" &&
+         (!at_return || parts[2].name == "return");
 }
 
 struct AliasMatch {
@@ -123,7 +126,8 @@ class Expander {
       if (auto known = by_head_.find(point.components[0].name); known != by_head_.end()) candidates = known->second;
     } else {
       for (const auto& [head, aliases] : by_head_) candidates.insert(candidates.end(), aliases.begin(), aliases.end());
-      std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.order < b.order; });
+      std::stable_sort(candidates.begin(), candidates.end(),
+                       [](const Candidate& a, const Candidate& b) { return a.order < b.order; });
     }
     std::vector<AliasMatch> found;
     size_t longest = 0;
@@ -142,7 +146,8 @@ class Expander {
     std::set<std::string> own;  // FAMILY and call of the aliases that are called as their system call
     auto call_of = [](const AliasMatch& match) -> const std::string* {
       const std::vector<ProbePoint>& points = match.alias->points;
-      const bool is_call = points.size() == 1 && (is_system_call(points[0], false) || is_system_call(points[0], true)) && match.name->components.size() > 1;
+      const bool is_call = points.size() == 1 && (is_system_call(points[0], false) || is_system_call(points[0], true)) &&
+                           match.name->components.size() > 1;
       return is_call && points[0].components[1].text ? &*points[0].components[1].text : nullptr;
     };
     auto key = [](const AliasMatch& match, const std::string& call) { return match.name->components[0].name + " " + call; };
@@ -156,8 +161,7 @@ class Expander {
     });
   }
 
-  void expand_list(const std::vector<ProbePoint>& points, const std::vector<PointComponent>& suffix,
-                   PointNode& parent) {
+  void expand_list(const std::vector<ProbePoint>& points, const std::vector<PointComponent>& suffix, PointNode& parent) {
     int shared = -1;  // the draft of all points of this list that have no condition
     for (const ProbePoint& written : points) {
       for (ProbePoint& point : without_braces(written)) {
@@ -189,7 +193,8 @@ class Expander {
     PointNode node;
     if (point.condition) conditions_.push_back(point.condition.get());
     const int outer_draft = common_draft_;
-    if (const Alias* by_function = aliases.size() == 1 ? alias_by_function(*aliases[0].name) : nullptr; by_function && reads_others(*aliases[0].alias)) {
+    if (const Alias* by_function = aliases.size() == 1 ? alias_by_function(*aliases[0].name) : nullptr;
+        by_function && reads_others(*aliases[0].alias)) {
       expand_alias_by_function(point, *by_function, parent);
       if (point.condition) conditions_.pop_back();
       return;
@@ -231,7 +236,8 @@ class Expander {
     for (const Candidate& candidate : by_head_.find(name.components[0].name)->second) {
       const std::vector<PointComponent>& its = candidate.match.name->components;
       const bool same = its.size() == name.components.size() && its.back().name == wanted &&
-                        std::equal(its.begin(), its.end() - 1, name.components.begin(), [](const auto& a, const auto& b) { return a.name == b.name; });
+                        std::equal(its.begin(), its.end() - 1, name.components.begin(),
+                                   [](const auto& a, const auto& b) { return a.name == b.name; });
       if (same) return candidate.match.alias;
     }
     return nullptr;
@@ -286,7 +292,8 @@ class Expander {
     for (const Script& script : e_.program.scripts) {
       for (const auto& global : script.globals) used.erase(global->name);
     }
-    const bool needs_special = std::ranges::any_of(used, [&](const std::string& name) { return special.count(name) > 0 && common.count(name) == 0; });
+    const bool needs_special =
+        std::ranges::any_of(used, [&](const std::string& name) { return special.count(name) > 0 && common.count(name) == 0; });
     return needs_special ? nullptr : any;
   }
 
@@ -304,14 +311,17 @@ class Expander {
     return nullptr;
   }
 
-  // Returns the alias for the begin of the system call whose return `alias` names, if a body reads variables that only it sets; else null.
+  // Returns the alias for the begin of the system call whose return `alias` names, if a body reads variables that only it sets;
+  // else null.
   const Alias* needed_entry(const Alias& alias, const Block& body) const {
     if (alias.points.size() != 1 || !is_system_call(alias.points[0], true)) return nullptr;
     const std::vector<PointComponent>& parts = alias.names[0].components;
     const Alias* entry = nullptr;
     for (const Candidate& candidate : by_head_.find(parts[0].name)->second) {
       const std::vector<PointComponent>& its = candidate.match.name->components;
-      const bool same = its.size() + 1 == parts.size() && std::equal(its.begin(), its.end(), parts.begin(), [](const auto& a, const auto& b) { return a.name == b.name; });
+      const bool same =
+          its.size() + 1 == parts.size() &&
+          std::equal(its.begin(), its.end(), parts.begin(), [](const auto& a, const auto& b) { return a.name == b.name; });
       if (same && is_system_call(candidate.match.alias->points[0], false)) entry = candidate.match.alias;
     }
     if (!entry || !entry->body) return nullptr;
@@ -323,13 +333,14 @@ class Expander {
     for (const Script& script : e_.program.scripts) {
       for (const auto& global : script.globals) wanted.erase(global->name);
     }
-    return std::ranges::any_of(wanted, [&](const std::string& name) { return set.count(name) == 0 && offered.count(name) > 0; }) ? entry : nullptr;
+    return std::ranges::any_of(wanted, [&](const std::string& name) { return set.count(name) == 0 && offered.count(name) > 0; })
+               ? entry
+               : nullptr;
   }
 
   static bool has_wildcard(const ProbePoint& point) {
-    return std::any_of(point.components.begin(), point.components.end(), [](const PointComponent& component) {
-      return component.name.find_first_of("*?[") != std::string::npos;
-    });
+    return std::any_of(point.components.begin(), point.components.end(),
+                       [](const PointComponent& component) { return component.name.find_first_of("*?[") != std::string::npos; });
   }
 
   int make_draft() {

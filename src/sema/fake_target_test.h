@@ -47,8 +47,7 @@ class FakeTarget : public TargetInfo {
   }
 
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) override {
-    if (point.kind == ProbeKind::kTracepoint && variable.name == "$pid")
-      return Binding{{location::RecordField{8, 4, true}}};
+    if (point.kind == ProbeKind::kTracepoint && variable.name == "$pid") return Binding{{location::RecordField{8, 4, true}}};
     if (variable.name == "$return" && point.kind == ProbeKind::kFunctionReturn && !at_entry)
       return Binding{{location::Register{0}}};
     if (at_entry && point.site.function == "foo" && variable.name == "$x") return Binding{{location::Register{5}}};
@@ -108,8 +107,8 @@ struct Elaborated {
   Sharing sharing(const std::string& name) const { return program.sharing.at(global(name).index); }
 };
 
-// Parses and elaborates the scripts in `target`; scripts[0] is the user's, the rest are the library. options: limits and flags of the
-// program. The result owns everything but the target.
+// Parses and elaborates the scripts in `target`; scripts[0] is the user's, the rest are the library. options: limits and flags of
+// the program. The result owns everything but the target.
 inline Elaborated elaborate_scripts(const std::vector<std::string>& scripts, FakeTarget& target, Program options = {}) {
   Elaborated made;
   made.program = std::move(options);

@@ -20,30 +20,21 @@ std::optional<int64_t> evaluate(Binary::Operator op, int64_t a, int64_t b) {
   auto ub = static_cast<uint64_t>(b);
   unsigned shift = ub < 64 ? static_cast<unsigned>(ub) : 0;  // as the lowering does it
   switch (op) {
-    case Binary::Operator::kAdd:
-      return static_cast<int64_t>(ua + ub);
-    case Binary::Operator::kSubtract:
-      return static_cast<int64_t>(ua - ub);
-    case Binary::Operator::kMultiply:
-      return static_cast<int64_t>(ua * ub);
+    case Binary::Operator::kAdd: return static_cast<int64_t>(ua + ub);
+    case Binary::Operator::kSubtract: return static_cast<int64_t>(ua - ub);
+    case Binary::Operator::kMultiply: return static_cast<int64_t>(ua * ub);
     case Binary::Operator::kDivide:
       if (b == 0) return std::nullopt;
       return b == -1 ? static_cast<int64_t>(0 - ua) : a / b;
     case Binary::Operator::kModulo:
       if (b == 0) return std::nullopt;
       return b == -1 ? 0 : a % b;
-    case Binary::Operator::kShiftLeft:
-      return static_cast<int64_t>(ua << shift);
-    case Binary::Operator::kShiftRight:
-      return a >> shift;
-    case Binary::Operator::kShiftRightLogical:
-      return static_cast<int64_t>(ua >> shift);
-    case Binary::Operator::kAnd:
-      return a & b;
-    case Binary::Operator::kOr:
-      return a | b;
-    case Binary::Operator::kXor:
-      return a ^ b;
+    case Binary::Operator::kShiftLeft: return static_cast<int64_t>(ua << shift);
+    case Binary::Operator::kShiftRight: return a >> shift;
+    case Binary::Operator::kShiftRightLogical: return static_cast<int64_t>(ua >> shift);
+    case Binary::Operator::kAnd: return a & b;
+    case Binary::Operator::kOr: return a | b;
+    case Binary::Operator::kXor: return a ^ b;
   }
   return std::nullopt;
 }
@@ -51,18 +42,12 @@ std::optional<int64_t> evaluate(Binary::Operator op, int64_t a, int64_t b) {
 template <typename T>
 bool compare(Compare::Operator op, const T& a, const T& b) {
   switch (op) {
-    case Compare::Operator::kEqual:
-      return a == b;
-    case Compare::Operator::kNotEqual:
-      return a != b;
-    case Compare::Operator::kLess:
-      return a < b;
-    case Compare::Operator::kLessEqual:
-      return a <= b;
-    case Compare::Operator::kGreater:
-      return a > b;
-    case Compare::Operator::kGreaterEqual:
-      return a >= b;
+    case Compare::Operator::kEqual: return a == b;
+    case Compare::Operator::kNotEqual: return a != b;
+    case Compare::Operator::kLess: return a < b;
+    case Compare::Operator::kLessEqual: return a <= b;
+    case Compare::Operator::kGreater: return a > b;
+    case Compare::Operator::kGreaterEqual: return a >= b;
   }
   return false;
 }
@@ -77,14 +62,10 @@ ExpressionPtr folded(const Unary& e) {
   auto* operand = as<Number>(e.operand);
   if (!operand) return nullptr;
   switch (e.op) {
-    case Unary::Operator::kPlus:
-      return number(e, operand->value);
-    case Unary::Operator::kMinus:
-      return number(e, static_cast<int64_t>(0 - static_cast<uint64_t>(operand->value)));
-    case Unary::Operator::kNot:
-      return number(e, operand->value == 0);
-    case Unary::Operator::kBitNot:
-      return number(e, ~operand->value);
+    case Unary::Operator::kPlus: return number(e, operand->value);
+    case Unary::Operator::kMinus: return number(e, static_cast<int64_t>(0 - static_cast<uint64_t>(operand->value)));
+    case Unary::Operator::kNot: return number(e, operand->value == 0);
+    case Unary::Operator::kBitNot: return number(e, ~operand->value);
   }
   return nullptr;
 }
@@ -129,36 +110,23 @@ ExpressionPtr folded(const Concatenation& e) {
 void fold_one(ExpressionPtr& slot) {
   ExpressionPtr better;
   switch (slot->kind) {
-    case ExpressionKind::kUnary:
-      better = folded(*as<Unary>(slot));
-      break;
-    case ExpressionKind::kBinary:
-      better = folded(*as<Binary>(slot));
-      break;
-    case ExpressionKind::kCompare:
-      better = folded(*as<Compare>(slot));
-      break;
-    case ExpressionKind::kLogical:
-      better = folded(*as<Logical>(slot));
-      break;
-    case ExpressionKind::kConcatenation:
-      better = folded(*as<Concatenation>(slot));
-      break;
+    case ExpressionKind::kUnary: better = folded(*as<Unary>(slot)); break;
+    case ExpressionKind::kBinary: better = folded(*as<Binary>(slot)); break;
+    case ExpressionKind::kCompare: better = folded(*as<Compare>(slot)); break;
+    case ExpressionKind::kLogical: better = folded(*as<Logical>(slot)); break;
+    case ExpressionKind::kConcatenation: better = folded(*as<Concatenation>(slot)); break;
     case ExpressionKind::kTernary: {
       auto* ternary = as<Ternary>(slot);
       auto* condition = as<Number>(ternary->condition);
       if (condition) better = std::move(condition->value ? ternary->if_true : ternary->if_false);
       break;
     }
-    default:
-      return;
+    default: return;
   }
   if (better) slot = std::move(better);
 }
 
-bool is_null(const StatementPtr& s) {
-  return !s || s->kind == StatementKind::kNull;
-}
+bool is_null(const StatementPtr& s) { return !s || s->kind == StatementKind::kNull; }
 
 void fold_one(StatementPtr& slot) {
   auto null = [&] { return std::make_unique<Null>(slot->range); };
@@ -229,8 +197,7 @@ bool is_pure(const Expression& expression, const std::function<bool(const Call&)
         if (!is_pure) pure = false;
         return;
       }
-      default:
-        return;
+      default: return;
     }
   });
   return pure;

@@ -1,7 +1,7 @@
-// refuse-foreign-addresses: of a script with handlers in processes and in the kernel. A global that both change lies in memory that the traced
-// processes can write, whatever their handlers do (docs/security.md). A handler in the kernel that reads memory at an address from there would
-// read for them what they may not: the kernel's memory, or that of other processes, into globals that they can look at. The flow of control is
-// not looked at: a variable is foreign where something foreign is ever put into it.
+// refuse-foreign-addresses: of a script with handlers in processes and in the kernel. A global that both change lies in memory
+// that the traced processes can write, whatever their handlers do (docs/security.md). A handler in the kernel that reads memory
+// at an address from there would read for them what they may not: the kernel's memory, or that of other processes, into globals
+// that they can look at. The flow of control is not looked at: a variable is foreign where something foreign is ever put into it.
 
 #include <set>
 
@@ -24,7 +24,9 @@ const void* variable_of(const Expression& x) {
 
 // Whether an expression reads memory at a place that its children choose.
 bool reads_memory(const Expression& x) {
-  if (x.kind == ExpressionKind::kDereference || x.kind == ExpressionKind::kAtOperation || x.kind == ExpressionKind::kTargetVariable) return true;
+  if (x.kind == ExpressionKind::kDereference || x.kind == ExpressionKind::kAtOperation ||
+      x.kind == ExpressionKind::kTargetVariable)
+    return true;
   if (const auto* print = as<Print>(x))
     return std::ranges::any_of(print->parts, [](const FormatPart& part) { return part.kind == FormatPart::Kind::kMemory; });
   const auto* call = as<Call>(x);
@@ -38,7 +40,8 @@ class Search {
   explicit Search(Elaboration& e) : e_(e) {
     for (size_t i = 0; i < e.program.globals.size(); ++i) {
       const Sides& sides = e.program.sides[i];
-      if (sides.process && sides.kernel && e.program.sharing[i] == Sharing::kLocked) foreign_.emplace(e.program.globals[i], e.program.globals[i]);
+      if (sides.process && sides.kernel && e.program.sharing[i] == Sharing::kLocked)
+        foreign_.emplace(e.program.globals[i], e.program.globals[i]);
     }
   }
 
@@ -80,7 +83,8 @@ class Search {
       }
       if (e.kind == ExpressionKind::kEntryValue) {
         const auto index = static_cast<size_t>(static_cast<const EntryValue&>(e).index);
-        if (index < probe_->entry_saves.size() && probe_->entry_saves[index].get() != &e) found = source(*probe_->entry_saves[index]);
+        if (index < probe_->entry_saves.size() && probe_->entry_saves[index].get() != &e)
+          found = source(*probe_->entry_saves[index]);
       }
     });
     return found;
@@ -102,7 +106,8 @@ class Search {
   }
 
   void enter(const Function& function, const Call& call) {
-    for (size_t i = 0; i < call.arguments.size() && i < function.parameters.size(); ++i) put(function.parameters[i].get(), source(*call.arguments[i]));
+    for (size_t i = 0; i < call.arguments.size() && i < function.parameters.size(); ++i)
+      put(function.parameters[i].get(), source(*call.arguments[i]));
     if (visited_.insert(&function).second && function.body) look(*function.body, &function);
   }
 
@@ -121,13 +126,16 @@ class Search {
     const Global* from = nullptr;
     for_each_child(x, [&](const Expression& child) { from = from ? from : source(child); });
     if (!from || !reported_.insert(&x).second) return;
-    e_.diagnostics.error(x.range, "the address may come from '" + from->name + "', which handlers in processes change, too: a traced process could have any memory read")
+    e_.diagnostics
+        .error(x.range, "the address may come from '" + from->name +
+                            "', which handlers in processes change, too: a traced process could have any memory read")
         .hint("keep the address in a global that handlers in the kernel alone use, or give --runtime=bpf; -g allows it");
   }
 
   Elaboration& e_;
   const Probe* probe_ = nullptr;
-  std::map<const void*, const Global*> foreign_;  // Locals, Globals and Functions that may hold or give what comes from the global
+  // Locals, Globals and Functions that may hold or give what comes from the global
+  std::map<const void*, const Global*> foreign_;
   std::set<const Function*> visited_;
   std::set<const Expression*> reported_;
   bool changed_ = false, reports_ = false;

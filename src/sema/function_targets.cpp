@@ -72,7 +72,8 @@ std::vector<Binding> bind_function(Elaboration& e, Function& function) {
   });
   for_each_expression(static_cast<Statement&>(*function.body), [&](Expression& x) {
     auto* operation = as<AtOperation>(x);
-    if (!operation || operation->name == "@enumname" || operation->name == "@enum_name" || is_pretty(operation->path)) return;  // reported
+    // reported
+    if (!operation || operation->name == "@enumname" || operation->name == "@enum_name" || is_pretty(operation->path)) return;
     Result<Binding> binding = e.target.bind_without_point(*operation);
     if (!binding.ok()) {
       e.diagnostics.error(x.range, binding.error().message).hint(binding.error().hint);

@@ -23,9 +23,7 @@ class Scanner {
 
   void visit(const Statement& s) {
     switch (s.kind) {
-      case StatementKind::kExpression:
-        visit(*static_cast<const ExpressionStatement&>(s).expression, true);
-        break;
+      case StatementKind::kExpression: visit(*static_cast<const ExpressionStatement&>(s).expression, true); break;
       case StatementKind::kFor: {
         auto& loop = static_cast<const For&>(s);
         if (loop.init) visit(*loop.init, true);
@@ -45,17 +43,12 @@ class Scanner {
         if (loop.limit) visit(*loop.limit, false);
         break;
       }
-      case StatementKind::kDelete:
-        write(*static_cast<const Delete&>(s).target);
-        break;
-      case StatementKind::kEmbedded:
-        touch(static_cast<const EmbeddedStatement&>(s).globals);
-        break;
+      case StatementKind::kDelete: write(*static_cast<const Delete&>(s).target); break;
+      case StatementKind::kEmbedded: touch(static_cast<const EmbeddedStatement&>(s).globals); break;
       case StatementKind::kTry:
         if (auto& message = static_cast<const Try&>(s).message) write(*message);
         break;
-      default:
-        for_each_child(s, [&](const Expression& x) { visit(x, false); });
+      default: for_each_child(s, [&](const Expression& x) { visit(x, false); });
     }
     for_each_statement(s, [&](const Statement& child) { visit(child); });
   }
@@ -85,15 +78,9 @@ class Scanner {
  private:
   void visit_assignment(const Assignment& x, bool unused) {
     switch (x.op) {
-      case Assignment::Operator::kSet:
-        write(*x.target);
-        break;
-      case Assignment::Operator::kAccumulate:
-        change(*x.target, unused, false);
-        break;
-      case Assignment::Operator::kConcatenate:
-        change(*x.target, false, true);
-        break;
+      case Assignment::Operator::kSet: write(*x.target); break;
+      case Assignment::Operator::kAccumulate: change(*x.target, unused, false); break;
+      case Assignment::Operator::kConcatenate: change(*x.target, false, true); break;
       case Assignment::Operator::kArithmetic: {
         bool adds = x.arithmetic == Binary::Operator::kAdd || x.arithmetic == Binary::Operator::kSubtract;
         change(*x.target, unused && adds, true);
@@ -172,9 +159,7 @@ GlobalUses::Code GlobalUses::close(Code code) {
   return code;
 }
 
-Touches GlobalUses::of(const Probe& probe) {
-  return close(scan(probe)).touches;
-}
+Touches GlobalUses::of(const Probe& probe) { return close(scan(probe)).touches; }
 std::vector<Global*> GlobalUses::read_by(const Expression& x) {
   Code code;
   Scanner<Code>(code).visit(x, false);
@@ -184,11 +169,7 @@ std::vector<Global*> GlobalUses::read_by(const Expression& x) {
   }
   return globals;
 }
-std::set<int> GlobalUses::intrinsics_of(const Probe& probe) {
-  return close(scan(probe)).intrinsics;
-}
-std::set<const Function*> GlobalUses::functions_of(const Probe& probe) {
-  return close(scan(probe)).callees;
-}
+std::set<int> GlobalUses::intrinsics_of(const Probe& probe) { return close(scan(probe)).intrinsics; }
+std::set<const Function*> GlobalUses::functions_of(const Probe& probe) { return close(scan(probe)).callees; }
 
 }  // namespace spile::sema

@@ -20,7 +20,8 @@ using Touches = std::map<syntax::Global*, Touch>;
 // Remembers what it found in functions. REQUIRES: resolve-symbols has run, and trees do not change while it lives.
 class GlobalUses {
  public:
-  // Returns every global that a run of the probe may touch, in its condition, saves at the entry and body, and in functions it calls.
+  // Returns every global that a run of the probe may touch, in its condition, saves at the entry and body, and in functions it
+  // calls.
   Touches of(const Probe& probe);
   // Returns the library functions (indexes into intrinsics()) that the probe may call, directly or through others.
   std::set<int> intrinsics_of(const Probe& probe);

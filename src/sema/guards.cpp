@@ -27,7 +27,8 @@ class Division {
   bool is_guard(const Expression& condition) {
     if (!effects_.none_in(condition)) return false;
     const std::vector<Global*> globals = uses_.read_by(condition);
-    return std::ranges::none_of(globals, [&](const Global* global) { return has_lock(program_.sharing[static_cast<size_t>(global->index)]); });
+    return std::ranges::none_of(
+        globals, [&](const Global* global) { return has_lock(program_.sharing[static_cast<size_t>(global->index)]); });
   }
 
   static const Statement* only_statement(const Statement& s) {

@@ -9,8 +9,10 @@ namespace {
 
 // The guards of a handler as text, "!" before those that turn hits away, and behind "|" how many statements are left.
 std::string guards_of(const std::string& body, const std::string& condition = "") {
-  auto made = elaborate_text("global n, m = 1, k function f(x) { return x + 1 } function g(x) { n = x; return 1 } probe process(\"/bin/fake\").function(\"foo\")" +
-                             condition + " { " + body + " } probe timer.s(1) { println(n + m); n = 1; k = 1 }");
+  auto made = elaborate_text(
+      "global n, m = 1, k function f(x) { return x + 1 } function g(x) { n = x; return 1 } probe "
+      "process(\"/bin/fake\").function(\"foo\")" +
+      condition + " { " + body + " } probe timer.s(1) { println(n + m); n = 1; k = 1 }");
   EXPECT_TRUE(made.ok()) << made.messages();
   if (!made.ok()) return "";
   const Probe& probe = made.program.probes[0];
@@ -28,7 +30,8 @@ TEST(Guards, AConditionOfTheWholeBodyIsOne) {
 
 TEST(Guards, TurnsAwayByNext) {
   EXPECT_EQ(guards_of("if (pid() != 1) next; n = 1; n = 2"), "!pid() != 1 | 2");
-  EXPECT_EQ(guards_of("if (pid() != 1) { next } if (tid() != 1) next; if ($x) { if (cpu()) next; n = $x }"), "!pid() != 1 !tid() != 1 $x !cpu() | 1");
+  EXPECT_EQ(guards_of("if (pid() != 1) { next } if (tid() != 1) next; if ($x) { if (cpu()) next; n = $x }"),
+            "!pid() != 1 !tid() != 1 $x !cpu() | 1");
 }
 
 TEST(Guards, WhatReadsOrChangesALockedGlobalIsNone) {
@@ -44,7 +47,8 @@ TEST(Guards, WhatReadsOrChangesALockedGlobalIsNone) {
 TEST(Guards, TheConditionOfTheProbeComesFirst) {
   EXPECT_EQ(guards_of("if (tid() == 2) n = 1", " if (pid() == 1)"), "first tid() == 2 | 1");
   EXPECT_EQ(guards_of("if (tid() == 2) n = 1", " if (n == 1)"), "| 1");
-  EXPECT_EQ(guards_of("if (tid() == 2) n = 1; m = 2", " if (k)"), "first | 2");  // k is looked at elsewhere: the probe is switched
+  // k is looked at elsewhere: the probe is switched
+  EXPECT_EQ(guards_of("if (tid() == 2) n = 1; m = 2", " if (k)"), "first | 2");
 }
 
 }  // namespace

@@ -23,20 +23,15 @@ namespace {
 
 constexpr size_t kMostSubscripts = 10;  // as in SystemTap
 
-
 using namespace syntax;
 using Type = ValueType;
 
 const char* phrase(Type type) {
   switch (type) {
-    case Type::kLong:
-      return "a number";
-    case Type::kString:
-      return "a string";
-    case Type::kStats:
-      return "an aggregate";
-    case Type::kUnknown:
-      return "nothing";
+    case Type::kLong: return "a number";
+    case Type::kString: return "a string";
+    case Type::kStats: return "an aggregate";
+    case Type::kUnknown: return "nothing";
   }
   return "?";
 }
@@ -72,8 +67,8 @@ class TypeInference {
       return;
     }
     if (!reported_.insert(&entity).second) return;
-    auto& error = e_.diagnostics.error(where, fmt::format("type mismatch: '{}' is used as {} here, but as {} elsewhere",
-                                                          name, phrase(type), phrase(entity)));
+    auto& error = e_.diagnostics.error(
+        where, fmt::format("type mismatch: '{}' is used as {} here, but as {} elsewhere", name, phrase(type), phrase(entity)));
     if (auto first = decided_.find(&entity); first != decided_.end()) {
       error.note(first->second, fmt::format("used as {} here", phrase(entity)));
     }
@@ -84,8 +79,8 @@ class TypeInference {
   // For an expression whose type is fixed by itself.
   Type expect(const Expression& x, Type actual, Type wanted) {
     if (wanted != Type::kUnknown && actual != Type::kUnknown && wanted != actual && reported_.insert(&x).second) {
-      e_.diagnostics.error(
-          x.range, fmt::format("type mismatch: {} is expected here, but this is {}", phrase(wanted), phrase(actual)));
+      e_.diagnostics.error(x.range,
+                           fmt::format("type mismatch: {} is expected here, but this is {}", phrase(wanted), phrase(actual)));
     }
     return actual;
   }
@@ -106,7 +101,8 @@ class TypeInference {
     }
   }
 
-  // Globals of the library whose writers the script does not call: a call of discard() alone does not determine the type that speculate() keeps.
+  // Globals of the library whose writers the script does not call: a call of discard() alone does not determine the type that
+  // speculate() keeps.
   bool decide_library_globals() {
     bool decided = false;
     for (Global* global : e_.program.globals) {
@@ -130,7 +126,8 @@ class TypeInference {
     return decided;
   }
 
-  // A global that the script only deletes, as all other uses of it were for kernels that lack something (@choose_defined, @defined): any type is right.
+  // A global that the script only deletes, as all other uses of it were for kernels that lack something (@choose_defined,
+  // @defined): any type is right.
   bool decide_deleted_globals() {
     std::unordered_map<Global*, size_t> uses, deletes;  // how many of each
     for (size_t i = 0; i < e_.program.probes.size() + e_.program.functions.size(); ++i) {
@@ -150,7 +147,8 @@ class TypeInference {
     return i < probes.size() ? probes[i].body.get() : e_.program.functions[i - probes.size()]->body.get();
   }
 
-  static void count_uses(const Statement& s, std::unordered_map<Global*, size_t>& uses, std::unordered_map<Global*, size_t>& deletes) {
+  static void count_uses(const Statement& s, std::unordered_map<Global*, size_t>& uses,
+                         std::unordered_map<Global*, size_t>& deletes) {
     for_each_child(s, [&](const Expression& child) {
       for_each_expression(child, [&](const Expression& x) {
         auto* variable = as<Variable>(x);
@@ -220,15 +218,9 @@ class TypeInference {
   // ---- statements
   void visit(Statement& s) {
     switch (s.kind) {
-      case StatementKind::kExpression:
-        visit_unused(*static_cast<ExpressionStatement&>(s).expression);
-        return;
-      case StatementKind::kIf:
-        visit(*static_cast<If&>(s).condition, Type::kLong);
-        break;
-      case StatementKind::kWhile:
-        visit(*static_cast<While&>(s).condition, Type::kLong);
-        break;
+      case StatementKind::kExpression: visit_unused(*static_cast<ExpressionStatement&>(s).expression); return;
+      case StatementKind::kIf: visit(*static_cast<If&>(s).condition, Type::kLong); break;
+      case StatementKind::kWhile: visit(*static_cast<While&>(s).condition, Type::kLong); break;
       case StatementKind::kFor: {
         auto& loop = static_cast<For&>(s);
         if (loop.init) visit_unused(*loop.init);
@@ -236,9 +228,7 @@ class TypeInference {
         if (loop.step) visit_unused(*loop.step);
         break;
       }
-      case StatementKind::kForeach:
-        visit_foreach(static_cast<Foreach&>(s));
-        break;
+      case StatementKind::kForeach: visit_foreach(static_cast<Foreach&>(s)); break;
       case StatementKind::kReturn: {
         auto& leave = static_cast<Return&>(s);
         if (!leave.value || !function_) break;
@@ -247,14 +237,11 @@ class TypeInference {
         set(function_->type, type, leave.value->range, function_->name);
         break;
       }
-      case StatementKind::kDelete:
-        visit_delete(*static_cast<Delete&>(s).target);
-        break;
+      case StatementKind::kDelete: visit_delete(*static_cast<Delete&>(s).target); break;
       case StatementKind::kTry:
         if (auto& message = static_cast<Try&>(s).message) visit(*message, Type::kString);
         break;
-      default:
-        break;
+      default: break;
     }
     for_each_statement(s, [&](StatementPtr& child) { visit(*child); });
   }
@@ -312,8 +299,8 @@ class TypeInference {
     array.is_array = true;
     note_use(array.type);
     if (count > kMostSubscripts && reported_.insert(&array.key_types).second) {
-      e_.diagnostics.error(range, fmt::format("array '{}' has {} subscripts; at most {} are possible", array.name, count,
-                                              kMostSubscripts));
+      e_.diagnostics.error(
+          range, fmt::format("array '{}' has {} subscripts; at most {} are possible", array.name, count, kMostSubscripts));
     }
     if (array.key_types.empty()) {
       array.key_types.resize(count, Type::kUnknown);
@@ -338,8 +325,7 @@ class TypeInference {
     for (size_t i = 0; i < keys.size(); ++i) {
       if (!keys[i]) continue;
       Type type = visit_into(*keys[i], sized ? global->key_types[i] : Type::kUnknown);
-      if (sized)
-        set(global->key_types[i], type, keys[i]->range, fmt::format("subscript {} of {}", i + 1, global->name));
+      if (sized) set(global->key_types[i], type, keys[i]->range, fmt::format("subscript {} of {}", i + 1, global->name));
     }
   }
 
@@ -383,10 +369,8 @@ class TypeInference {
 
   Type infer(Expression& x, Type wanted) {
     switch (x.kind) {
-      case ExpressionKind::kNumber:
-        return expect(x, Type::kLong, wanted);
-      case ExpressionKind::kString:
-        return expect(x, Type::kString, wanted);
+      case ExpressionKind::kNumber: return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kString: return expect(x, Type::kString, wanted);
       case ExpressionKind::kVariable: {
         auto& variable = static_cast<Variable&>(x);
         return named(variable.global ? variable.global->type : variable.local->type, x, variable.name, wanted);
@@ -407,11 +391,8 @@ class TypeInference {
         visit_path(operation.path);
         return expect(x, bindings()[operation.binding].type, wanted);
       }
-      case ExpressionKind::kEntryValue:
-        return expect(x, probe_->entry_saves[static_cast<EntryValue&>(x).index]->type, wanted);
-      case ExpressionKind::kUnary:
-        visit(*static_cast<Unary&>(x).operand, Type::kLong);
-        return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kEntryValue: return expect(x, probe_->entry_saves[static_cast<EntryValue&>(x).index]->type, wanted);
+      case ExpressionKind::kUnary: visit(*static_cast<Unary&>(x).operand, Type::kLong); return expect(x, Type::kLong, wanted);
       case ExpressionKind::kIncrement:
         visit(*static_cast<Increment&>(x).operand, Type::kLong);
         return expect(x, Type::kLong, wanted);
@@ -438,24 +419,19 @@ class TypeInference {
         visit(*ternary.condition, Type::kLong);
         return same(*ternary.if_true, *ternary.if_false, wanted);
       }
-      case ExpressionKind::kAssignment:
-        return infer_assignment(static_cast<Assignment&>(x), wanted);
+      case ExpressionKind::kAssignment: return infer_assignment(static_cast<Assignment&>(x), wanted);
       case ExpressionKind::kIn: {
         auto& in = static_cast<In&>(x);
         visit_keys(*in.array, in.indexes, in.range);
         return expect(x, Type::kLong, wanted);
       }
-      case ExpressionKind::kCall:
-        return infer_call(static_cast<Call&>(x), wanted);
-      case ExpressionKind::kPrint:
-        return infer_print(static_cast<Print&>(x), wanted);
+      case ExpressionKind::kCall: return infer_call(static_cast<Call&>(x), wanted);
+      case ExpressionKind::kPrint: return infer_print(static_cast<Print&>(x), wanted);
       case ExpressionKind::kStatistic:
         visit_stats(*static_cast<Statistic&>(x).stats);
         if (static_cast<Statistic&>(x).percent) visit(*static_cast<Statistic&>(x).percent, Type::kLong);
         return expect(x, Type::kLong, wanted);
-      case ExpressionKind::kHistogram:
-        visit_stats(*static_cast<Histogram&>(x).stats);
-        return Type::kUnknown;
+      case ExpressionKind::kHistogram: visit_stats(*static_cast<Histogram&>(x).stats); return Type::kUnknown;
       case ExpressionKind::kHistogramIndex: {
         auto& index = static_cast<HistogramIndex&>(x);
         visit_stats(*index.histogram->stats);
@@ -468,18 +444,14 @@ class TypeInference {
         visit_path(dereference.path);
         return expect(x, dereference.binding < 0 ? Type::kUnknown : bindings()[dereference.binding].type, wanted);
       }
-      case ExpressionKind::kRegex:
-        visit(*static_cast<Regex&>(x).subject, Type::kString);
-        return expect(x, Type::kLong, wanted);
-      case ExpressionKind::kPerf:
-        return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kRegex: visit(*static_cast<Regex&>(x).subject, Type::kString); return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kPerf: return expect(x, Type::kLong, wanted);
       case ExpressionKind::kEmbedded: {
         bool is_string = embedded_traits(static_cast<Embedded&>(x).code).string;
         return expect(x, is_string ? Type::kString : Type::kLong, wanted);
       }
       case ExpressionKind::kDefined:
-      case ExpressionKind::kEntry:
-        return Type::kUnknown;  // bind-targets has replaced them, or refused
+      case ExpressionKind::kEntry: return Type::kUnknown;  // bind-targets has replaced them, or refused
     }
   }
 
@@ -542,10 +514,9 @@ class TypeInference {
 
   void report_argument_count(const Print& print, size_t wanted) {
     size_t given = print.arguments.size();
-    e_.diagnostics.error(print.range,
-                         "the format of '" + std::string(print.to_stream ? "printf" : "sprintf") + "' takes " +
-                             std::to_string(wanted) + (wanted == 1 ? " value" : " values") + ", but " +
-                             std::to_string(given) + (given == 1 ? " is given" : " are given"));
+    e_.diagnostics.error(print.range, "the format of '" + std::string(print.to_stream ? "printf" : "sprintf") + "' takes " +
+                                          std::to_string(wanted) + (wanted == 1 ? " value" : " values") + ", but " +
+                                          std::to_string(given) + (given == 1 ? " is given" : " are given"));
   }
 
   Type infer_print(Print& print, Type wanted) {
@@ -584,9 +555,9 @@ class TypeInference {
   Elaboration& e_;
   Probe* probe_ = nullptr;
   Function* function_ = nullptr;
-  std::optional<size_t> body_;                                    // being walked
-  std::set<size_t> waiting_;                                      // bodies to be walked
-  std::unordered_map<const Type*, std::vector<size_t>> users_;    // bodies that depend on an entity's type
+  std::optional<size_t> body_;                                   // being walked
+  std::set<size_t> waiting_;                                     // bodies to be walked
+  std::unordered_map<const Type*, std::vector<size_t>> users_;   // bodies that depend on an entity's type
   std::unordered_map<const Type*, SourceRange> decided_;         // where an entity got its type
   std::unordered_map<const Global*, SourceRange> keys_decided_;  // where an array got its number of subscripts
   std::unordered_set<const Function*> returns_value_;            // those seen to `return` one
@@ -597,8 +568,6 @@ class TypeInference {
 
 }  // namespace
 
-void infer_types(Elaboration& e) {
-  TypeInference(e).run();
-}
+void infer_types(Elaboration& e) { TypeInference(e).run(); }
 
 }  // namespace spile::sema

@@ -37,7 +37,8 @@ std::vector<Intrinsic> make_table() {
       {"tid", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"execution_flow", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"__task_current", kLong, {}, kNeedsNothing, kEverywhere, true},  // 0: not known here
-      {"__running_task", kLong, {}, kNeedsKernelMemory, kEverywhere, true},  // as __task_current(), and in spile itself where it reads the kernel's memory
+      // as __task_current(), and in spile itself where it reads the kernel's memory
+      {"__running_task", kLong, {}, kNeedsKernelMemory, kEverywhere, true},
       {"__in_kernel", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"ppid", kLong, {}, kNeedsMembers, kEverywhere, true},
       {"uid", kLong, {}, kNeedsNothing, kEverywhere, true},
@@ -58,7 +59,8 @@ std::vector<Intrinsic> make_table() {
       {"pid2execname", kString, {kLong}, kNeedsMembers, kEverywhere, true},
       {"__cmdline_args", kString, {kLong, kLong, kString}, kCanFail, kEverywhere, true},
       {"__env_var", kString, {kString}, kCanFail, kEverywhere, true},
-      {"__process_number", kLong, {kLong, kLong, kLong}, kNeedsNothing, kEverywhere, true},  // below 0: not known, as in the kernel
+      // below 0: not known, as in the kernel
+      {"__process_number", kLong, {kLong, kLong, kLong}, kNeedsNothing, kEverywhere, true},
       {"__parent_of", kLong, {kLong}, kNeedsMembers, kEverywhere, true},
       {"__task_of", kLong, {kLong}, kNeedsMembers, kEverywhere, true},       // 0: not known here
       {"__memory_bound", kLong, {kLong}, kNeedsMembers, kEverywhere, true},  // 0: not known here
@@ -116,7 +118,8 @@ std::vector<Intrinsic> make_table() {
       {"user_string_n2", kString, {kLong, kLong, kString}, kNeedsNothing, kEverywhere, true},
       {"user_string_quoted", kString, {kLong}, kNeedsNothing, kEverywhere, true},
       {"user_string_n_quoted", kString, {kLong, kLong, kLong}, kNeedsNothing, kEverywhere, true},
-      // For $p$: a quoted text of at most that many bytes, or the address; bytes of two words, and their number; a wide character as a letter.
+      // For $p$: a quoted text of at most that many bytes, or the address; bytes of two words, and their number; a wide character
+      // as a letter.
       {"__pretty_string", kString, {kLong, kLong}, kNeedsNothing, kEverywhere, true},
       {"__pretty_letters", kString, {kLong, kLong, kLong}, kNeedsNothing, kEverywhere, true},
       {"__pretty_value", kString, {kLong, kString}, kNeedsNothing, kEverywhere, true},
@@ -203,8 +206,8 @@ std::vector<Intrinsic> make_table() {
       {"usymline", kString, {kLong}, kNeedsLines, kEverywhere, true},
       {"usymfileline", kString, {kLong}, kNeedsLines, kEverywhere, true},
 
-      // The kernel's own stack and symbols. In a process and in the controller the stack is empty; print_syms() and the like print names
-      // that spile looks up, others need them where the handler runs.
+      // The kernel's own stack and symbols. In a process and in the controller the stack is empty; print_syms() and the like
+      // print names that spile looks up, others need them where the handler runs.
       {"backtrace", kString, {}, kNeedsKernelStack, kEverywhere, true},
       {"callers", kString, {kLong}, kNeedsKernelStack, kEverywhere, true},
       {"stack", kLong, {kLong}, kNeedsKernelStack, kEverywhere, true},
@@ -236,10 +239,16 @@ std::vector<Intrinsic> make_table() {
       {"user_uint32", "user_uint32_error"}, {"user_int64", "user_int64_error"},   {"user_uint64", "user_uint64_error"},
   };
   // Writing to arguments: two have a result in SystemTap's manual, the number.
-  for (const std::string_view setter : {"set_int_arg", "set_uint_arg", "set_long_arg", "set_ulong_arg", "set_longlong_arg", "set_ulonglong_arg", "set_s32_arg", "set_u32_arg",
-                                        "set_s64_arg", "set_u64_arg", "set_pointer_arg"}) {
+  for (const std::string_view setter :
+       {"set_int_arg", "set_uint_arg", "set_long_arg", "set_ulong_arg", "set_longlong_arg", "set_ulonglong_arg", "set_s32_arg",
+        "set_u32_arg", "set_s64_arg", "set_u64_arg", "set_pointer_arg"}) {
     const bool has_result = setter == "set_uint_arg" || setter == "set_longlong_arg";
-    table.push_back({setter, has_result ? kLong : kNone, {kLong, kLong}, kNeedsGuru | kNeedsArguments | kNeedsRegisters | kCanFail, kInTarget, false});
+    table.push_back({setter,
+                     has_result ? kLong : kNone,
+                     {kLong, kLong},
+                     kNeedsGuru | kNeedsArguments | kNeedsRegisters | kCanFail,
+                     kInTarget,
+                     false});
   }
   for (const auto& [plain, failing] : kNumbers) {
     table.push_back({plain, kLong, {kLong}, kNeedsNothing, kEverywhere, true});

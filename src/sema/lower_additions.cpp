@@ -1,5 +1,5 @@
-// lower-additions: `n = n + x` of a global is `n += x`, and `a[k] = a[k] - x` is `a[k] -= x`, so that classify-globals sees an addition: that
-// of a global that is not read otherwise needs no lock.
+// lower-additions: `n = n + x` of a global is `n += x`, and `a[k] = a[k] - x` is `a[k] -= x`, so that classify-globals sees an
+// addition: that of a global that is not read otherwise needs no lock.
 
 #include "sema/elaboration.h"
 #include "sema/fold.h"

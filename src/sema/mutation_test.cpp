@@ -75,15 +75,9 @@ TEST(Mutations, NeverCrashAndTypesAreComplete) {
     for (unsigned change = random() % 4; change-- > 0;) {
       size_t at = random() % words.size();
       switch (random() % 3) {
-        case 0:
-          words.erase(words.begin() + static_cast<long>(at));
-          break;
-        case 1:
-          words[at] = pool[random() % pool.size()];
-          break;
-        case 2:
-          words.insert(words.begin() + static_cast<long>(at), pool[random() % pool.size()]);
-          break;
+        case 0: words.erase(words.begin() + static_cast<long>(at)); break;
+        case 1: words[at] = pool[random() % pool.size()]; break;
+        case 2: words.insert(words.begin() + static_cast<long>(at), pool[random() % pool.size()]); break;
       }
       if (words.empty()) break;
     }

@@ -1,4 +1,5 @@
-// note-entry-values: finds which functions have to save which registers at their entry, because a handler in them reads the values.
+// note-entry-values: finds which functions have to save which registers at their entry, because a handler in them reads the
+// values.
 
 #include <set>
 

@@ -14,7 +14,8 @@ namespace {
 // Intrinsics whose text is of their arguments' text.
 bool keeps_text(const Call& call) {
   static constexpr std::string_view kNames[] = {"substr", "str_replace"};
-  return call.intrinsic >= 0 && std::ranges::find(kNames, intrinsics()[static_cast<size_t>(call.intrinsic)].name) != std::end(kNames);
+  return call.intrinsic >= 0 &&
+         std::ranges::find(kNames, intrinsics()[static_cast<size_t>(call.intrinsic)].name) != std::end(kNames);
 }
 
 const void* variable_of(const Expression& target) {
@@ -31,7 +32,8 @@ OwnText::OwnText(const Program& program) : program_(program) {
     const Global* global = program_.globals[i];
     if (const auto* initial = as<String>(global->initial)) literals_.insert(initial->value);
     // Traced programs can write to the memory of those that handlers in them use.
-    const bool is_private = i < program_.sharing.size() && (program_.sharing[i] == Sharing::kController || program_.sharing[i] == Sharing::kUnused);
+    const bool is_private =
+        i < program_.sharing.size() && (program_.sharing[i] == Sharing::kController || program_.sharing[i] == Sharing::kUnused);
     if (!is_private) foreign_.insert(global);
   }
   do {
@@ -58,14 +60,13 @@ const std::string* OwnText::constant(const Expression& expression) const {
 bool OwnText::is_own(const Expression& expression) const {
   if (expression.type != ValueType::kString) return expression.kind == ExpressionKind::kNumber;
   auto all_own = [&](const std::vector<ExpressionPtr>& parts) {
-    return std::ranges::all_of(parts, [&](const ExpressionPtr& part) { return part->type != ValueType::kString || is_own(*part); });
+    return std::ranges::all_of(parts,
+                               [&](const ExpressionPtr& part) { return part->type != ValueType::kString || is_own(*part); });
   };
   switch (expression.kind) {
-    case ExpressionKind::kString:
-      return true;
+    case ExpressionKind::kString: return true;
     case ExpressionKind::kVariable:
-    case ExpressionKind::kIndex:
-      return variable_of(expression) && !foreign_.contains(variable_of(expression));
+    case ExpressionKind::kIndex: return variable_of(expression) && !foreign_.contains(variable_of(expression));
     case ExpressionKind::kConcatenation: {
       const auto& both = static_cast<const Concatenation&>(expression);
       return is_own(*both.left) && is_own(*both.right);
@@ -74,15 +75,13 @@ bool OwnText::is_own(const Expression& expression) const {
       const auto& choice = static_cast<const Ternary&>(expression);
       return is_own(*choice.if_true) && is_own(*choice.if_false);
     }
-    case ExpressionKind::kComma:
-      return is_own(*static_cast<const Comma&>(expression).right);
-    case ExpressionKind::kAssignment:
-      return is_own(*static_cast<const Assignment&>(expression).target);
+    case ExpressionKind::kComma: return is_own(*static_cast<const Comma&>(expression).right);
+    case ExpressionKind::kAssignment: return is_own(*static_cast<const Assignment&>(expression).target);
     case ExpressionKind::kPrint: {
       const auto& print = static_cast<const Print&>(expression);
       bool makes_bytes = print.is_char || std::ranges::any_of(print.parts, [](const FormatPart& part) {
-        return part.kind == FormatPart::Kind::kChar || part.kind == FormatPart::Kind::kMemory;
-      });
+                           return part.kind == FormatPart::Kind::kChar || part.kind == FormatPart::Kind::kMemory;
+                         });
       return !makes_bytes && all_own(print.arguments);
     }
     case ExpressionKind::kCall: {
@@ -91,8 +90,7 @@ bool OwnText::is_own(const Expression& expression) const {
       if (foreign_.contains(call.function)) return false;
       return std::ranges::none_of(call.fallbacks, [&](const Function* other) { return foreign_.contains(other); });
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -120,7 +118,8 @@ void OwnText::look_at(const Expression& expression) {
       overloads.insert(overloads.end(), call->fallbacks.begin(), call->fallbacks.end());
       for (const Function* function : overloads) {
         for (size_t i = 0; i < call->arguments.size() && i < function->parameters.size(); ++i) {
-          if (call->arguments[i]->type == ValueType::kString && !is_own(*call->arguments[i])) spoil(function->parameters[i].get());
+          if (call->arguments[i]->type == ValueType::kString && !is_own(*call->arguments[i]))
+            spoil(function->parameters[i].get());
         }
       }
     } else if (const auto* embedded = as<Embedded>(e)) {
@@ -141,7 +140,9 @@ void OwnText::look_at(const Statement& statement, const Function* function) {
       break;
     }
     case StatementKind::kReturn:
-      if (const auto& value = static_cast<const Return&>(statement).value; function && value && value->type == ValueType::kString && !is_own(*value)) spoil(function);
+      if (const auto& value = static_cast<const Return&>(statement).value;
+          function && value && value->type == ValueType::kString && !is_own(*value))
+        spoil(function);
       break;
     case StatementKind::kDelete:
       if (const auto& target = static_cast<const Delete&>(statement).target) note_written(*target);
@@ -151,11 +152,11 @@ void OwnText::look_at(const Statement& statement, const Function* function) {
       break;
     case StatementKind::kEmbedded: {
       if (function) spoil(function);
-      for (const Global* global : static_cast<const EmbeddedStatement&>(statement).globals.written) spoil(global), written_.insert(global);
+      for (const Global* global : static_cast<const EmbeddedStatement&>(statement).globals.written)
+        spoil(global), written_.insert(global);
       break;
     }
-    default:
-      break;
+    default: break;
   }
   for_each_statement(statement, [&](const Statement& inner) { look_at(inner, function); });
 }

@@ -16,10 +16,11 @@ class OwnText {
  public:
   explicit OwnText(const Program& program);
 
-  // Whether an expression is text of the script's own, if a handler computes it whose memory nobody else can write to; or is a literal
-  // number, as an argument of %c. False: not known.
+  // Whether an expression is text of the script's own, if a handler computes it whose memory nobody else can write to; or is a
+  // literal number, as an argument of %c. False: not known.
   bool is_own(const syntax::Expression& expression) const;
-  // Returns the text of a literal, or of a global that nothing ever changes; null for other expressions. Valid as long as the program.
+  // Returns the text of a literal, or of a global that nothing ever changes; null for other expressions. Valid as long as the
+  // program.
   const std::string* constant(const syntax::Expression& expression) const;
   // Returns all string literals of the script, and initial values of its globals.
   const std::set<std::string>& literals() const { return literals_; }
@@ -33,7 +34,7 @@ class OwnText {
   void spoil(const void* variable_or_function) { changed_ |= foreign_.insert(variable_or_function).second; }
 
   const Program& program_;
-  std::set<const void*> foreign_;   // Locals, Globals and Functions that may hold or give other text
+  std::set<const void*> foreign_;  // Locals, Globals and Functions that may hold or give other text
   std::set<const syntax::Global*> written_;
   std::set<std::string> literals_;
   bool changed_ = false;

@@ -48,7 +48,9 @@ TEST(OwnText, NotWhatComesFromElsewhere) {
 
 TEST(OwnText, NotGlobalsThatTracedProgramsCanWriteTo) {
   EXPECT_FALSE(prints_own("global g probe process(\"/bin/fake\").function(\"foo\") { g = \"a\" } probe end { println(g) }"));
-  EXPECT_FALSE(prints_own("global g = \"a\" probe process(\"/bin/fake\").function(\"foo\") { println(strlen(g)) } probe end { g = \"b\" println(g) }"));
+  EXPECT_FALSE(
+      prints_own("global g = \"a\" probe process(\"/bin/fake\").function(\"foo\") { println(strlen(g)) } probe end { g = \"b\" "
+                 "println(g) }"));
 }
 
 }  // namespace

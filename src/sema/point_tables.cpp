@@ -59,8 +59,10 @@ bool may_use_tables(const Draft& draft, const Program& program) {
   bool in_kernel = false;
   const bool in_code = std::ranges::all_of(draft.points, [&](const ResolvedPoint& point) {
     in_kernel |= point.domain == Domain::kKernel;
-    const bool of_process = point.domain == Domain::kTarget || (point.domain == Domain::kKernel && !point.site.kernel && !point.site.module.empty());
-    return of_process && info(point.kind).source == Source::kCode && info(point.kind).has_variables() && !is_system_call(point.kind);
+    const bool of_process =
+        point.domain == Domain::kTarget || (point.domain == Domain::kKernel && !point.site.kernel && !point.site.module.empty());
+    return of_process && info(point.kind).source == Source::kCode && info(point.kind).has_variables() &&
+           !is_system_call(point.kind);
   });
   if (!in_code || writes_variable(draft)) return false;
   return !in_kernel || (draft.points.size() > 1 && program.kernel_has_arena && program.kernel_has_arena());

@@ -5,12 +5,12 @@
 
 namespace spile::sema {
 
-// Whether a place can be a row of a table: it asks for nothing but the registers, the CFA and the memory of its point, and known values of
-// the function's entry.
+// Whether a place can be a row of a table: it asks for nothing but the registers, the CFA and the memory of its point, and known
+// values of the function's entry.
 bool fits_table(const Binding& binding);
 
-// Whether the points of a draft may share handlers with tables: their handlers are on code of processes, run there or in the kernel over an arena,
-// and write to no variable of theirs.
+// Whether the points of a draft may share handlers with tables: their handlers are on code of processes, run there or in the
+// kernel over an arena, and write to no variable of theirs.
 bool may_use_tables(const Draft& draft, const Program& program);
 
 // The table of one point, while its variables are being bound.

@@ -16,7 +16,8 @@ class FarPlaces : public FakeTarget {
     location::Operations ops = {location::CallFrameCfa{}, location::PlusConstant{8 * number(point)}, location::Deref{8, false}};
     if (variable.name == "$x") return Binding{ops};
     if (variable.name == "$s") return Binding{ops, ValueType::kString};
-    if (variable.name == "$far") return Binding{{location::ThreadPointer{}, location::PlusConstant{number(point)}, location::Deref{8, false}}};
+    if (variable.name == "$far")
+      return Binding{{location::ThreadPointer{}, location::PlusConstant{number(point)}, location::Deref{8, false}}};
     return Error{"no variable '" + variable.name + "'", ""};
   }
   std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) override {
@@ -31,7 +32,8 @@ class FarPlaces : public FakeTarget {
   static int64_t number(const ResolvedPoint& point) { return std::atoi(point.site.function.c_str() + 1); }
 };
 
-Elaborated elaborate_far(const std::string& script, int own = 4, Domain domain = Domain::kTarget, bool guru = false, bool has_arena = false) {
+Elaborated elaborate_far(const std::string& script, int own = 4, Domain domain = Domain::kTarget, bool guru = false,
+                         bool has_arena = false) {
   FarPlaces target;
   target.many = 40;
   target.process_domain = domain;

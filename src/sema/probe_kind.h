@@ -40,7 +40,8 @@ enum class ProbeKind : uint8_t {
   kThreadEnd,
   kSystemCall,
   kSystemCallReturn,
-  kDataAccess,  // process.data: controller, a little after it; kernel.data: kernel; size bytes at address; sequence: 1 where reads count too
+  // process.data: controller, a little after it; kernel.data: kernel; size bytes at address; sequence: 1 where reads count too
+  kDataAccess,
 };
 
 // Who notices that it happens, and runs the handlers or has them run.
@@ -51,8 +52,9 @@ enum class Source : uint8_t {
   kFile,     // session/serve/procfs_files.cpp, http_files.cpp: somebody reads or writes it
   kCode,     // a place in a process, armed by engine (sema/group_sites.cpp); session/live/kernel_map.cpp where it is a uprobe
   kKernel,   // session/live/kernel_map.cpp: an attached eBPF program
-  kSampler,  // session/stacks/thread_sampler.cpp: perf events of threads; session/live/kernel_map.cpp where the domain is the kernel
-  kWatch,    // session/live/process_watch.cpp: engine reports what threads do
+  // session/stacks/thread_sampler.cpp: perf events of threads; session/live/kernel_map.cpp where the domain is the kernel
+  kSampler,
+  kWatch,  // session/live/process_watch.cpp: engine reports what threads do
 };
 
 // Whose $variables a handler can read.
@@ -79,31 +81,33 @@ struct ProbeKindInfo {
 // ORDER PROBE_KIND
 inline constexpr ProbeKindInfo kProbeKinds[] = {
     // article           source            variables               function return subject reads  late
-    {"a begin",          Source::kSession, Variables::kNone,       false,   false, false,  false, false},  // kBegin
-    {"an end",           Source::kSession, Variables::kNone,       false,   false, false,  false, false},  // kEnd
-    {"an error",         Source::kSession, Variables::kNone,       false,   false, false,  false, false},  // kError
-    {"a never",          Source::kNobody,  Variables::kNone,       false,   false, false,  false, false},  // kNever
-    {"a timer",          Source::kClock,   Variables::kNone,       false,   false, false,  false, false},  // kTimer
-    {"this",             Source::kFile,    Variables::kNone,       false,   false, false,  false, false},  // kProcfsRead
-    {"this",             Source::kFile,    Variables::kNone,       false,   false, false,  false, false},  // kProcfsWrite
-    {"this",             Source::kCode,    Variables::kFunction,   true,    false, true,   false, false},  // kFunctionEntry
-    {"this",             Source::kCode,    Variables::kFunction,   true,    true,  true,   false, false},  // kFunctionReturn
-    {"this",             Source::kCode,    Variables::kFunction,   true,    false, true,   false, false},  // kStatement
-    {"this",             Source::kKernel,  Variables::kRecord,     false,   false, true,   false, false},  // kTracepoint
-    {"a timer.profile",  Source::kSampler, Variables::kNone,       false,   false, true,   true,  false},  // kProfile
-    {"a perf",           Source::kSampler, Variables::kNone,       false,   false, true,   false, false},  // kPerfSample
-    {"a netfilter",      Source::kKernel,  Variables::kRecord,     false,   false, false,  false, false},  // kPacket
-    {"this",             Source::kWatch,   Variables::kNone,       false,   false, true,   true,  false},  // kProcessBegin
-    {"this",             Source::kWatch,   Variables::kNone,       false,   false, true,   true,  false},  // kProcessEnd
-    {"this",             Source::kWatch,   Variables::kNone,       false,   false, true,   true,  false},  // kThreadBegin
-    {"this",             Source::kWatch,   Variables::kNone,       false,   false, true,   true,  false},  // kThreadEnd
-    {"this",             Source::kWatch,   Variables::kSystemCall, false,   false, true,   true,  false},  // kSystemCall
-    {"this",             Source::kWatch,   Variables::kSystemCall, false,   true,  true,   true,  false},  // kSystemCallReturn
-    {"this",             Source::kSampler, Variables::kNone,       false,   false, true,   true,  true},   // kDataAccess
+    {"a begin", Source::kSession, Variables::kNone, false, false, false, false, false},        // kBegin
+    {"an end", Source::kSession, Variables::kNone, false, false, false, false, false},         // kEnd
+    {"an error", Source::kSession, Variables::kNone, false, false, false, false, false},       // kError
+    {"a never", Source::kNobody, Variables::kNone, false, false, false, false, false},         // kNever
+    {"a timer", Source::kClock, Variables::kNone, false, false, false, false, false},          // kTimer
+    {"this", Source::kFile, Variables::kNone, false, false, false, false, false},              // kProcfsRead
+    {"this", Source::kFile, Variables::kNone, false, false, false, false, false},              // kProcfsWrite
+    {"this", Source::kCode, Variables::kFunction, true, false, true, false, false},            // kFunctionEntry
+    {"this", Source::kCode, Variables::kFunction, true, true, true, false, false},             // kFunctionReturn
+    {"this", Source::kCode, Variables::kFunction, true, false, true, false, false},            // kStatement
+    {"this", Source::kKernel, Variables::kRecord, false, false, true, false, false},           // kTracepoint
+    {"a timer.profile", Source::kSampler, Variables::kNone, false, false, true, true, false},  // kProfile
+    {"a perf", Source::kSampler, Variables::kNone, false, false, true, false, false},          // kPerfSample
+    {"a netfilter", Source::kKernel, Variables::kRecord, false, false, false, false, false},   // kPacket
+    {"this", Source::kWatch, Variables::kNone, false, false, true, true, false},               // kProcessBegin
+    {"this", Source::kWatch, Variables::kNone, false, false, true, true, false},               // kProcessEnd
+    {"this", Source::kWatch, Variables::kNone, false, false, true, true, false},               // kThreadBegin
+    {"this", Source::kWatch, Variables::kNone, false, false, true, true, false},               // kThreadEnd
+    {"this", Source::kWatch, Variables::kSystemCall, false, false, true, true, false},         // kSystemCall
+    {"this", Source::kWatch, Variables::kSystemCall, false, true, true, true, false},          // kSystemCallReturn
+    {"this", Source::kSampler, Variables::kNone, false, false, true, true, true},              // kDataAccess
 };
 static_assert(std::size(kProbeKinds) == static_cast<size_t>(ProbeKind::kDataAccess) + 1);
 
 inline constexpr const ProbeKindInfo& info(ProbeKind kind) { return kProbeKinds[static_cast<size_t>(kind)]; }
-inline constexpr bool is_system_call(ProbeKind kind) { return kind == ProbeKind::kSystemCall || kind == ProbeKind::kSystemCallReturn; }
+inline constexpr bool is_system_call(ProbeKind kind) {
+  return kind == ProbeKind::kSystemCall || kind == ProbeKind::kSystemCallReturn;
+}
 
 }  // namespace spile::sema

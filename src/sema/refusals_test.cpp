@@ -10,12 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string entry(const std::string& body) {
-  return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }";
-}
-std::string leaving(const std::string& body) {
-  return "probe process(\"/bin/fake\").function(\"foo\").return { " + body + " }";
-}
+std::string entry(const std::string& body) { return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }"; }
+std::string leaving(const std::string& body) { return "probe process(\"/bin/fake\").function(\"foo\").return { " + body + " }"; }
 
 void expect_error(const std::string& script, const std::string& message) {
   auto made = elaborate_text(script);
@@ -33,7 +29,8 @@ TEST(Refusals, Points) {
   expect_error("probe nothing ? { exit() }", "no probes left");
   expect_error("function f() { return 1 }", "no probes found");
   expect_error("probe a = a { x = 1 } probe a { exit() }", "probe alias 'a' refers to itself");
-  expect_error("probe a.handle = none { x = 1 } probe a.handle.return = begin { x = 2 } probe a.handle.retrn { exit() }", "did you mean 'a.handle.return'?");
+  expect_error("probe a.handle = none { x = 1 } probe a.handle.return = begin { x = 2 } probe a.handle.retrn { exit() }",
+               "did you mean 'a.handle.return'?");
   expect_error("probe process(\"/bin/fake\").function(\"nope\") { exit() }", "no match for probe point");
 }
 
@@ -46,8 +43,7 @@ TEST(Refusals, Names) {
   expect_error("probe begin { zzz <<< 1 }", "unresolved aggregate 'zzz'");
   expect_error("probe begin { delete zzz }", "can't infer the type of 'zzz'");
   expect_error("global a, a probe begin { a = 1 }", "duplicate global 'a'");
-  expect_error("function f() { return 1 } function f() { return 2 } probe begin { println(f()) }",
-               "duplicate function 'f'");
+  expect_error("function f() { return 1 } function f() { return 2 } probe begin { println(f()) }", "duplicate function 'f'");
 }
 
 TEST(Refusals, PrivateNames) {
@@ -67,7 +63,8 @@ TEST(Refusals, Calls) {
 
 TEST(Refusals, UnresolvedTypes) {
   expect_error("probe begin { println(x) }", "t.stp:1:23: error: can't infer the type of 'x'");
-  expect_error("global g probe begin { g = h() println(g) } function h() { return g }", "can't infer the return type of function 'h'");
+  expect_error("global g probe begin { g = h() println(g) } function h() { return g }",
+               "can't infer the return type of function 'h'");
   expect_error("global a probe begin { if (1 in a) exit() }", "can't infer the type of array 'a'");
   expect_error("global a probe begin { if (1 in a) exit(); delete a }", "can't infer the type of array 'a'");
   expect_error("global a probe begin { foreach (k in a) println(\"x\") }", "can't infer the type of array 'a'");
@@ -100,8 +97,7 @@ TEST(Refusals, Types) {
 TEST(Refusals, Aggregates) {
   expect_error("global s probe begin { s <<< 1; println(s) }", "'s' is an aggregate, and can't be used as a value");
   expect_error("global s probe begin { s <<< 1; x = s; println(x) }", "'s' is an aggregate");
-  expect_error("global s probe begin { s <<< 1; s = 5 }",
-               "'s' is used as a number here, but as an aggregate elsewhere");
+  expect_error("global s probe begin { s <<< 1; s = 5 }", "'s' is used as a number here, but as an aggregate elsewhere");
   expect_error("global s probe begin { s <<< 1; s++ }", "as an aggregate elsewhere");
   expect_error("global n probe begin { n = 1; println(@count(n)) }",
                "'n' is used as an aggregate here, but as a number elsewhere");
@@ -118,11 +114,9 @@ TEST(Refusals, Arrays) {
   expect_error("global a probe begin { a[1] = 1; println(a) }", "array 'a' is used without subscripts");
   expect_error("global a probe begin { a[1] = 1; a = 5 }", "array 'a' is used without subscripts");
   expect_error("global a probe begin { a[1] = 1; a++ }", "array 'a' is used without subscripts");
-  expect_error("global a probe begin { a[1] = 1; foreach (k in a) a[k] = 2 }",
-               "'a' is changed while a foreach loops over it");
+  expect_error("global a probe begin { a[1] = 1; foreach (k in a) a[k] = 2 }", "'a' is changed while a foreach loops over it");
   expect_error("global a probe begin { a[1] = 1; foreach (k in a) delete a[k] }", "'a' is changed while a foreach");
-  expect_error("global a function f() { a[2] = 1 } probe begin { a[1] = 1; foreach (k in a) f() }",
-               "function 'f' changes 'a'");
+  expect_error("global a function f() { a[2] = 1 } probe begin { a[1] = 1; foreach (k in a) f() }", "function 'f' changes 'a'");
 }
 
 TEST(Refusals, Jumps) {

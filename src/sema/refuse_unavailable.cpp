@@ -26,12 +26,8 @@ class Refuser {
  private:
   void look_one(const Expression& x) {
     switch (x.kind) {
-      case ExpressionKind::kRegex:
-        check_regex(static_cast<const Regex&>(x), e_.diagnostics);
-        return;
-      case ExpressionKind::kPerf:
-        look_at_counter(static_cast<const Perf&>(x));
-        return;
+      case ExpressionKind::kRegex: check_regex(static_cast<const Regex&>(x), e_.diagnostics); return;
+      case ExpressionKind::kPerf: look_at_counter(static_cast<const Perf&>(x)); return;
       case ExpressionKind::kTargetVariable:
       case ExpressionKind::kEntry:
       case ExpressionKind::kDefined:
@@ -41,8 +37,7 @@ class Refuser {
                    "'" + to_source(x) + "' can't be used in a function: variables of the traced program are only known in probes")
             .hint("pass the value as an argument");
         return;
-      default:
-        return;
+      default: return;
     }
   }
 
@@ -52,12 +47,16 @@ class Refuser {
       for (const auto& [name, event] : e_.program.perf_counters) known.push_back(name);
       std::string near = nearest_name(x.counter, known);
       e_.diagnostics.error(x.range, "unknown perf counter '" + x.counter + "'")
-          .hint(near.empty() ? "declare it: probe perf.sw.task_clock.counter(\"" + x.counter + "\") {}" : "did you mean '" + near + "'?");
+          .hint(near.empty() ? "declare it: probe perf.sw.task_clock.counter(\"" + x.counter + "\") {}"
+                             : "did you mean '" + near + "'?");
     } else if (!probe_) {
-      e_.diagnostics.error(x.range, "'" + to_source(x) + "' can't be used in a function: counters can only be read in probes on processes")
+      e_.diagnostics
+          .error(x.range, "'" + to_source(x) + "' can't be used in a function: counters can only be read in probes on processes")
           .hint("pass the value as an argument");
     } else if (probe_->domain != Domain::kTarget) {
-      e_.diagnostics.error(x.range, "'" + to_source(x) + "' can't be read here: a counter belongs to the probed thread, and this probe does not run in a process");
+      e_.diagnostics.error(
+          x.range, "'" + to_source(x) +
+                       "' can't be read here: a counter belongs to the probed thread, and this probe does not run in a process");
     }
   }
 

@@ -39,8 +39,8 @@ class Resolver {
   }
 
  private:
-  // An alias of the library may have a point for each of several kernels, all of them optional. If this one has none of them, the probe is missing,
-  // which the script did not say that it may be.
+  // An alias of the library may have a point for each of several kernels, all of them optional. If this one has none of them, the
+  // probe is missing, which the script did not say that it may be.
   void require_any(const PointNode& alias, const std::string& name, const SourceRange& asked) {
     if (e_.diagnostics.has_errors()) return;  // a point that is not optional has said why
     const PointNode* point = &alias;
@@ -52,7 +52,9 @@ class Resolver {
   // Whether a handler reads what only a loaded module's type information describes.
   static bool reads_target(const syntax::Block& body) {
     bool reads = false;
-    syntax::for_each_expression(body, [&](const syntax::Expression& e) { reads |= e.kind == syntax::ExpressionKind::kTargetVariable || e.kind == syntax::ExpressionKind::kAtOperation; });
+    syntax::for_each_expression(body, [&](const syntax::Expression& e) {
+      reads |= e.kind == syntax::ExpressionKind::kTargetVariable || e.kind == syntax::ExpressionKind::kAtOperation;
+    });
     return reads;
   }
 
@@ -76,12 +78,13 @@ class Resolver {
   // Returns the alias with as many components whose name is nearest.
   std::string nearest_alias(const std::string& name) const {
     std::vector<std::string> names = alias_names();
-    std::erase_if(names, [&](const std::string& other) { return std::ranges::count(other, '.') != std::ranges::count(name, '.'); });
+    std::erase_if(names,
+                  [&](const std::string& other) { return std::ranges::count(other, '.') != std::ranges::count(name, '.'); });
     return nearest_name(name, names);
   }
 
-  // Of perf.sw.nothing, where there are aliases that begin with perf.sw: which ones there are, as a hint; so of perf.sw. Else empty.
-  // is_alias: no other point begins with the same word, so that the aliases which do are all that there may be.
+  // Of perf.sw.nothing, where there are aliases that begin with perf.sw: which ones there are, as a hint; so of perf.sw. Else
+  // empty. is_alias: no other point begins with the same word, so that the aliases which do are all that there may be.
   std::string beside(const syntax::ProbePoint& point, bool is_alias) const {
     constexpr size_t kShown = 16;
     for (size_t length = point.components.size() - (is_alias ? 0 : 1); length > (is_alias ? 0 : 1); --length) {
@@ -90,7 +93,8 @@ class Resolver {
       const std::string begin = written(start) + ".";
       std::set<std::string> names;
       for (const std::string& name : alias_names()) {
-        if (name.starts_with(begin) && !name.substr(begin.size()).starts_with("__")) names.insert(name.substr(begin.size(), name.find('.', begin.size()) - begin.size()));
+        if (name.starts_with(begin) && !name.substr(begin.size()).starts_with("__"))
+          names.insert(name.substr(begin.size(), name.find('.', begin.size()) - begin.size()));
       }
       if (names.empty()) continue;
       std::string hint = "after '" + written(start) + "' there may be: ";
@@ -114,10 +118,13 @@ class Resolver {
     Result<std::vector<ResolvedPoint>> resolved = e_.target.resolve(node.point);
     if (optional && resolved.ok() && reads_target(*e_.drafts[node.draft].body)) {
       // Of a module that is not loaded yet, which the kernel has no address of: its variables can't be known.
-      const auto waits = [](const ResolvedPoint& point) { return point.site.kernel && !point.site.kernel->address && point.site.module.starts_with("kernel:"); };
+      const auto waits = [](const ResolvedPoint& point) {
+        return point.site.kernel && !point.site.kernel->address && point.site.module.starts_with("kernel:");
+      };
       if (std::ranges::any_of(*resolved, waits)) {
         const std::string module = resolved->front().site.module.substr(sizeof "kernel:" - 1);
-        resolved = Error{fmt::format("the module '{}' is not loaded, so that its variables are not known", module), fmt::format("load it before spile starts: modprobe {}", module)};
+        resolved = Error{fmt::format("the module '{}' is not loaded, so that its variables are not known", module),
+                         fmt::format("load it before spile starts: modprobe {}", module)};
       }
     }
     if (!resolved.ok()) {
@@ -131,7 +138,8 @@ class Resolver {
       if (hint.empty() && near.empty()) near = nearest_alias(name);
       if (!near.empty()) hint = "did you mean '" + near + "'?";
       const std::string& message = resolved.error().message;
-      if (hint.empty()) hint = beside(node.point, message.starts_with("unknown probe point") && message.find("can't follow") == message.npos);
+      if (hint.empty())
+        hint = beside(node.point, message.starts_with("unknown probe point") && message.find("can't follow") == message.npos);
       error(node, resolved.error().message, name, asked).hint(hint);
       return 0;
     }

@@ -1,5 +1,5 @@
-// resolve-symbols: finds the declaration of every name. It starts from the probes and resolves only declarations that they reach, so
-// unused parts of the library cost nothing. Scopes, as in SystemTap: a name that is a global visible from the file
+// resolve-symbols: finds the declaration of every name. It starts from the probes and resolves only declarations that they reach,
+// so unused parts of the library cost nothing. Scopes, as in SystemTap: a name that is a global visible from the file
 // it stands in is that global; else it is a local of its function or probe, made by its first use. Private declarations
 // are visible in their own file only, and the user's are not in the library. Functions: of the same file, of the user's
 // script, of the library, intrinsics.
@@ -213,8 +213,7 @@ class SymbolResolver {
     if (!global) {
       std::string near = nearest_name(variable.name, declarations_.global_names());
       auto& error = e_.diagnostics.error(variable.range, fmt::format("unresolved {} '{}'", what, variable.name));
-      error.hint(near.empty() ? fmt::format("declare it: global {}", variable.name)
-                              : fmt::format("did you mean '{}'?", near));
+      error.hint(near.empty() ? fmt::format("declare it: global {}", variable.name) : fmt::format("did you mean '{}'?", near));
       return;
     }
     variable.global = global;
@@ -260,9 +259,7 @@ class SymbolResolver {
         visit_global(*in.array, kRead, "array");
         return;
       }
-      case ExpressionKind::kIncrement:
-        visit(static_cast<Increment&>(x).operand, unused ? kWrite : kRead | kWrite);
-        return;
+      case ExpressionKind::kIncrement: visit(static_cast<Increment&>(x).operand, unused ? kWrite : kRead | kWrite); return;
       case ExpressionKind::kAssignment: {
         auto& assignment = static_cast<Assignment&>(x);
         bool only_writes = unused || assignment.op == Assignment::Operator::kSet;
@@ -279,23 +276,18 @@ class SymbolResolver {
         visit_aggregate(static_cast<Statistic&>(x).stats, kRead);
         if (static_cast<Statistic&>(x).percent) visit(static_cast<Statistic&>(x).percent, kRead);
         return;
-      case ExpressionKind::kHistogram:
-        visit_aggregate(static_cast<Histogram&>(x).stats, kRead);
-        return;
+      case ExpressionKind::kHistogram: visit_aggregate(static_cast<Histogram&>(x).stats, kRead); return;
       case ExpressionKind::kHistogramIndex: {
         auto& index = static_cast<HistogramIndex&>(x);
         visit_aggregate(index.histogram->stats, kRead);
         visit(index.bucket, kRead);
         return;
       }
-      case ExpressionKind::kCall:
-        visit_call(slot);
-        return;
+      case ExpressionKind::kCall: visit_call(slot); return;
       case ExpressionKind::kEmbedded:
         visit_embedded(static_cast<Embedded&>(x).code, x.range, static_cast<Embedded&>(x).globals);
         return;
-      default:
-        for_each_slot(x, [&](ExpressionPtr& child) { visit(child, kRead); });
+      default: for_each_slot(x, [&](ExpressionPtr& child) { visit(child, kRead); });
     }
   }
 
@@ -336,9 +328,10 @@ class SymbolResolver {
         call.arguments.push_back(std::make_unique<Number>(call.range, 0));
       } else {
         const std::optional<size_t> also = other_count(call.name);
-        e_.diagnostics.error(call.range, fmt::format("'{}' takes {}{} argument{}, not {}", call.name, also ? std::min(wanted, *also) : wanted,
-                                                     also ? fmt::format(" or {}", std::max(wanted, *also)) : "", wanted == 1 && !also ? "" : "s",
-                                                     call.arguments.size()));
+        e_.diagnostics.error(
+            call.range, fmt::format("'{}' takes {}{} argument{}, not {}", call.name, also ? std::min(wanted, *also) : wanted,
+                                    also ? fmt::format(" or {}", std::max(wanted, *also)) : "", wanted == 1 && !also ? "" : "s",
+                                    call.arguments.size()));
         return;
       }
     }
@@ -357,7 +350,8 @@ class SymbolResolver {
       for (Function* function : found.functions) want(function);
       // Of the library, in script text: they have no row in the table of intrinsics that says so.
       if (call.function->from_library && !e_.program.guru && (call.name.starts_with("set_kernel_") || call.name == "panic"))
-        e_.diagnostics.error(name_of(call), fmt::format("'{}' changes the kernel, which needs guru mode", call.name)).hint("run spile with -g");
+        e_.diagnostics.error(name_of(call), fmt::format("'{}' changes the kernel, which needs guru mode", call.name))
+            .hint("run spile with -g");
       return true;
     }
     if (find_intrinsic(call.name) >= 0) return false;
@@ -467,9 +461,7 @@ class SymbolResolver {
   // ---- statements
   void visit(Statement& s) {
     switch (s.kind) {
-      case StatementKind::kExpression:
-        visit(static_cast<ExpressionStatement&>(s).expression, kRead, true);
-        return;
+      case StatementKind::kExpression: visit(static_cast<ExpressionStatement&>(s).expression, kRead, true); return;
       case StatementKind::kFor: {
         auto& loop = static_cast<For&>(s);
         if (loop.init) visit(loop.init, kRead, true);
@@ -478,9 +470,7 @@ class SymbolResolver {
         visit(*loop.body);
         return;
       }
-      case StatementKind::kForeach:
-        visit_foreach(static_cast<Foreach&>(s));
-        return;
+      case StatementKind::kForeach: visit_foreach(static_cast<Foreach&>(s)); return;
       case StatementKind::kEmbedded:
         visit_embedded(static_cast<EmbeddedStatement&>(s).code, s.range, static_cast<EmbeddedStatement&>(s).globals);
         return;
@@ -559,8 +549,6 @@ class SymbolResolver {
 
 }  // namespace
 
-void resolve_symbols(Elaboration& e) {
-  SymbolResolver(e).run();
-}
+void resolve_symbols(Elaboration& e) { SymbolResolver(e).run(); }
 
 }  // namespace spile::sema

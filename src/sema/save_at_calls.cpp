@@ -1,5 +1,5 @@
-// save-at-calls: @entry in probes on returns of system calls. A return of a function keeps such values with the call; a system call has no place
-// for them, so that they go through an array of the script:
+// save-at-calls: @entry in probes on returns of system calls. A return of a function keeps such values with the call; a system
+// call has no place for them, so that they go through an array of the script:
 //
 //   probe process.syscall("read").return { print(gettimeofday_us() - @entry(gettimeofday_us())) }
 //
@@ -25,7 +25,8 @@ namespace {
 
 using namespace syntax;
 
-// Calls that threads are in at one time. Threads that end within a call leave a value behind, which is overwritten when there is no more room.
+// Calls that threads are in at one time. Threads that end within a call leave a value behind, which is overwritten when there is
+// no more room.
 constexpr int64_t kThreads = 8192;
 
 constexpr std::string_view kReturn = ".return";

@@ -8,9 +8,7 @@
 namespace spile::sema {
 namespace {
 
-std::string entry(const std::string& body) {
-  return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }\n";
-}
+std::string entry(const std::string& body) { return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }\n"; }
 
 Sharing sharing_of_g(const std::string& script) {
   auto made = elaborate_text("global g, other " + script);
@@ -19,8 +17,8 @@ Sharing sharing_of_g(const std::string& script) {
 }
 
 TEST(Sharing, OnlyAddedToIsSharded) {
-  for (const char* body : {"g++", "--g", "g += $x", "g -= 2", "g <<< $x", "g[$x]++", "g[$x, 1] += 2",
-                           "g[execname()] <<< 1", "for (i = 0; i < 3; g++) i++"}) {
+  for (const char* body : {"g++", "--g", "g += $x", "g -= 2", "g <<< $x", "g[$x]++", "g[$x, 1] += 2", "g[execname()] <<< 1",
+                           "for (i = 0; i < 3; g++) i++"}) {
     EXPECT_EQ(sharing_of_g(entry(body)), Sharing::kSharded) << body;
   }
 }
@@ -36,7 +34,9 @@ TEST(Sharing, AnAdditionInFullIsOne) {
 }
 
 TEST(Sharing, SidesAreThoseThatUseAGlobal) {
-  auto made = elaborate_text("global n, m, k, c " + entry("n = n * 2; m = 1") + "probe kernel.trace(\"a:b\") { n = n + 2; k = $pid; println(k) } probe begin { c = 1; println(c + m) }");
+  auto made =
+      elaborate_text("global n, m, k, c " + entry("n = n * 2; m = 1") +
+                     "probe kernel.trace(\"a:b\") { n = n + 2; k = $pid; println(k) } probe begin { c = 1; println(c + m) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   auto sides = [&](const std::string& name) {
     for (const syntax::Global* global : made.program.globals) {
@@ -55,13 +55,15 @@ TEST(ForeignAddresses, AreNotReadInTheKernel) {
   auto messages = [&](const std::string& functions, const std::string& body) {
     return elaborate_text(functions + changes + "probe kernel.trace(\"a:b\") { p = 1; a[1] = 1; " + body + " }").messages();
   };
-  for (const char* body : {"println(kernel_long(p))", "println(kernel_string(a[$pid]))", "q = p + 8; r = q; println(user_long(r))", "printf(\"%8m\", p)",
-                           "foreach (k in a) println(kernel_int(k))", "for (q = 0; q < 3; q = p) println(kernel_char(q))"}) {
+  for (const char* body :
+       {"println(kernel_long(p))", "println(kernel_string(a[$pid]))", "q = p + 8; r = q; println(user_long(r))",
+        "printf(\"%8m\", p)", "foreach (k in a) println(kernel_int(k))", "for (q = 0; q < 3; q = p) println(kernel_char(q))"}) {
     EXPECT_NE(messages("", body).find("a traced process could have any memory read"), std::string::npos) << body;
   }
   EXPECT_NE(messages("function f(x) { return kernel_long(x) }", "println(f(p))").find("may come from 'p'"), std::string::npos);
   EXPECT_NE(messages("function f() { return p }", "println(kernel_long(f()))").find("may come from 'p'"), std::string::npos);
-  for (const char* body : {"println(kernel_long($pid))", "println(p)", "q = $pid; println(kernel_long(q + own))", "own = kernel_long($pid); p = own"}) {
+  for (const char* body : {"println(kernel_long($pid))", "println(p)", "q = $pid; println(kernel_long(q + own))",
+                           "own = kernel_long($pid); p = own"}) {
     EXPECT_EQ(messages("", body), "") << body;
   }
 }
@@ -75,17 +77,15 @@ TEST(Sharing, AnythingElseIsLocked) {
 }
 
 TEST(Sharing, ControllerMayReadAndResetASharded) {
-  EXPECT_EQ(sharing_of_g(entry("g++") + "probe timer.s(1) { println(g); g = 0 } probe end { println(g) }"),
-            Sharing::kSharded);
+  EXPECT_EQ(sharing_of_g(entry("g++") + "probe timer.s(1) { println(g); g = 0 } probe end { println(g) }"), Sharing::kSharded);
   EXPECT_EQ(sharing_of_g(entry("g[$x] <<< 1") + "probe end { foreach (k in g-) println(@count(g[k])); delete g }"),
             Sharing::kSharded);
 }
 
 TEST(Sharing, FollowsFunctions) {
   EXPECT_EQ(sharing_of_g("function hit() { g++ } " + entry("hit()")), Sharing::kSharded);
-  EXPECT_EQ(
-      sharing_of_g("function hit() { return g } function more() { return hit() } " + entry("g++; println(more())")),
-      Sharing::kLocked);
+  EXPECT_EQ(sharing_of_g("function hit() { return g } function more() { return hit() } " + entry("g++; println(more())")),
+            Sharing::kLocked);
   EXPECT_EQ(sharing_of_g("function show() { println(g) } " + entry("g++") + "probe end { show() }"), Sharing::kSharded);
 }
 
@@ -111,7 +111,8 @@ TEST(Sharing, KernelProbesCountAsTraced) {
 
 TEST(Sharing, ElementsOfTheOwnThread) {
   auto sharing = [](const std::string& body) {
-    auto made = elaborate_text("global g, other probe kernel.trace(\"a:b\") { " + body + " } probe begin { other = 1 } probe end { println(other) delete g }");
+    auto made = elaborate_text("global g, other probe kernel.trace(\"a:b\") { " + body +
+                               " } probe begin { other = 1 } probe end { println(other) delete g }");
     EXPECT_TRUE(made.ok()) << made.messages();
     return made.ok() ? made.sharing("g") : Sharing::kUnused;
   };
@@ -160,14 +161,17 @@ TEST(Sharing, ElementsOfTheOwnThreadInFunctions) {
 
 TEST(Sharing, NumbersByThreadAloneAreCells) {
   auto sharing = [](const std::string& array, const std::string& rest = "") {
-    auto made = elaborate_text("global " + array + " probe kernel.trace(\"a:b\") { g[tid()] = 1; if (tid() in g) { println(g[tid()]++); delete g[tid()] } } " + rest);
+    auto made = elaborate_text(
+        "global " + array +
+        " probe kernel.trace(\"a:b\") { g[tid()] = 1; if (tid() in g) { println(g[tid()]++); delete g[tid()] } } " + rest);
     EXPECT_TRUE(made.ok()) << made.messages();
     return made.ok() ? made.sharing("g") : Sharing::kUnused;
   };
   EXPECT_EQ(sharing("g"), Sharing::kThreadCells);
   EXPECT_EQ(sharing("g", "probe kernel.trace(\"a:b\") { t = tid(); g[t] += 2 }"), Sharing::kThreadCells);
   for (const char* array : {"g[10]", "g%"}) EXPECT_EQ(sharing(array), Sharing::kByThread) << array;
-  for (const char* rest : {"probe begin { g[1] = 2 }", "probe end { foreach (t in g) println(t) }", "probe timer.s(1) { println(g[1]) }"}) {
+  for (const char* rest :
+       {"probe begin { g[1] = 2 }", "probe end { foreach (t in g) println(t) }", "probe timer.s(1) { println(g[1]) }"}) {
     EXPECT_EQ(sharing("g", rest), Sharing::kByThread) << rest;
   }
   auto two = elaborate_text("global g probe kernel.trace(\"a:b\") { g[tid(), 1] = 1; println(g[tid(), 2]) }");
@@ -178,18 +182,27 @@ TEST(Sharing, NumbersByThreadAloneAreCells) {
 
 TEST(Sharing, NumbersOfOneStep) {
   auto sharing = [](const std::string& handler, const std::string& rest = "") {
-    auto made = elaborate_text("global g, other, a[9] " + entry(handler) + rest + "probe begin { g = 2; g++; println(g, other) a[1] = 1 } probe end { println(g, g + 1) foreach (k in a) println(k) other = 1 }");
+    auto made = elaborate_text("global g, other, a[9] " + entry(handler) + rest +
+                               "probe begin { g = 2; g++; println(g, other) a[1] = 1 } probe end { println(g, g + 1) foreach (k "
+                               "in a) println(k) other = 1 }");
     EXPECT_TRUE(made.ok()) << made.messages();
     return made.ok() ? made.sharing("g") : Sharing::kUnused;
   };
-  for (const char* handler : {"if (++g == 5) exit()", "println(g++)", "println(g += $x)", "println($x - (g -= 1) > 3)", "g = $x", "if ($x) println(g--)"}) {
+  for (const char* handler : {"if (++g == 5) exit()", "println(g++)", "println(g += $x)", "println($x - (g -= 1) > 3)", "g = $x",
+                              "if ($x) println(g--)"}) {
     EXPECT_EQ(sharing(handler), Sharing::kAtomic) << handler;
   }
   EXPECT_EQ(sharing("g = $x", "probe timer.s(1) { println(g) } "), Sharing::kAtomic);
   EXPECT_EQ(sharing("g++; other++", "probe timer.s(1) { println(g) } "), Sharing::kSharded);
-  EXPECT_EQ(sharing("println(g++); other = 1", "probe timer.s(1) { g = 0 } "), Sharing::kLocked) << "two numbers that are changed together";
+  EXPECT_EQ(sharing("println(g++); other = 1", "probe timer.s(1) { g = 0 } "), Sharing::kLocked)
+      << "two numbers that are changed together";
   for (const char* handler : {
-           "if (g < 5) g++", "g *= 2; println(g)", "println(g = g + 1, g)", "for (i = 0; i < 3; i++) println(g++)", "println(g++); a[1] = $x", "delete g",
+           "if (g < 5) g++",
+           "g *= 2; println(g)",
+           "println(g = g + 1, g)",
+           "for (i = 0; i < 3; i++) println(g++)",
+           "println(g++); a[1] = $x",
+           "delete g",
            "a[g++] = 1; println(a[1])",
        }) {
     EXPECT_EQ(sharing(handler), Sharing::kLocked) << handler;
@@ -244,8 +257,8 @@ TEST(Uses, PlainHandlersNeedNoGuard) {
 
 TEST(Uses, SiteIsNeededOnlyWhereItDiffers) {
   auto one = elaborate_text(entry("println(ppfunc())"));
-  auto many = elaborate_text(
-      "probe process(\"/bin/fake\").function(\"*\") { println(where()) } function where() { return ppfunc() }");
+  auto many =
+      elaborate_text("probe process(\"/bin/fake\").function(\"*\") { println(where()) } function where() { return ppfunc() }");
   ASSERT_TRUE(one.ok() && many.ok()) << many.messages();
   EXPECT_FALSE(one.program.probes[0].needs_site_id);
   EXPECT_TRUE(many.program.probes[0].needs_site_id);
@@ -271,9 +284,9 @@ TEST(Sites, EntryAndReturnOfOneFunctionAreOneSite) {
 }
 
 TEST(Aggregates, OnlyWhatIsExtracted) {
-  auto made = elaborate_text(
-      "global s, a " + entry("s <<< $x; a[1] <<< $x") +
-      "probe end { println(@avg(s)); print(@hist_linear(s, 0, 100, 10)); foreach (k in a- limit 3) println(k) }");
+  auto made =
+      elaborate_text("global s, a " + entry("s <<< $x; a[1] <<< $x") +
+                     "probe end { println(@avg(s)); print(@hist_linear(s, 0, 100, 10)); foreach (k in a- limit 3) println(k) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   AggregateUse use = aggregate_use(made.program, made.global("s"));
   EXPECT_EQ(use.statistics, 1u << static_cast<int>(syntax::Statistic::Operator::kAverage));
@@ -299,15 +312,20 @@ TEST(Aggregates, OfRecordedProgramsHaveWhatReadersAskFor) {
                              "probe end { print(@hist_linear(l, 0, 100, 10)); println(@percentile(p[1], 50)) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   made.program.needs |= kNeedsRecording;
-  const auto has = [&](const char* name, syntax::Statistic::Operator op) { return (aggregate_use(made.program, made.global(name)).statistics >> static_cast<int>(op) & 1) != 0; };
+  const auto has = [&](const char* name, syntax::Statistic::Operator op) {
+    return (aggregate_use(made.program, made.global(name)).statistics >> static_cast<int>(op) & 1) != 0;
+  };
   for (const char* name : {"s", "a", "l", "p"}) {
-    for (auto op : {syntax::Statistic::Operator::kCount, syntax::Statistic::Operator::kSum, syntax::Statistic::Operator::kMin, syntax::Statistic::Operator::kMax}) EXPECT_TRUE(has(name, op)) << name;
+    for (auto op : {syntax::Statistic::Operator::kCount, syntax::Statistic::Operator::kSum, syntax::Statistic::Operator::kMin,
+                    syntax::Statistic::Operator::kMax})
+      EXPECT_TRUE(has(name, op)) << name;
   }
   const auto percentile = syntax::Statistic::Operator::kPercentile;
   EXPECT_TRUE(has("s", percentile) && has("l", percentile) && has("p", percentile));
   EXPECT_FALSE(has("a", percentile)) << "an element would take 58 KiB";
   EXPECT_TRUE(aggregate_use(made.program, made.global("a")).log);
-  EXPECT_FALSE(aggregate_use(made.program, made.global("l")).log || aggregate_use(made.program, made.global("p")).log) << "buckets have one form";
+  EXPECT_FALSE(aggregate_use(made.program, made.global("l")).log || aggregate_use(made.program, made.global("p")).log)
+      << "buckets have one form";
   // Before Linux 6.12, handlers in the kernel keep no sketch.
   made.program.sides[static_cast<size_t>(made.global("s").index)].kernel = true;
   EXPECT_TRUE(!has("s", percentile) && aggregate_use(made.program, made.global("s")).log);

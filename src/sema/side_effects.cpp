@@ -16,8 +16,7 @@ bool always_leaves(const Statement& s) {
     case StatementKind::kReturn:
     case StatementKind::kNext:
     case StatementKind::kBreak:
-    case StatementKind::kContinue:
-      return true;
+    case StatementKind::kContinue: return true;
     case StatementKind::kBlock:
       for (const StatementPtr& inner : static_cast<const Block&>(s).statements) {
         if (always_leaves(*inner)) return true;
@@ -27,8 +26,7 @@ bool always_leaves(const Statement& s) {
       auto& branch = static_cast<const If&>(s);
       return branch.else_branch && always_leaves(*branch.then_branch) && always_leaves(*branch.else_branch);
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -78,8 +76,7 @@ bool SideEffects::none_in(const Function& function) {
 
 bool SideEffects::none_in(const Statement& s) {
   switch (s.kind) {
-    case StatementKind::kNull:
-      return true;
+    case StatementKind::kNull: return true;
     case StatementKind::kBlock:
       for (const StatementPtr& inner : static_cast<const Block&>(s).statements) {
         if (!none_in(*inner)) return false;
@@ -87,8 +84,7 @@ bool SideEffects::none_in(const Statement& s) {
       return true;
     case StatementKind::kIf: {
       auto& branch = static_cast<const If&>(s);
-      return none_in(*branch.condition) && none_in(*branch.then_branch) &&
-             (!branch.else_branch || none_in(*branch.else_branch));
+      return none_in(*branch.condition) && none_in(*branch.then_branch) && (!branch.else_branch || none_in(*branch.else_branch));
     }
     case StatementKind::kReturn: {
       auto& value = static_cast<const Return&>(s).value;
@@ -103,15 +99,16 @@ bool SideEffects::none_in(const Statement& s) {
       };
       if (auto* increment = as<Increment>(expression)) return is_local(increment->operand);
       if (auto* assignment = as<Assignment>(expression)) {
-        const bool divides = assignment->op == Assignment::Operator::kArithmetic && (assignment->arithmetic == Binary::Operator::kDivide ||
-                                                                                     assignment->arithmetic == Binary::Operator::kModulo);
-        return is_local(assignment->target) && assignment->op != Assignment::Operator::kAccumulate && !divides && none_in(*assignment->value);
+        const bool divides =
+            assignment->op == Assignment::Operator::kArithmetic &&
+            (assignment->arithmetic == Binary::Operator::kDivide || assignment->arithmetic == Binary::Operator::kModulo);
+        return is_local(assignment->target) && assignment->op != Assignment::Operator::kAccumulate && !divides &&
+               none_in(*assignment->value);
       }
       return none_in(*expression);
     }
     case StatementKind::kBreak:
-    case StatementKind::kContinue:
-      return true;
+    case StatementKind::kContinue: return true;
     // A loop of the script's own may be without end, which is an error.
     case StatementKind::kFor: {
       if (!in_library_) return false;
@@ -129,10 +126,8 @@ bool SideEffects::none_in(const Statement& s) {
       auto& loop = static_cast<const While&>(s);
       return none_in(*loop.condition) && none_in(*loop.body);
     }
-    case StatementKind::kEmbedded:
-      return embedded_traits(static_cast<const EmbeddedStatement&>(s).code).pure;
-    default:
-      return false;
+    case StatementKind::kEmbedded: return embedded_traits(static_cast<const EmbeddedStatement&>(s).code).pure;
+    default: return false;
   }
 }
 

@@ -14,8 +14,9 @@ bool always_leaves(const syntax::Statement& statement);
 // Remembers its answers about functions. REQUIRES: their trees do not change while it lives.
 class SideEffects {
  public:
-  // Whether evaluating the expression, or calling the function, may be left out where the value is not used: as is_pure() of fold.h, and
-  // calls of functions that only compute, without recursion and, outside of the library, loops, which can exceed a limit.
+  // Whether evaluating the expression, or calling the function, may be left out where the value is not used: as is_pure() of
+  // fold.h, and calls of functions that only compute, without recursion and, outside of the library, loops, which can exceed a
+  // limit.
   bool none_in(const syntax::Expression& expression);
   bool none_in(const syntax::Function& function);
 

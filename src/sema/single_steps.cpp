@@ -21,7 +21,8 @@ bool is_one_step(const Assignment& assignment) {
   return assignment.op == Assignment::Operator::kSet || (assignment.op == Assignment::Operator::kArithmetic && adds);
 }
 
-// Counts the places of one handler at which it uses each global, several where one may run more than once or takes more than a step.
+// Counts the places of one handler at which it uses each global, several where one may run more than once or takes more than a
+// step.
 class Steps {
  public:
   void visit(const Statement& s, bool repeated) {

@@ -33,8 +33,9 @@ struct KeptFunction {
 //   system_call_id()      all system call instructions together
 //   kept_id(0) ..         the entries of kept functions, in the order in which note-entry-values adds them
 //
-// Since each range begins where the one before it ends, ids have a meaning only when pass 2 has ended: nothing is added after that.
-// Ids that come from elsewhere (reports of the engine, records) are looked up by script_site() and kept_function(), which check them.
+// Since each range begins where the one before it ends, ids have a meaning only when pass 2 has ended: nothing is added after
+// that. Ids that come from elsewhere (reports of the engine, records) are looked up by script_site() and kept_function(), which
+// check them.
 class SiteTable {
  public:
   // The sites of the script's probes: a sequence whose indexes are ids.

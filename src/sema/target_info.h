@@ -1,6 +1,6 @@
 #pragma once
-// The questions that elaboration asks about the traced world. probes implements them on debug information; tests fake them. One thread.
-// Errors are for the script's author: elaboration reports them at the text that was asked about.
+// The questions that elaboration asks about the traced world. probes implements them on debug information; tests fake them. One
+// thread. Errors are for the script's author: elaboration reports them at the text that was asked about.
 
 #include <cstdint>
 #include <memory>
@@ -26,13 +26,14 @@ struct MarkInfo {
 
 // A place in the kernel's code.
 struct KernelFunction {
-  std::string symbol;          // "vfs_read"; "": the address alone says where
-  uint64_t address = 0;        // of the symbol, or of the place; 0: the kernel hides addresses
-  uint64_t offset = 0;         // from the symbol, in bytes
-  bool is_unique = true;       // no other code has the symbol's name
-  bool of_pattern = false;     // one of those that a pattern stands for: where the kernel refuses it, it is left out
-  uint32_t description = 0;    // the function's number in vmlinux's type information, as bpf(2) takes it; 0: absent, or not for sure
-  uint32_t arguments = 0;      // so described: parameters, each in a register of its own
+  std::string symbol;       // "vfs_read"; "": the address alone says where
+  uint64_t address = 0;     // of the symbol, or of the place; 0: the kernel hides addresses
+  uint64_t offset = 0;      // from the symbol, in bytes
+  bool is_unique = true;    // no other code has the symbol's name
+  bool of_pattern = false;  // one of those that a pattern stands for: where the kernel refuses it, it is left out
+  // the function's number in vmlinux's type information, as bpf(2) takes it; 0: absent, or not for sure
+  uint32_t description = 0;
+  uint32_t arguments = 0;  // so described: parameters, each in a register of its own
 };
 
 // Most frames that decide whether a function was called by the right ones (Site::callers).
@@ -40,34 +41,35 @@ inline constexpr int kMostCallers = 16;
 
 // One place in a program or kernel that a probe point stands for.
 struct Site {
-  std::string module;        // resolved path of the ELF file; "kernel" or "kernel:NAME of a module" where `kernel` or by_arguments is set; empty
-                             // for other kernel sites
+  // resolved path of the ELF file; "kernel" or "kernel:NAME of a module" where `kernel` or by_arguments is set; empty for other
+  // kernel sites
+  std::string module;
   FileAddress address;       // of the instruction: a function's first one, or for kStatement any. kDataAccess: of the variable
                              // (if module is empty, an address of the running process)
   uint64_t file_offset = 0;  // the same place in the file (uprobes)
   uint64_t size = 0;         // bytes from `address` to the end of the function; kDataAccess: watched bytes
   std::string function;      // "foo": what probefunc() says
   std::string source_file;   // may be empty
-  int line = 0;            // 0: not known
-  bool go = false;         // in a program made by Go's compiler
-  std::string tracepoint;  // "sched:sched_switch"
-  // Of a tracepoint: $variables are what the kernel's code gives it (TargetInfo::choose_variables), and handlers get these; else the fields of
-  // the record that the kernel makes of it.
+  int line = 0;              // 0: not known
+  bool go = false;           // in a program made by Go's compiler
+  std::string tracepoint;    // "sched:sched_switch"
+  // Of a tracepoint: $variables are what the kernel's code gives it (TargetInfo::choose_variables), and handlers get these; else
+  // the fields of the record that the kernel makes of it.
   bool by_arguments = false;
-  // Of process.syscall("NAME"), and of the tracepoints syscalls:sys_enter_NAME and syscalls:sys_exit_NAME: the number of NAME; -1: of all calls,
-  // or not known.
+  // Of process.syscall("NAME"), and of the tracepoints syscalls:sys_enter_NAME and syscalls:sys_exit_NAME: the number of NAME;
+  // -1: of all calls, or not known.
   int32_t system_call = -1;
   std::shared_ptr<const KernelFunction> kernel;  // of kernel.function and its kin; else null
   // kStatement:
-  FileAddress around;          // entry of the function that has the instruction; 0: unknown
-  uint64_t scope = 0;          // of an inlined call: what debuginfo finds its variables by
-  FileAddress callee;          // the instruction calls this function, whose variables are meant; 0: it doesn't matter
-  bool tail_call = false;      // and it is a jump: the stack is already as the callee will find it
-  FileAddress semaphore;       // of a mark: a counter that is raised while armed; 0: none; see debuginfo::Mark
-  uint64_t semaphore_offset = 0;  // the same counter in the file (uprobes)
+  FileAddress around;                    // entry of the function that has the instruction; 0: unknown
+  uint64_t scope = 0;                    // of an inlined call: what debuginfo finds its variables by
+  FileAddress callee;                    // the instruction calls this function, whose variables are meant; 0: it doesn't matter
+  bool tail_call = false;                // and it is a jump: the stack is already as the callee will find it
+  FileAddress semaphore;                 // of a mark: a counter that is raised while armed; 0: none; see debuginfo::Mark
+  uint64_t semaphore_offset = 0;         // the same counter in the file (uprobes)
   std::shared_ptr<const MarkInfo> mark;  // of a mark or (with an empty provider) a PLT entry; else null
-  // The callers that the function, and in turn its callers, must have for a hit to count; null: any caller. A tree of words: the most
-  // frames to look at; then nodes, each the number of its entries and these: a return address (in the file, ascending),
+  // The callers that the function, and in turn its callers, must have for a hit to count; null: any caller. A tree of words: the
+  // most frames to look at; then nodes, each the number of its entries and these: a return address (in the file, ascending),
   // and the index of the node for the next frame (0: it is enough). The first node is word 1.
   std::shared_ptr<const std::vector<uint64_t>> callers;
 
@@ -88,9 +90,11 @@ struct Site {
 };
 
 // The counter that @perf reads: a number that the kernel keeps for each thread.
-enum class PerfEvent : uint8_t { kTaskClock, kPageFaults, kContextSwitches, kMinorFaults, kMajorFaults };  // as abi::ThreadCounter
+// as abi::ThreadCounter
+enum class PerfEvent : uint8_t { kTaskClock, kPageFaults, kContextSwitches, kMinorFaults, kMajorFaults };
 
-// What perf_event_open(2) counts, and when a handler runs: after so many events, of clocks nanoseconds; with is_rate, so many times a second.
+// What perf_event_open(2) counts, and when a handler runs: after so many events, of clocks nanoseconds; with is_rate, so many
+// times a second.
 struct PerfSample {
   uint32_t type = 0;  // of struct perf_event_attr
   uint64_t config = 0;
@@ -119,12 +123,13 @@ struct ResolvedPoint {
   std::string procfs_name;   // kProcfs*: the file
   int64_t procfs_umask = 0;
   int64_t procfs_maxsize = 0;  // bytes of one read or write; 0: not said
-  pid_t process = 0;         // process(PID)
-  bool of_processes = false;  // kProfile, kPerfSample and system calls of one name in the kernel: hits in the traced processes alone,
-  std::string program;       // of kPerfSample: those that run this program; "": any
+  pid_t process = 0;           // process(PID)
+  // kProfile, kPerfSample and system calls of one name in the kernel: hits in the traced processes alone,
+  bool of_processes = false;
+  std::string program;                       // of kPerfSample: those that run this program; "": any
   std::shared_ptr<const PerfSample> sample;  // kPerfSample; else null
   std::shared_ptr<const PacketHook> packet;  // kPacket; else null
-  std::string counter;       // perf...counter("NAME"): the name, and what it counts
+  std::string counter;                       // perf...counter("NAME"): the name, and what it counts
   PerfEvent counter_event = PerfEvent::kTaskClock;
 };
 
@@ -149,8 +154,9 @@ struct PrettyPart {
                                        // the string itself is wanted: bind() then answers one)
   syntax::FormatPart format;           // its conversion
   uint32_t letters = 0;                // not 0: the string has no address, and consists of so many elements (at most 16)
-  // Not empty: the whole value, `format` not used, is printed by this plan (abi/value_plan.h, without its header) from its address, which is the
-  // value reached by the path, or with is_object that value's own place; with words, from its first `words` words.
+  // Not empty: the whole value, `format` not used, is printed by this plan (abi/value_plan.h, without its header) from its
+  // address, which is the value reached by the path, or with is_object that value's own place; with words, from its first `words`
+  // words.
   std::string plan = {};
   bool is_object = false;
   uint32_t words = 0;
@@ -166,23 +172,23 @@ struct Binding {
   // kString: the value computed is the address of a C string (in an array: of at most `string_limit` bytes), or with
   // `string_in_context` its offset in the tracepoint's record, in bytes.
   bool string_in_context = false;
-  uint32_t string_limit = 0;  // bytes; 0: up to the NUL
-  TargetType target_type = {};  // of the value
+  uint32_t string_limit = 0;      // bytes; 0: up to the NUL
+  TargetType target_type = {};    // of the value
   std::string other_module = {};  // path of the module of addresses with in_other_module
-  // In a handler for points that have their variables in different places, `ops` is empty, and the place is found in the table of the
-  // point that is hit (Probe::tables). kValue: one place; kVariables: the text of $$parms and the like.
+  // In a handler for points that have their variables in different places, `ops` is empty, and the place is found in the table of
+  // the point that is hit (Probe::tables). kValue: one place; kVariables: the text of $$parms and the like.
   enum class ByPoint : uint8_t { kNo, kValue, kVariables } by_point = ByPoint::kNo;
   uint32_t slot = 0;  // of the point's table
   bool operator==(const Binding&) const = default;
 };
 
-// What a slot of a point's table stands for: a place (of kValue, with no text), or what $$parms and the like print, one variable after
-// another.
+// What a slot of a point's table stands for: a place (of kValue, with no text), or what $$parms and the like print, one variable
+// after another.
 struct PointVariable {
-  std::string text;            // printed first: "a="
-  location::Operations ops;    // empty: unknown, printed as "?"
+  std::string text;          // printed first: "a="
+  location::Operations ops;  // empty: unknown, printed as "?"
   ValueType type = ValueType::kLong;
-  uint32_t string_limit = 0;   // as Binding::string_limit
+  uint32_t string_limit = 0;  // as Binding::string_limit
 };
 using PointSlot = std::vector<PointVariable>;
 
@@ -195,21 +201,21 @@ class TargetInfo {
  public:
   virtual ~TargetInfo() = default;
 
-  // Returns the places that one probe point stands for; aliases are expanded already, patterns are not. An error says what was looked for
-  // and a did-you-mean in its hint. An unknown family of probe point (no such functor) too.
+  // Returns the places that one probe point stands for; aliases are expanded already, patterns are not. An error says what was
+  // looked for and a did-you-mean in its hint. An unknown family of probe point (no such functor) too.
   virtual Result<std::vector<ResolvedPoint>> resolve(const syntax::ProbePoint& point) = 0;
 
-  // Decides which of the two kinds of variables a tracepoint has, by the $variables that its handler reads (`read`), and notes it in
-  // the point. Called once for each point, before any other question about its variables.
+  // Decides which of the two kinds of variables a tracepoint has, by the $variables that its handler reads (`read`), and notes it
+  // in the point. Called once for each point, before any other question about its variables.
   virtual void choose_variables(ResolvedPoint& point, const std::vector<const syntax::TargetVariable*>& read) {}
 
-  // Return how to compute $name with its path, $return, or @var/@cast at a point that resolve() returned. For kFunctionReturn points
-  // everything but $return has been moved to the entry already: `at_entry` says at which side the expression runs.
+  // Return how to compute $name with its path, $return, or @var/@cast at a point that resolve() returned. For kFunctionReturn
+  // points everything but $return has been moved to the entry already: `at_entry` says at which side the expression runs.
   virtual Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) = 0;
   virtual Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) = 0;
 
-  // Returns how to compute p->next->value: a Dereference of a script value whose type is known. location::ScriptPointer in the answer is
-  // the pointer. Needs no point: may stand in functions.
+  // Returns how to compute p->next->value: a Dereference of a script value whose type is known. location::ScriptPointer in the
+  // answer is the pointer. Needs no point: may stand in functions.
   virtual Result<Binding> bind_dereference(const TargetType& pointer, const syntax::Dereference& dereference) {
     return Error{"'->' on a script value is not available here", {}};
   }
@@ -225,20 +231,22 @@ class TargetInfo {
     return Error{"constants of enumerations are not available here", {}};
   }
 
-  // Returns those of the enumeration that a TargetVariable, or an AtOperation with its path, has for its type. at_entry: as for bind().
-  virtual Result<std::vector<EnumConstant>> constants_of(const ResolvedPoint* point, bool at_entry, const syntax::Expression& variable) {
+  // Returns those of the enumeration that a TargetVariable, or an AtOperation with its path, has for its type. at_entry: as for
+  // bind().
+  virtual Result<std::vector<EnumConstant>> constants_of(const ResolvedPoint* point, bool at_entry,
+                                                         const syntax::Expression& variable) {
     return Error{"constants of enumerations are not available here", {}};
   }
 
-  // Returns what `expression` (a TargetVariable or AtOperation with its path, the last step kPretty or kPrettyDeep removed) prints as.
-  // deep: that step was kPrettyDeep. pretty_dereference() does the same for a Dereference, and pretty_without_point() for @cast and @var
-  // in a function.
-  virtual Result<std::vector<PrettyPart>> pretty(const ResolvedPoint& point, bool at_entry,
-                                                 const syntax::Expression& expression, bool deep) {
+  // Returns what `expression` (a TargetVariable or AtOperation with its path, the last step kPretty or kPrettyDeep removed)
+  // prints as. deep: that step was kPrettyDeep. pretty_dereference() does the same for a Dereference, and pretty_without_point()
+  // for @cast and @var in a function.
+  virtual Result<std::vector<PrettyPart>> pretty(const ResolvedPoint& point, bool at_entry, const syntax::Expression& expression,
+                                                 bool deep) {
     return Error{"pretty-printing of structures is not available here", {}};
   }
-  virtual Result<std::vector<PrettyPart>> pretty_dereference(const TargetType& pointer,
-                                                             const syntax::Dereference& dereference, bool deep) {
+  virtual Result<std::vector<PrettyPart>> pretty_dereference(const TargetType& pointer, const syntax::Dereference& dereference,
+                                                             bool deep) {
     return Error{"pretty-printing of structures is not available here", {}};
   }
 
@@ -256,20 +264,21 @@ class TargetInfo {
 
   // Reports whether variables() can answer: false if the probed module has no debug information.
   virtual bool knows_variables(const ResolvedPoint& point) { return true; }
-  // Returns `what` with the reason why debug information is missing (files of another build, servers without it), and a hint how to have it, which ends with
-  // `instead`. REQUIRES: knows_variables() is false.
+  // Returns `what` with the reason why debug information is missing (files of another build, servers without it), and a hint how
+  // to have it, which ends with `instead`. REQUIRES: knows_variables() is false.
   virtual Error needs_debug_info(const ResolvedPoint& point, const std::string& what, const std::string& instead) {
     return Error{what, "install its debug symbols, or " + instead};
   }
 
-  // Returns, for a hint, where else in the function a variable can be read that can't be read at the point; "": nowhere, or that is not known.
+  // Returns, for a hint, where else in the function a variable can be read that can't be read at the point; "": nowhere, or that
+  // is not known.
   virtual std::string where_readable(const ResolvedPoint& point, const syntax::TargetVariable& variable) { return {}; }
 
   // Fills in facts that are only printed and cost time to find: the source line of a function, in site and text.
   virtual void describe(ResolvedPoint& point) {}
 
-  // Returns the names that the component `index` may have behind those before it, for did-you-mean ("process.func" -> "function");
-  // 0: names of families.
+  // Returns the names that the component `index` may have behind those before it, for did-you-mean ("process.func" ->
+  // "function"); 0: names of families.
   virtual std::vector<std::string> known_components(const syntax::ProbePoint& point, size_t index) = 0;
 };
 

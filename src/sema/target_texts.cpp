@@ -30,8 +30,7 @@ PathStep copy(const PathStep& step) {
 }  // namespace
 
 bool is_pretty(const std::vector<PathStep>& path) {
-  return !path.empty() &&
-         (path.back().kind == PathStep::Kind::kPretty || path.back().kind == PathStep::Kind::kPrettyDeep);
+  return !path.empty() && (path.back().kind == PathStep::Kind::kPretty || path.back().kind == PathStep::Kind::kPrettyDeep);
 }
 
 ExpressionPtr without_pretty(const Expression& expression) {

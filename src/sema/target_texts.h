@@ -23,10 +23,11 @@ void append_string(syntax::Print& print, syntax::ExpressionPtr value);
 
 // Returns a sprintf of what `parts` say, each value reached from `base`; its value is "ERROR" where one of them can't be read.
 // domain: of the handler; in the kernel, strings are neither shortened nor escaped. limits: of what plans show.
-syntax::ExpressionPtr sprintf_of(const syntax::Expression& base, const std::vector<PrettyPart>& parts, Domain domain, const Limits& limits);
+syntax::ExpressionPtr sprintf_of(const syntax::Expression& base, const std::vector<PrettyPart>& parts, Domain domain,
+                                 const Limits& limits);
 
-// Writes a name from a program's debug information for a text of the script: control characters and bytes beyond ASCII in octal, since what a
-// script prints as its own text reaches terminals unchanged.
+// Writes a name from a program's debug information for a text of the script: control characters and bytes beyond ASCII in octal,
+// since what a script prints as its own text reaches terminals unchanged.
 std::string shown_name(const std::string& name);
 
 }  // namespace spile::sema

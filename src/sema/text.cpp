@@ -12,16 +12,14 @@ std::string text_of(const syntax::Global& global) {
   std::string text = fmt::format("{}:{}", global.name, to_string(global.type));
   if (!global.is_array) return text;
   text += " [";
-  for (size_t i = 0; i < global.key_types.size(); ++i)
-    text += fmt::format("{}{}", i ? ", " : "", to_string(global.key_types[i]));
+  for (size_t i = 0; i < global.key_types.size(); ++i) text += fmt::format("{}{}", i ? ", " : "", to_string(global.key_types[i]));
   return text + "]";
 }
 
 std::string text_of(const syntax::Function& function) {
   std::string text = fmt::format("{}:{} (", function.name, to_string(function.type));
   for (size_t i = 0; i < function.parameters.size(); ++i) {
-    text +=
-        fmt::format("{}{}:{}", i ? ", " : "", function.parameters[i]->name, to_string(function.parameters[i]->type));
+    text += fmt::format("{}{}:{}", i ? ", " : "", function.parameters[i]->name, to_string(function.parameters[i]->type));
   }
   return text + ")";
 }
@@ -43,8 +41,7 @@ std::string to_text(const Program& program) {
     if (is_call_in_target(probe)) continue;  // said already
     for (const ResolvedPoint& point : probe.points) {
       text += point.text;
-      if (!point.site.module.empty())
-        text += fmt::format(" /* pc={}+{:#x} */", point.site.module, point.site.address.value);
+      if (!point.site.module.empty()) text += fmt::format(" /* pc={}+{:#x} */", point.site.module, point.site.address.value);
       if (!point.name.empty() && point.name != point.text) text += fmt::format(" /* <- {} */", point.name);
       text += "\n";
     }

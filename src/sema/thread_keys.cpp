@@ -19,7 +19,9 @@ bool calls_tid(const Expression& x) {
   return call && call->intrinsic >= 0 && intrinsics()[static_cast<size_t>(call->intrinsic)].name == "tid";
 }
 
-bool sets_to_tid(const Assignment& assignment) { return assignment.op == Assignment::Operator::kSet && calls_tid(*assignment.value); }
+bool sets_to_tid(const Assignment& assignment) {
+  return assignment.op == Assignment::Operator::kSet && calls_tid(*assignment.value);
+}
 
 // `t = tid()` as a statement; null: it is another one.
 const Local* takes_tid(const Statement& s) {
@@ -62,8 +64,8 @@ class Search {
   }
 
  private:
-  // Statements of a body in order: from `t = tid()` on, t names the thread, to the end of the branch or of the loop's body that says so; after an `if`
-  // where both of its branches do. Wherever else t is used it may be 0 still.
+  // Statements of a body in order: from `t = tid()` on, t names the thread, to the end of the branch or of the loop's body that
+  // says so; after an `if` where both of its branches do. Wherever else t is used it may be 0 still.
   void visit_next(const Statement& s) {
     if (const auto* block = as<Block>(s)) {
       for (const StatementPtr& statement : block->statements) visit_next(*statement);

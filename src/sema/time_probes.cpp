@@ -82,8 +82,7 @@ class Stopwatch {
     spent->right = read(begun, range_);
     auto timed = std::make_unique<Block>(range_);
     probe.body->ends_at_next = true;
-    timed->statements.push_back(
-        assign(Assignment::Operator::kSet, read(begun, range_), call_intrinsic(range_, "get_cycles")));
+    timed->statements.push_back(assign(Assignment::Operator::kSet, read(begun, range_), call_intrinsic(range_, "get_cycles")));
     timed->statements.push_back(std::move(probe.body));
     timed->statements.push_back(assign(Assignment::Operator::kAccumulate,
                                        times(times_.is_array ? call_intrinsic(range_, "pp") : nullptr), std::move(spent)));

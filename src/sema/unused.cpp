@@ -1,5 +1,5 @@
-// warn-unused: warns of variables that are only read or only written, functions that are never called and statements that can't be
-// reached (most are typing errors). Unused functions and globals of the library need no warning: resolve-symbols leaves them
+// warn-unused: warns of variables that are only read or only written, functions that are never called and statements that can't
+// be reached (most are typing errors). Unused functions and globals of the library need no warning: resolve-symbols leaves them
 // out.
 
 #include <fmt/format.h>
@@ -38,8 +38,7 @@ void warn_locals(Elaboration& e) {
       }
       for (const Global* global : e.program.globals) candidates.push_back(global->name);
       std::string near = nearest_name(name, candidates);
-      auto& warning =
-          e.diagnostics.warning(traffic.first_use, fmt::format("local variable '{}' is never assigned", name));
+      auto& warning = e.diagnostics.warning(traffic.first_use, fmt::format("local variable '{}' is never assigned", name));
       if (!near.empty()) warning.hint(fmt::format("did you mean '{}'?", near));
     } else if (traffic.written && !traffic.read) {
       e.diagnostics.warning(traffic.first_use, fmt::format("local variable '{}' is assigned and never read", name));

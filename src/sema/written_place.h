@@ -1,7 +1,7 @@
 #pragma once
 // Where a value of the traced program lies, for a script that writes to it (guru mode). A Binding only says how to compute
-// the value; the place follows from its last operations: a load means a place in memory, a register means itself, and a bit-field or an
-// extension says which bits of it. A value that is computed in another way has no place.
+// the value; the place follows from its last operations: a load means a place in memory, a register means itself, and a bit-field
+// or an extension says which bits of it. A value that is computed in another way has no place.
 
 #include <optional>
 #include <span>
@@ -19,8 +19,8 @@ struct WrittenPlace {
   bool is_float = false;                         // the place holds a float; the script's value is the bits of a double
 };
 
-// Returns the place of the value that a Binding's operations compute; absent: it has none. WrittenPlace::address is a part of `ops`. Does not
-// say whether the register may be written to (abi::may_be_written).
+// Returns the place of the value that a Binding's operations compute; absent: it has none. WrittenPlace::address is a part of
+// `ops`. Does not say whether the register may be written to (abi::may_be_written).
 std::optional<WrittenPlace> written_place(std::span<const location::Operation> ops);
 
 }  // namespace spile::sema

@@ -52,8 +52,8 @@ uint64_t file_offset(uint64_t address, std::string& path) {
 }
 
 // process.function("called" | "other" | "*") [.return]: $a in rdi, $s a string in rsi, $return.
-// kernel.trace("sched:sched_switch"): $prev_pid, $next_comm. kernel.trace("syscalls:sys_enter_*" | "syscalls:sys_exit_*"): five calls; $number,
-// $first, $result. timer.profile.
+// kernel.trace("sched:sched_switch"): $prev_pid, $next_comm. kernel.trace("syscalls:sys_enter_*" | "syscalls:sys_exit_*"): five
+// calls; $number, $first, $result. timer.profile.
 class OwnProcess : public sema::FakeTarget {
  public:
   Result<std::vector<ResolvedPoint>> resolve(const syntax::ProbePoint& source) override {
@@ -166,9 +166,8 @@ class Script {
   // Payloads of records, longs and strings, each record with its kind.
   std::vector<std::string> records() {
     std::vector<std::string> all;
-    auto done = kernel_->consume([&](const abi::RecordHeader& header, std::span<const uint8_t> payload) {
-      all.push_back(record_text(header, payload));
-    });
+    auto done = kernel_->consume(
+        [&](const abi::RecordHeader& header, std::span<const uint8_t> payload) { all.push_back(record_text(header, payload)); });
     EXPECT_TRUE(done);
     return all;
   }
@@ -184,10 +183,8 @@ class Script {
     spec.data = {{abi::kKernelConstantsSymbol, kernel_constants(getpid())}};
     spec.verbosity = std::getenv("SPILE_TEST_VERBOSE") ? 3 : 0;
     auto loaded = bpf::load(spec);
-    if (loaded)
-      kernel_ = std::move(loaded).value();
-    else
-      error_ = loaded.error().message;
+    if (loaded) kernel_ = std::move(loaded).value();
+    else error_ = loaded.error().message;
   }
   static int64_t long_at(const uint8_t* at) {
     int64_t value;
@@ -243,13 +240,11 @@ class Script {
   std::string error_;
 };
 
-#define LOADED(script, ...)    \
-  Script script(__VA_ARGS__);  \
+#define LOADED(script, ...)   \
+  Script script(__VA_ARGS__); \
   ASSERT_EQ(script.error(), "")
 
-void survive_errors(sema::Program& program) {
-  program.limits.max_errors = 100;
-}
+void survive_errors(sema::Program& program) { program.limits.max_errors = 100; }
 
 void call(int count) {
   for (int i = 0; i < count; ++i) spile_test_called(i, i % 2 ? "odd" : "even");
@@ -293,7 +288,8 @@ TEST(KernelScripts, NamesOfThreadsAreShortKeys) {
     }
     probe begin { begun["a name of more than sixteen bytes"] = 1 }
     probe end { foreach (n in added) println(added[n], kept["x"]); foreach (n in other) println(other[n]); foreach (n in begun) println(begun[n]) })");
-  for (const auto& [name, size] : {std::pair("added", 16u), {"kept", 16u}, {"other", abi::kDefaultKernelString}, {"begun", abi::kDefaultKernelString}})
+  for (const auto& [name, size] :
+       {std::pair("added", 16u), {"kept", 16u}, {"other", abi::kDefaultKernelString}, {"begun", abi::kDefaultKernelString}})
     EXPECT_EQ(script.map(name)->string_size, size) << name;
   script.start();
   call(6);
@@ -303,12 +299,12 @@ TEST(KernelScripts, NamesOfThreadsAreShortKeys) {
   EXPECT_EQ(script.records(), (std::vector<std::string>{"1 4"}));
   EXPECT_EQ(script.elements("added"), (std::map<std::string, std::string>{{name, "6"}}));
   EXPECT_EQ(script.elements("kept"), (std::map<std::string, std::string>{{name, "5"}}));
-  EXPECT_EQ(script.elements("other"), (std::map<std::string, std::string>{{name, "6"}, {"a name of more than sixteen bytes", "1"}}));
+  EXPECT_EQ(script.elements("other"),
+            (std::map<std::string, std::string>{{name, "6"}, {"a name of more than sixteen bytes", "1"}}));
 }
 
 TEST(KernelScripts, PrintInOrder) {
-  LOADED(script,
-         R"(probe process.function("called") { if ($a % 10 == 3) printf("%d %s %d\n", $a, $s, pid() == target()) })");
+  LOADED(script, R"(probe process.function("called") { if ($a % 10 == 3) printf("%d %s %d\n", $a, $s, pid() == target()) })");
   script.start();
   call(30);
   EXPECT_EQ(script.records(), (std::vector<std::string>{"1 3 odd 1", "1 13 odd 1", "1 23 odd 1"}));
@@ -395,8 +391,7 @@ TEST(KernelScripts, LoadBiasOfOnePlaceAndOfMany) {
 }
 
 TEST(KernelScripts, ErrorsComeAsRecords) {
-  LOADED(script,
-         R"(probe process.function("called") { printf("%d\n", 10 / $a); if ($a == 2) error("enough of " . $s) })",
+  LOADED(script, R"(probe process.function("called") { printf("%d\n", 10 / $a); if ($a == 2) error("enough of " . $s) })",
          survive_errors);
   script.start();
   call(3);
@@ -466,8 +461,12 @@ TEST(KernelScripts, SystemCallsByNumber) {
 }
 
 TEST(KernelScripts, RawTracepointsWhereNothingOfTheRecordIsUsed) {
-  for (auto [body, mechanism] : {std::pair("c++", "raw tracepoint sched:sched_switch"), std::pair("c += $prev_pid > 0", "tracepoint sched:sched_switch")}) {
-    LOADED(script, fmt::format("global c probe kernel.trace(\"sched:sched_switch\") {{ if (pid() == target()) {} }} probe end {{ println(c) }}", body));
+  for (auto [body, mechanism] : {std::pair("c++", "raw tracepoint sched:sched_switch"),
+                                 std::pair("c += $prev_pid > 0", "tracepoint sched:sched_switch")}) {
+    LOADED(script,
+           fmt::format(
+               "global c probe kernel.trace(\"sched:sched_switch\") {{ if (pid() == target()) {} }} probe end {{ println(c) }}",
+               body));
     script.start();
     ASSERT_EQ(script.kernel().attached().size(), 1u);
     EXPECT_EQ(script.kernel().attached().front().second, mechanism);
@@ -580,11 +579,12 @@ TEST(KernelScripts, LocksAreWaitedFor) {
 TEST(KernelScripts, StringsAreAsLongAsAsked) {
   const std::string text(600, 'x');
   for (uint32_t length : {0u, 64u, 512u}) {
-    Script script(R"(global s, a probe process.function("called") { s = $s; a[$s] = 1; printf("%s\n", $s . "y") } probe end { println(s) })",
-                  [&](sema::Program& program) {
-                    program.limits.chooses_string_length = length != 0;
-                    if (length != 0) program.limits.max_string_length = length;
-                  });
+    Script script(
+        R"(global s, a probe process.function("called") { s = $s; a[$s] = 1; printf("%s\n", $s . "y") } probe end { println(s) })",
+        [&](sema::Program& program) {
+          program.limits.chooses_string_length = length != 0;
+          if (length != 0) program.limits.max_string_length = length;
+        });
     ASSERT_EQ(script.error(), "");
     script.start();
     spile_test_called(1, text.c_str());
@@ -602,9 +602,8 @@ TEST(KernelScripts, StringsAreAsLongAsAsked) {
 
 TEST(KernelScripts, RefuseWhatTheKernelCannotDo) {
   auto refused = [](const std::string& body, const std::string& what) {
-    Script script(
-        "global a, b% function f(n) { if (n > 0) return f(n - 1); return 0 } probe process.function(\"called\") { " +
-        body + " } probe begin { a[1] = 1; b[1] = 1 } probe end { printdln(\" \", a[1], b[1]) }");
+    Script script("global a, b% function f(n) { if (n > 0) return f(n - 1); return 0 } probe process.function(\"called\") { " +
+                  body + " } probe begin { a[1] = 1; b[1] = 1 } probe end { printdln(\" \", a[1], b[1]) }");
     EXPECT_NE(script.error().find(what), std::string::npos) << script.error();
     EXPECT_NE(script.error().find("t.stp:1:"), std::string::npos) << script.error();
   };

@@ -10,10 +10,10 @@
 #include "base/diagnostics.h"
 #include "base/print.h"
 #include "sema/program.h"
-#include "session/terms/limits.h"
 #include "session/open_world.h"
-#include "session/serve/procfs_value.h"
 #include "session/scripts/scripts.h"
+#include "session/serve/procfs_value.h"
+#include "session/terms/limits.h"
 #include "syntax/tree.h"
 
 namespace spile::session {
@@ -40,7 +40,9 @@ std::vector<std::string> alias_names(const sema::Program& program) {
 
 // "syscall.open" or "syscall.open.return" where the library has an alias syscall.open.
 bool names_alias(const std::vector<std::string>& aliases, const std::string& name) {
-  return std::ranges::any_of(aliases, [&](const std::string& head) { return name.starts_with(head) && (name.size() == head.size() || name[head.size()] == '.'); });
+  return std::ranges::any_of(aliases, [&](const std::string& head) {
+    return name.starts_with(head) && (name.size() == head.size() || name[head.size()] == '.');
+  });
 }
 
 // By name and type.
@@ -105,7 +107,8 @@ void print_left_out(const std::vector<std::string>& sentences, int verbosity) {
     ++reasons[colon == std::string::npos ? sentence : sentence.substr(colon + 2)];
   }
   if (verbosity > 1) return;
-  for (const auto& [reason, count] : reasons) print_to(stderr, "left out: {} function{}: {}\n", count, count == 1 ? "" : "s", reason);
+  for (const auto& [reason, count] : reasons)
+    print_to(stderr, "left out: {} function{}: {}\n", count, count == 1 ? "" : "s", reason);
   if (!reasons.empty()) print_to(stderr, "-vv names them\n");
 }
 
@@ -118,7 +121,8 @@ struct ListedPoints {
   const SourceFile* user = nullptr;  // null: the text has mistakes, or could not be parsed
 };
 
-Result<void> elaborate_point(const std::string& point, const ScriptOptions& script, const TargetOptions& target, bool with_bodies, bool explain, ListedPoints& listed) {
+Result<void> elaborate_point(const std::string& point, const ScriptOptions& script, const TargetOptions& target, bool with_bodies,
+                             bool explain, ListedPoints& listed) {
   ScriptOptions asked = script;
   asked.text = "probe " + point + " {}";
   TRY(LoadedScripts loaded, load_scripts(asked, target, listed.files, listed.diagnostics));
@@ -136,7 +140,8 @@ Result<void> elaborate_point(const std::string& point, const ScriptOptions& scri
   return {};
 }
 
-Result<int> list_points(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target, int verbosity, bool json) {
+Result<int> list_points(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target, int verbosity,
+                        bool json) {
   for (bool with_bodies : {true, false}) {
     ListedPoints listed;
     TRY_DO(elaborate_point(listing.point, script, target, with_bodies, verbosity > 0, listed));
@@ -171,9 +176,7 @@ std::string joined(const std::vector<syntax::ProbePoint>& points) {
 }
 
 // Whether users may use a name: those that begin with '_' are internal to the library.
-bool is_public(const std::string& name) {
-  return !name.starts_with("_");
-}
+bool is_public(const std::string& name) { return !name.starts_with("_"); }
 
 Result<int> dump_library(Listing what, const ScriptOptions& script_options, const TargetOptions& target) {
   SourceFiles files;
@@ -218,16 +221,15 @@ Result<PointVariables> variables_at(const std::string& point, const ScriptOption
   return Error{fmt::format("'{}' is not a probe point", point), {}};
 }
 
-Result<int> list(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target, const MessageOptions& messages, bool json) {
+Result<int> list(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target,
+                 const MessageOptions& messages, bool json) {
   switch (listing.what) {
     case Listing::kPoints:
-    case Listing::kPointsAndVariables:
-      return list_points(listing, script, target, messages.pass_verbosity[1], json);
+    case Listing::kPointsAndVariables: return list_points(listing, script, target, messages.pass_verbosity[1], json);
     case Listing::kProbeTypes:
       for (const std::string& type : probes::probe_types()) print_to(stdout, "{}\n", type);
       return 0;
-    default:
-      return dump_library(listing.what, script, target);
+    default: return dump_library(listing.what, script, target);
   }
 }
 

@@ -11,6 +11,7 @@ namespace spile::session {
 
 // Opens what `target` names; nothing is attached to. only_lists, explain_left_out: as in probes::WorldOptions.
 // Errors: as those of probes::World::open().
-Result<std::unique_ptr<probes::World>> open_world(const TargetOptions& target, bool only_lists = false, bool explain_left_out = false);
+Result<std::unique_ptr<probes::World>> open_world(const TargetOptions& target, bool only_lists = false,
+                                                  bool explain_left_out = false);
 
 }  // namespace spile::session

@@ -16,10 +16,10 @@
 #include "codegen/layout.h"
 #include "debuginfo/answer_cache.h"
 #include "runtime/bitcode.h"
-#include "session/terms/limits.h"
-#include "session/terms/pass_timer.h"
 #include "session/serve/procfs_value.h"
 #include "session/stacks/symbol_modules.h"
+#include "session/terms/limits.h"
+#include "session/terms/pass_timer.h"
 #include "session/terms/time_limit.h"
 #include "session/terms/trust.h"
 
@@ -38,7 +38,8 @@ bool report(const Diagnostics& diagnostics, const MessageOptions& messages, Pass
   } else print_to(stderr, "{}", diagnostics.render(!messages.suppress_warnings, wants_color(messages.color, STDERR_FILENO)));
   size_t warnings = messages.suppress_warnings ? 0 : diagnostics.all().size() - diagnostics.errors();
   if (!diagnostics.has_errors() && (warnings == 0 || !messages.warnings_are_errors)) return false;
-  if (!diagnostics.has_errors()) print_to(stderr, "spile: {} warning{} treated as errors (-W)\n", warnings, warnings == 1 ? "" : "s");
+  if (!diagnostics.has_errors())
+    print_to(stderr, "spile: {} warning{} treated as errors (-W)\n", warnings, warnings == 1 ? "" : "s");
   print_to(stderr, "Pass {}: {} failed.\n", static_cast<int>(pass), what);
   return true;
 }
@@ -68,7 +69,8 @@ bool has_kernel_probes(const sema::Program& program) {
 codegen::LayoutOptions layout_options(const sema::Program& program, const OutputOptions& output, bool owned_records) {
   codegen::LayoutOptions options;
   rlimit own_limit{};
-  if (getrlimit(RLIMIT_AS, &own_limit) == 0 && own_limit.rlim_cur != RLIM_INFINITY) options.address_space = own_limit.rlim_cur / 4;
+  if (getrlimit(RLIMIT_AS, &own_limit) == 0 && own_limit.rlim_cur != RLIM_INFINITY)
+    options.address_space = own_limit.rlim_cur / 4;
   options.ring_size = std::bit_ceil(output.ring_megabytes) << 20;
   options.owned_records = owned_records;
   if (has_kernel_probes(program) && bpf::Arena::is_supported()) {
@@ -89,7 +91,8 @@ codegen::Options codegen_options(const std::vector<pid_t>& processes, const std:
   for (pid_t pid : processes) {
     if (options.untrusted_target.empty()) options.untrusted_target = why_untrusted(pid);
   }
-  if (std::string folder = debuginfo::AnswerCache::default_directory(); !folder.empty()) options.cache_directory = folder + "/code";
+  if (std::string folder = debuginfo::AnswerCache::default_directory(); !folder.empty())
+    options.cache_directory = folder + "/code";
   return options;
 }
 
@@ -102,8 +105,8 @@ Result<void> check_print_after(const std::string& name, const StepNames& steps) 
                near.empty() ? "-vv prints the names" : fmt::format("did you mean '{}'?", near)};
 }
 
-Result<std::optional<LoadedScripts>> parse_scripts(const ScriptOptions& script, const TargetOptions& target, const MessageOptions& messages,
-                                                   SourceFiles& files) {
+Result<std::optional<LoadedScripts>> parse_scripts(const ScriptOptions& script, const TargetOptions& target,
+                                                   const MessageOptions& messages, SourceFiles& files) {
   PassTimer timer(kParse, verbosity_of(kParse, messages));
   Diagnostics diagnostics;
   TRY(LoadedScripts loaded, load_scripts(script, target, files, diagnostics));
@@ -113,7 +116,8 @@ Result<std::optional<LoadedScripts>> parse_scripts(const ScriptOptions& script, 
 }
 
 Result<sema::Program> begin_program(LoadedScripts scripts, const ScriptOptions& script, const ProgramOptions& options,
-                                    const MessageOptions& messages, bool describe_points, SourceFiles& files, bool kernel_tables) {
+                                    const MessageOptions& messages, bool describe_points, SourceFiles& files,
+                                    bool kernel_tables) {
   sema::Program program;
   program.scripts = std::move(scripts.scripts);
   program.library_functions = std::move(scripts.library_functions);
@@ -147,13 +151,15 @@ bool elaborate_program(sema::Program& program, probes::World& world, const std::
 }
 
 bool may_translate_tables(const sema::Program& program, const OutputOptions& output, bool owned_records) {
-  const bool in_kernel = std::ranges::any_of(program.probes, [](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel && !probe.tables.empty(); });
+  const bool in_kernel = std::ranges::any_of(
+      program.probes, [](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel && !probe.tables.empty(); });
   return !in_kernel || codegen::works_over_arena(program, layout_options(program, output, owned_records));
 }
 
-Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Program& program, const OutputOptions& output, bool owned_records,
-                                                                const std::vector<pid_t>& processes, const MessageOptions& messages,
-                                                                const std::string& print_after, StepNames& steps) {
+Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Program& program, const OutputOptions& output,
+                                                                bool owned_records, const std::vector<pid_t>& processes,
+                                                                const MessageOptions& messages, const std::string& print_after,
+                                                                StepNames& steps) {
   const int verbosity = verbosity_of(kTranslate, messages);
   PassTimer timer(kTranslate, verbosity);
   Diagnostics refusals;
@@ -168,7 +174,8 @@ Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Prog
   return translation;
 }
 
-Result<codegen::CompiledScript> build_program(std::unique_ptr<codegen::Translation> translation, const MessageOptions& messages, StepNames& steps) {
+Result<codegen::CompiledScript> build_program(std::unique_ptr<codegen::Translation> translation, const MessageOptions& messages,
+                                              StepNames& steps) {
   const int verbosity = verbosity_of(kBuild, messages);
   PassTimer timer(kBuild, verbosity);
   TRY(codegen::Compiled compiled, translation->build());

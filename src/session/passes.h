@@ -1,8 +1,9 @@
 #pragma once
 // The five passes, each a function of what it reads and what it makes. session.cpp calls them in order.
 //
-// Every pass prints its findings and its line of -v on standard error. If the script is wrong, the pass has printed the script's errors and
-// returns an empty optional (or false, or null). If the world refused, it returns an error, which the caller must print.
+// Every pass prints its findings and its line of -v on standard error. If the script is wrong, the pass has printed the script's
+// errors and returns an empty optional (or false, or null). If the world refused, it returns an error, which the caller must
+// print.
 //
 // Thread rule: one session at a time, in one thread.
 
@@ -17,10 +18,10 @@
 #include "codegen/codegen.h"
 #include "probes/probes.h"
 #include "sema/program.h"
-#include "session/terms/options.h"
 #include "session/live/run_pass.h"
 #include "session/live/script_run.h"
 #include "session/scripts/scripts.h"
+#include "session/terms/options.h"
 
 namespace spile::session {
 
@@ -30,31 +31,37 @@ enum Pass : int { kParse = 1, kElaborate = 2, kTranslate = 3, kBuild = 4 };
 using StepNames = std::vector<std::string>;
 
 // Pass 1: texts become trees. files: owns the texts, which trees and messages point into; must outlive them.
-Result<std::optional<LoadedScripts>> parse_scripts(const ScriptOptions& script, const TargetOptions& target, const MessageOptions& messages,
-                                                   SourceFiles& files);
+Result<std::optional<LoadedScripts>> parse_scripts(const ScriptOptions& script, const TargetOptions& target,
+                                                   const MessageOptions& messages, SourceFiles& files);
 
-// Makes a program of the trees, with the settings of -D, -G and the like; it is not elaborated yet. describe_points: as in sema::Program.
-// kernel_tables: handlers in the kernel may share tables, if it has arenas.
+// Makes a program of the trees, with the settings of -D, -G and the like; it is not elaborated yet. describe_points: as in
+// sema::Program. kernel_tables: handlers in the kernel may share tables, if it has arenas.
 Result<sema::Program> begin_program(LoadedScripts scripts, const ScriptOptions& script, const ProgramOptions& options,
-                                    const MessageOptions& messages, bool describe_points, SourceFiles& files, bool kernel_tables = true);
+                                    const MessageOptions& messages, bool describe_points, SourceFiles& files,
+                                    bool kernel_tables = true);
 
 // Pass 2: every name gets a declaration, every expression a type, every probe its sites. Returns false if the script is wrong.
 // print_after: the step after which to print the program; "": none.
 bool elaborate_program(sema::Program& program, probes::World& world, const std::vector<std::string>& symbol_modules,
                        const MessageOptions& messages, const std::string& print_after, StepNames& steps);
 
-// Returns false if handlers in the kernel share tables, but the script's globals are too large for an arena, or something else of the script needs the
-// kernel's maps: pass 2 has to be run again without kernel_tables. owned_records: as for translate_program().
+// Returns false if handlers in the kernel share tables, but the script's globals are too large for an arena, or something else of
+// the script needs the kernel's maps: pass 2 has to be run again without kernel_tables. owned_records: as for
+// translate_program().
 bool may_translate_tables(const sema::Program& program, const OutputOptions& output, bool owned_records);
 
 // Pass 3: the program becomes LLVM IR, one module for each place where it runs. program must outlive the translation.
-// output: how large rings are; owned_records: whether records say which process and thread they are of; processes: of -x, whose rights limit what handlers may ask spile to do. Returns null if the script is wrong.
-Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Program& program, const OutputOptions& output, bool owned_records,
-                                                                const std::vector<pid_t>& processes, const MessageOptions& messages,
-                                                                const std::string& print_after, StepNames& steps);
+// output: how large rings are; owned_records: whether records say which process and thread they are of; processes: of -x, whose
+// rights limit what handlers may ask spile to do. Returns null if the script is wrong.
+Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Program& program, const OutputOptions& output,
+                                                                bool owned_records, const std::vector<pid_t>& processes,
+                                                                const MessageOptions& messages, const std::string& print_after,
+                                                                StepNames& steps);
 
-// Pass 4: the IR becomes machine code, and its memory is freed. From here on, -T no longer ends the program (session/terms/time_limit.h).
-Result<codegen::CompiledScript> build_program(std::unique_ptr<codegen::Translation> translation, const MessageOptions& messages, StepNames& steps);
+// Pass 4: the IR becomes machine code, and its memory is freed. From here on, -T no longer ends the program
+// (session/terms/time_limit.h).
+Result<codegen::CompiledScript> build_program(std::unique_ptr<codegen::Translation> translation, const MessageOptions& messages,
+                                              StepNames& steps);
 
 // Checks that `name` of --print-after is a step of the passes that have run, or "". Errors: it is not.
 Result<void> check_print_after(const std::string& name, const StepNames& steps);

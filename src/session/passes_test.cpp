@@ -16,7 +16,8 @@ TEST(PrintAfter, TakesNamesOfStepsThatRan) {
 }
 
 TEST(PrintAfter, RefusesOtherNamesAndSuggestsTheNearest) {
-  EXPECT_EQ(problem("infer-tpes", {"bind-targets", "infer-types"}), "--print-after: unknown step 'infer-tpes' of the passes|did you mean 'infer-types'?");
+  EXPECT_EQ(problem("infer-tpes", {"bind-targets", "infer-types"}),
+            "--print-after: unknown step 'infer-tpes' of the passes|did you mean 'infer-types'?");
   EXPECT_EQ(problem("x", {"bind-targets", "infer-types"}), "--print-after: unknown step 'x' of the passes|-vv prints the names");
 }
 
@@ -32,7 +33,8 @@ TEST(Passes, ReportAScriptThatDoesNotParse) {
 
 TEST(Passes, CountProbesFunctionsEmbedsAndGlobals) {
   SourceFiles files;
-  ScriptOptions script{.text = "global a = 1\n%{ static int x; %}\nfunction f() { return a }\nprobe begin, end { println(f()) }", .guru = true};
+  ScriptOptions script{.text = "global a = 1\n%{ static int x; %}\nfunction f() { return a }\nprobe begin, end { println(f()) }",
+                       .guru = true};
   auto parsed = parse_scripts(script, {}, {}, files);
   ASSERT_TRUE(parsed.ok() && parsed->has_value());
   auto program = begin_program(std::move(**parsed), script, {}, {}, false, files);

@@ -14,11 +14,11 @@
 #include "sema/intrinsics.h"
 #include "session/bundle/bundle_file.h"
 #include "session/bundle/bundle_run.h"
-#include "session/live/kept_folder.h"
 #include "session/listing.h"
+#include "session/live/kept_folder.h"
 #include "session/open_world.h"
-#include "session/terms/options.h"
 #include "session/passes.h"
+#include "session/terms/options.h"
 #include "session/terms/progress.h"
 #include "session/terms/time_limit.h"
 
@@ -62,9 +62,11 @@ Result<int> run_passes(const Options& options) {
   // From here on, script and library are trees.
 
   progress.stage("looking for the probe points");
-  TRY(sema::Program program, begin_program(std::move(*scripts), options.script, options.program, options.messages, last == kElaborate, files));
+  TRY(sema::Program program,
+      begin_program(std::move(*scripts), options.script, options.program, options.messages, last == kElaborate, files));
   TRY(std::unique_ptr<probes::World> world, open_world(options.target));
-  if (!elaborate_program(program, *world, options.program.symbol_modules, options.messages, print_after, steps)) return kScriptIsWrong;
+  if (!elaborate_program(program, *world, options.program.symbol_modules, options.messages, print_after, steps))
+    return kScriptIsWrong;
   const bool makes_bundle = last == kBuild && !options.output.file.empty();
   const bool owned_records = makes_bundle || options.output.has_owners();
   if (!may_translate_tables(program, options.output, owned_records)) {
@@ -98,8 +100,14 @@ Result<int> run_passes(const Options& options) {
   TRY_DO(keep_code(kept, options.script.module_name, script));
   TRY_DO(check_print_after(print_after, steps));
   const probes::ModuleFiles modules = world->module_files();
-  const bool asks_members = !script.kernel.object.empty() && (program.needs & sema::kNeedsMembers || probes_system_calls(program));
-  const RunInput input{program, script, modules, world->kernel_features(asks_members), options.script.module_name, !options.script.compatible.empty()};
+  const bool asks_members =
+      !script.kernel.object.empty() && (program.needs & sema::kNeedsMembers || probes_system_calls(program));
+  const RunInput input{program,
+                       script,
+                       modules,
+                       world->kernel_features(asks_members),
+                       options.script.module_name,
+                       !options.script.compatible.empty()};
   if (makes_bundle) {
     TRY_DO(write_bundle(options.output.file, input, options.script, options.program, options.target));
     return 0;
@@ -138,7 +146,8 @@ int run(const Options& options) {
     return status.ok() ? *status : print_error(status.error());
   }
   start_time_limit(lists ? 0 : options.target.time_limit_ns);
-  Result<int> status = lists ? list(options.listing, options.script, options.target, options.messages, options.verb.json) : run_passes(options);
+  Result<int> status =
+      lists ? list(options.listing, options.script, options.target, options.messages, options.verb.json) : run_passes(options);
   return status.ok() ? *status : print_error(status.error(), options.messages.verb);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The kinds of associative arrays, and what each has: one row of the table for a new kind. runtime/README.md lists the other files.
+// The kinds of associative arrays, and what each has: one row of the table for a new kind. runtime/README.md lists the other
+// files.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +15,9 @@ enum class ArrayKind : uint8_t {
 };
 
 struct ArrayKindInfo {
-  const char* mark;    // one token, behind the name where it is declared
-  bool evicts;         // a new element may take the memory of an old one
-  bool can_be_shards;  // handlers may add to copies of their own, which are merged when it is read
+  const char* mark;               // one token, behind the name where it is declared
+  bool evicts;                    // a new element may take the memory of an old one
+  bool can_be_shards;             // handlers may add to copies of their own, which are merged when it is read
   const char* refused_in_kernel;  // what the error calls it, with an article; null: handlers in the kernel can use it
 };
 

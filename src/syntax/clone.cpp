@@ -10,12 +10,8 @@ namespace spile::syntax {
 
 namespace {
 
-ExpressionPtr clone(const ExpressionPtr& expression) {
-  return expression ? syntax::clone(*expression) : nullptr;
-}
-StatementPtr clone(const StatementPtr& statement) {
-  return statement ? syntax::clone(*statement) : nullptr;
-}
+ExpressionPtr clone(const ExpressionPtr& expression) { return expression ? syntax::clone(*expression) : nullptr; }
+StatementPtr clone(const StatementPtr& statement) { return statement ? syntax::clone(*statement) : nullptr; }
 
 template <typename T>
 std::unique_ptr<T> clone_as(const std::unique_ptr<T>& node) {
@@ -51,12 +47,8 @@ std::unique_ptr<T> fresh(const T& from, Arguments&&... arguments) {
   return to;
 }
 
-ExpressionPtr copy(const Number& e) {
-  return fresh(e, e.value);
-}
-ExpressionPtr copy(const String& e) {
-  return fresh(e, e.value);
-}
+ExpressionPtr copy(const Number& e) { return fresh(e, e.value); }
+ExpressionPtr copy(const String& e) { return fresh(e, e.value); }
 ExpressionPtr copy(const Variable& e) {
   auto to = fresh(e, e.name);
   to->global = e.global;
@@ -130,9 +122,7 @@ ExpressionPtr copy(const Compare& e) {
   to->op = e.op;
   return to;
 }
-ExpressionPtr copy(const Concatenation& e) {
-  return copy_sides(e);
-}
+ExpressionPtr copy(const Concatenation& e) { return copy_sides(e); }
 ExpressionPtr copy(const Regex& e) {
   auto to = fresh(e);
   to->negated = e.negated;
@@ -141,9 +131,7 @@ ExpressionPtr copy(const Regex& e) {
   to->pattern_range = e.pattern_range;
   return to;
 }
-ExpressionPtr copy(const Comma& e) {
-  return copy_sides(e);
-}
+ExpressionPtr copy(const Comma& e) { return copy_sides(e); }
 ExpressionPtr copy(const Ternary& e) {
   auto to = fresh(e);
   to->condition = clone(e.condition);
@@ -231,9 +219,7 @@ ExpressionPtr copy(const Entry& e) {
   to->operand = clone(e.operand);
   return to;
 }
-ExpressionPtr copy(const EntryValue& e) {
-  return fresh(e, e.index);
-}
+ExpressionPtr copy(const EntryValue& e) { return fresh(e, e.index); }
 ExpressionPtr copy(const Perf& e) {
   auto to = fresh(e);
   to->counter = e.counter;
@@ -313,62 +299,34 @@ StatementPtr copy(const EmbeddedStatement& s) {
 
 ExpressionPtr clone(const Expression& e) {
   switch (e.kind) {
-    case ExpressionKind::kNumber:
-      return copy(static_cast<const Number&>(e));
-    case ExpressionKind::kString:
-      return copy(static_cast<const String&>(e));
-    case ExpressionKind::kVariable:
-      return copy(static_cast<const Variable&>(e));
-    case ExpressionKind::kIndex:
-      return copy(static_cast<const Index&>(e));
-    case ExpressionKind::kTargetVariable:
-      return copy(static_cast<const TargetVariable&>(e));
-    case ExpressionKind::kDereference:
-      return copy(static_cast<const Dereference&>(e));
-    case ExpressionKind::kAtOperation:
-      return copy(static_cast<const AtOperation&>(e));
-    case ExpressionKind::kUnary:
-      return copy(static_cast<const Unary&>(e));
-    case ExpressionKind::kIncrement:
-      return copy(static_cast<const Increment&>(e));
-    case ExpressionKind::kBinary:
-      return copy(static_cast<const Binary&>(e));
-    case ExpressionKind::kLogical:
-      return copy(static_cast<const Logical&>(e));
-    case ExpressionKind::kCompare:
-      return copy(static_cast<const Compare&>(e));
-    case ExpressionKind::kConcatenation:
-      return copy(static_cast<const Concatenation&>(e));
-    case ExpressionKind::kRegex:
-      return copy(static_cast<const Regex&>(e));
-    case ExpressionKind::kComma:
-      return copy(static_cast<const Comma&>(e));
-    case ExpressionKind::kTernary:
-      return copy(static_cast<const Ternary&>(e));
-    case ExpressionKind::kAssignment:
-      return copy(static_cast<const Assignment&>(e));
-    case ExpressionKind::kIn:
-      return copy(static_cast<const In&>(e));
-    case ExpressionKind::kCall:
-      return copy(static_cast<const Call&>(e));
-    case ExpressionKind::kPrint:
-      return copy(static_cast<const Print&>(e));
-    case ExpressionKind::kStatistic:
-      return copy(static_cast<const Statistic&>(e));
-    case ExpressionKind::kHistogram:
-      return copy(static_cast<const Histogram&>(e));
-    case ExpressionKind::kHistogramIndex:
-      return copy(static_cast<const HistogramIndex&>(e));
-    case ExpressionKind::kEmbedded:
-      return copy(static_cast<const Embedded&>(e));
-    case ExpressionKind::kDefined:
-      return copy(static_cast<const Defined&>(e));
-    case ExpressionKind::kEntry:
-      return copy(static_cast<const Entry&>(e));
-    case ExpressionKind::kEntryValue:
-      return copy(static_cast<const EntryValue&>(e));
-    case ExpressionKind::kPerf:
-      return copy(static_cast<const Perf&>(e));
+    case ExpressionKind::kNumber: return copy(static_cast<const Number&>(e));
+    case ExpressionKind::kString: return copy(static_cast<const String&>(e));
+    case ExpressionKind::kVariable: return copy(static_cast<const Variable&>(e));
+    case ExpressionKind::kIndex: return copy(static_cast<const Index&>(e));
+    case ExpressionKind::kTargetVariable: return copy(static_cast<const TargetVariable&>(e));
+    case ExpressionKind::kDereference: return copy(static_cast<const Dereference&>(e));
+    case ExpressionKind::kAtOperation: return copy(static_cast<const AtOperation&>(e));
+    case ExpressionKind::kUnary: return copy(static_cast<const Unary&>(e));
+    case ExpressionKind::kIncrement: return copy(static_cast<const Increment&>(e));
+    case ExpressionKind::kBinary: return copy(static_cast<const Binary&>(e));
+    case ExpressionKind::kLogical: return copy(static_cast<const Logical&>(e));
+    case ExpressionKind::kCompare: return copy(static_cast<const Compare&>(e));
+    case ExpressionKind::kConcatenation: return copy(static_cast<const Concatenation&>(e));
+    case ExpressionKind::kRegex: return copy(static_cast<const Regex&>(e));
+    case ExpressionKind::kComma: return copy(static_cast<const Comma&>(e));
+    case ExpressionKind::kTernary: return copy(static_cast<const Ternary&>(e));
+    case ExpressionKind::kAssignment: return copy(static_cast<const Assignment&>(e));
+    case ExpressionKind::kIn: return copy(static_cast<const In&>(e));
+    case ExpressionKind::kCall: return copy(static_cast<const Call&>(e));
+    case ExpressionKind::kPrint: return copy(static_cast<const Print&>(e));
+    case ExpressionKind::kStatistic: return copy(static_cast<const Statistic&>(e));
+    case ExpressionKind::kHistogram: return copy(static_cast<const Histogram&>(e));
+    case ExpressionKind::kHistogramIndex: return copy(static_cast<const HistogramIndex&>(e));
+    case ExpressionKind::kEmbedded: return copy(static_cast<const Embedded&>(e));
+    case ExpressionKind::kDefined: return copy(static_cast<const Defined&>(e));
+    case ExpressionKind::kEntry: return copy(static_cast<const Entry&>(e));
+    case ExpressionKind::kEntryValue: return copy(static_cast<const EntryValue&>(e));
+    case ExpressionKind::kPerf: return copy(static_cast<const Perf&>(e));
   }
   CHECK(false);
   return nullptr;
@@ -376,34 +334,20 @@ ExpressionPtr clone(const Expression& e) {
 
 StatementPtr clone(const Statement& s) {
   switch (s.kind) {
-    case StatementKind::kBlock:
-      return copy(static_cast<const Block&>(s));
-    case StatementKind::kExpression:
-      return copy(static_cast<const ExpressionStatement&>(s));
-    case StatementKind::kNull:
-      return fresh(static_cast<const Null&>(s));
-    case StatementKind::kIf:
-      return copy(static_cast<const If&>(s));
-    case StatementKind::kWhile:
-      return copy(static_cast<const While&>(s));
-    case StatementKind::kFor:
-      return copy(static_cast<const For&>(s));
-    case StatementKind::kForeach:
-      return copy(static_cast<const Foreach&>(s));
-    case StatementKind::kReturn:
-      return copy(static_cast<const Return&>(s));
-    case StatementKind::kDelete:
-      return copy(static_cast<const Delete&>(s));
-    case StatementKind::kNext:
-      return fresh(static_cast<const Next&>(s));
-    case StatementKind::kBreak:
-      return fresh(static_cast<const Break&>(s));
-    case StatementKind::kContinue:
-      return fresh(static_cast<const Continue&>(s));
-    case StatementKind::kTry:
-      return copy(static_cast<const Try&>(s));
-    case StatementKind::kEmbedded:
-      return copy(static_cast<const EmbeddedStatement&>(s));
+    case StatementKind::kBlock: return copy(static_cast<const Block&>(s));
+    case StatementKind::kExpression: return copy(static_cast<const ExpressionStatement&>(s));
+    case StatementKind::kNull: return fresh(static_cast<const Null&>(s));
+    case StatementKind::kIf: return copy(static_cast<const If&>(s));
+    case StatementKind::kWhile: return copy(static_cast<const While&>(s));
+    case StatementKind::kFor: return copy(static_cast<const For&>(s));
+    case StatementKind::kForeach: return copy(static_cast<const Foreach&>(s));
+    case StatementKind::kReturn: return copy(static_cast<const Return&>(s));
+    case StatementKind::kDelete: return copy(static_cast<const Delete&>(s));
+    case StatementKind::kNext: return fresh(static_cast<const Next&>(s));
+    case StatementKind::kBreak: return fresh(static_cast<const Break&>(s));
+    case StatementKind::kContinue: return fresh(static_cast<const Continue&>(s));
+    case StatementKind::kTry: return copy(static_cast<const Try&>(s));
+    case StatementKind::kEmbedded: return copy(static_cast<const EmbeddedStatement&>(s));
   }
   CHECK(false);
   return nullptr;

@@ -8,12 +8,8 @@ namespace spile::syntax {
 
 namespace {
 
-bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_name_part(char c) {
-  return is_name_start(c) || (c >= '0' && c <= '9') || c == '$';
-}
+bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name_part(char c) { return is_name_start(c) || (c >= '0' && c <= '9') || c == '$'; }
 
 // The bytes at which skip_body() has something to do.
 constexpr std::array<bool, 256> kMatterInBodies = [] {
@@ -132,8 +128,8 @@ class Scanner {
     return false;
   }
 
-  // At a {: goes behind the } that closes it, as nothing is declared in between. False, and stays, where a condition of the preprocessor or
-  // the end of the text makes that uncertain.
+  // At a {: goes behind the } that closes it, as nothing is declared in between. False, and stays, where a condition of the
+  // preprocessor or the end of the text makes that uncertain.
   bool skip_body() {
     const size_t begin = at_;
     for (int depth = 0;;) {
@@ -179,8 +175,8 @@ class Scanner {
       if (c == ',') {
         ++at_;
         add_name(names);
-      } else if (c == '[' || c == ']' || c == '%' || c == '=' || c == '-' || c == '(' || c == ')' || c == '?' ||
-                 c == ':' || (c >= '0' && c <= '9')) {
+      } else if (c == '[' || c == ']' || c == '%' || c == '=' || c == '-' || c == '(' || c == ')' || c == '?' || c == ':' ||
+                 (c >= '0' && c <= '9')) {
         ++at_;
         while (is_name_part(peek())) ++at_;  // 0x10
       } else {
@@ -227,12 +223,8 @@ class Scanner {
 
 }  // namespace
 
-DeclaredNames scan_declarations(std::string_view text) {
-  return Scanner(text).declarations();
-}
+DeclaredNames scan_declarations(std::string_view text) { return Scanner(text).declarations(); }
 
-std::vector<std::string_view> scan_macro_uses(std::string_view text) {
-  return Scanner(text).macro_uses();
-}
+std::vector<std::string_view> scan_macro_uses(std::string_view text) { return Scanner(text).macro_uses(); }
 
 }  // namespace spile::syntax

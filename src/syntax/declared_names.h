@@ -10,11 +10,12 @@ namespace spile::syntax {
 
 // Views into the text, which outlives them; in the order of the text, a name twice where it is declared twice.
 struct DeclaredNames {
-  std::vector<std::string_view> functions;    // not the private ones, nor those in `intrinsics`
-  std::vector<std::string_view> intrinsics;   // those whose body is %{ /* intrinsic */ %}
-  std::vector<std::string_view> globals;      // not the private ones
-  std::vector<std::string_view> alias_heads;  // of each alias's name the first component, with the second where both are plain: syscall.open
-  std::vector<std::string_view> macros;       // @define
+  std::vector<std::string_view> functions;   // not the private ones, nor those in `intrinsics`
+  std::vector<std::string_view> intrinsics;  // those whose body is %{ /* intrinsic */ %}
+  std::vector<std::string_view> globals;     // not the private ones
+  // of each alias's name the first component, with the second where both are plain: syscall.open
+  std::vector<std::string_view> alias_heads;
+  std::vector<std::string_view> macros;  // @define
 };
 // Never fails: reports what it recognizes.
 DeclaredNames scan_declarations(std::string_view text);

@@ -57,9 +57,13 @@ TEST(DeclaredNames, SeesBothBranchesOfAConditionAndSurvivesBrokenText) {
 }
 
 TEST(DeclaredNames, GoesOnBehindBodies) {
-  EXPECT_EQ(join(scan_declarations("function a() { if (x) { y = \"}\" # }\n /* } */ // }\n z = 4 % 3 / $# } }\nfunction b() {}").functions), "a b");
+  EXPECT_EQ(join(scan_declarations("function a() { if (x) { y = \"}\" # }\n /* } */ // }\n z = 4 % 3 / $# } }\nfunction b() {}")
+                     .functions),
+            "a b");
   EXPECT_EQ(join(scan_declarations("probe x = y { %{ } %} n++ } probe z = y {}").alias_heads), "x z");
-  EXPECT_EQ(join(scan_declarations("function a() { %( kernel_v > \"3\" %? if (x) { %: if (y) { %) z } }\nfunction b() {}").functions), "a b");
+  EXPECT_EQ(
+      join(scan_declarations("function a() { %( kernel_v > \"3\" %? if (x) { %: if (y) { %) z } }\nfunction b() {}").functions),
+      "a b");
   EXPECT_EQ(join(scan_declarations("@define OPEN %( { %)\nfunction a() {}").functions), "a");
   EXPECT_EQ(join(scan_declarations("@define OPEN %( { %)\nfunction a() { x }\nfunction b() {}").functions), "a b");
 }

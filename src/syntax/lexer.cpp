@@ -10,18 +10,10 @@ namespace spile::syntax {
 namespace {
 
 // std::isalpha and friends depend on the locale; scripts don't.
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_name(char c) {
-  return is_letter(c) || is_digit(c) || c == '$';
-}
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name(char c) { return is_letter(c) || is_digit(c) || c == '$'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 
 int digit_value(char c) {
   if (is_digit(c)) return c - '0';
@@ -30,9 +22,9 @@ int digit_value(char c) {
   return 99;
 }
 
-constexpr std::array<std::string_view, 20> kKeywords = {
-    "break", "catch", "continue", "delete", "else",    "for",   "foreach", "function", "global", "if",
-    "in",    "limit", "long",     "next",   "private", "probe", "return",  "string",   "try",    "while"};
+constexpr std::array<std::string_view, 20> kKeywords = {"break",    "catch",  "continue", "delete", "else",  "for",  "foreach",
+                                                        "function", "global", "if",       "in",     "limit", "long", "next",
+                                                        "private",  "probe",  "return",   "string", "try",   "while"};
 
 // Longest first: ORDER OPERATORS.
 constexpr std::array<std::string_view, 34> kOperators = {
@@ -51,9 +43,7 @@ void Token::warn(std::string message, std::string hint) {
   if (!problem) problem = std::make_shared<const Problem>(Problem{std::move(message), std::move(hint), true, false});
 }
 
-bool is_keyword(std::string_view name) {
-  return std::binary_search(kKeywords.begin(), kKeywords.end(), name);
-}
+bool is_keyword(std::string_view name) { return std::binary_search(kKeywords.begin(), kKeywords.end(), name); }
 
 void Lexer::read_as(const std::string& version) {
   knows_private_ = strverscmp(version.c_str(), "3.0") >= 0;
@@ -158,8 +148,7 @@ void Lexer::read_number(Token& token) {
   uint64_t value = 0;
   auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
   if (status == std::errc::result_out_of_range) {
-    token.fail("number out of range: " + written,
-               "numbers have 64 bits: at most 9223372036854775807, or 0xffffffffffffffff");
+    token.fail("number out of range: " + written, "numbers have 64 bits: at most 9223372036854775807, or 0xffffffffffffffff");
   } else if (status != std::errc() || end != digits.data() + digits.size()) {
     bool octal_digit = base == 8 && std::all_of(digits.begin(), digits.end(), is_digit);
     token.fail("not a number: " + written, octal_digit  ? "a number that starts with 0 is octal, with digits 0 to 7"
@@ -205,35 +194,18 @@ void Lexer::read_escape(Token& token) {
   int code = -1;
   bool is_known = c != 'x' || knows_hexadecimal_escapes_;
   switch (is_known ? c : '\0') {
-    case 'a':
-      code = '\a';
-      break;
-    case 'b':
-      code = '\b';
-      break;
-    case 't':
-      code = '\t';
-      break;
-    case 'n':
-      code = '\n';
-      break;
-    case 'v':
-      code = '\v';
-      break;
-    case 'f':
-      code = '\f';
-      break;
-    case 'r':
-      code = '\r';
-      break;
+    case 'a': code = '\a'; break;
+    case 'b': code = '\b'; break;
+    case 't': code = '\t'; break;
+    case 'n': code = '\n'; break;
+    case 'v': code = '\v'; break;
+    case 'f': code = '\f'; break;
+    case 'r': code = '\r'; break;
     case '\\':
     case '"':
     case '\'':
-    case '?':
-      code = c;
-      break;
-    case '\n':
-      return;  // a line continued
+    case '?': code = c; break;
+    case '\n': return;  // a line continued
     case 'x':
       code = 0;
       if (digit_value(at(0)) > 15) return token.fail("\\x needs hexadecimal digits after it");
@@ -337,8 +309,7 @@ void Lexer::read_invalid(Token& token) {
   std::string byte;
   for (int shift : {4, 0}) byte += "0123456789abcdef"[static_cast<unsigned char>(first) >> shift & 15];
   bool is_ascii = static_cast<unsigned char>(first) < 0x80;
-  token.fail("invalid byte 0x" + byte,
-             is_ascii ? "" : "names are ASCII; other characters may stand in strings and comments");
+  token.fail("invalid byte 0x" + byte, is_ascii ? "" : "names are ASCII; other characters may stand in strings and comments");
 }
 
 }  // namespace spile::syntax

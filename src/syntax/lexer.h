@@ -76,7 +76,8 @@ class Lexer {
   // Text from elsewhere (a script argument): all tokens get the range `place`. The text outlives the tokens.
   Lexer(std::string_view text, SourceRange place) : place_(place), text_(text) {}
 
-  // Reads as SystemTap `version` ("2.9") did (--compatible): later syntax has its earlier meaning. REQUIRES: next() was not called yet.
+  // Reads as SystemTap `version` ("2.9") did (--compatible): later syntax has its earlier meaning. REQUIRES: next() was not
+  // called yet.
   void read_as(const std::string& version);
 
   // Returns the next token; kEnd again and again at the end.
@@ -99,7 +100,7 @@ class Lexer {
   bool ended() const { return position_ >= text_.size(); }
   SourceRange range(size_t begin, size_t end) const;
 
-  bool knows_private_ = true;           // since 3.0; before, a name like any other
+  bool knows_private_ = true;              // since 3.0; before, a name like any other
   bool knows_hexadecimal_escapes_ = true;  // \x41, since 2.3
   const SourceFile* file_ = nullptr;
   SourceRange place_;

@@ -63,8 +63,7 @@ void Parser::report_unknown_declaration() {
     diagnostic.hint("there is no '{' for this '}'");
   } else if (token.kind == TokenKind::kIdentifier) {
     std::string near = nearest_name(token.text, {"probe", "global", "private", "function"});
-    diagnostic.hint(near.empty() ? "statements belong inside a probe: probe begin { ... }"
-                                 : "did you mean '" + near + "'?");
+    diagnostic.hint(near.empty() ? "statements belong inside a probe: probe begin { ... }" : "did you mean '" + near + "'?");
   } else if (token.kind == TokenKind::kKeyword) {
     diagnostic.hint("statements belong inside a probe: probe begin { ... }");
   }
@@ -238,8 +237,7 @@ bool Parser::parse_parameter(Function& function) {
     return false;
   }
   if (!initial && !function.defaults.empty() && function.defaults.back()) {
-    tokens_.error(parameter->range,
-                  "parameter '" + parameter->name + "' needs a default too: the one before it has one");
+    tokens_.error(parameter->range, "parameter '" + parameter->name + "' needs a default too: the one before it has one");
     return false;
   }
   function.parameters.push_back(std::move(parameter));

@@ -28,20 +28,13 @@ std::optional<Binary::Operator> arithmetic(std::string_view text) {
 
 std::optional<Compare::Operator> comparison(uint32_t operation) {
   switch (operation) {
-    case op("=="):
-      return Compare::Operator::kEqual;
-    case op("!="):
-      return Compare::Operator::kNotEqual;
-    case op("<"):
-      return Compare::Operator::kLess;
-    case op("<="):
-      return Compare::Operator::kLessEqual;
-    case op(">"):
-      return Compare::Operator::kGreater;
-    case op(">="):
-      return Compare::Operator::kGreaterEqual;
-    default:
-      return std::nullopt;
+    case op("=="): return Compare::Operator::kEqual;
+    case op("!="): return Compare::Operator::kNotEqual;
+    case op("<"): return Compare::Operator::kLess;
+    case op("<="): return Compare::Operator::kLessEqual;
+    case op(">"): return Compare::Operator::kGreater;
+    case op(">="): return Compare::Operator::kGreaterEqual;
+    default: return std::nullopt;
   }
 }
 
@@ -58,16 +51,11 @@ std::unique_ptr<T> with_sides(ExpressionPtr left, ExpressionPtr right) {
 int binary_precedence(const Token& token) {
   if (token.is_keyword("in")) return kInPrecedence;
   switch (token.op) {
-    case op("||"):
-      return 1;
-    case op("&&"):
-      return 2;
-    case op("|"):
-      return 3;
-    case op("^"):
-      return 4;
-    case op("&"):
-      return 5;
+    case op("||"): return 1;
+    case op("&&"): return 2;
+    case op("|"): return 3;
+    case op("^"): return 4;
+    case op("&"): return 5;
     case op("<"):
     case op(">"):
     case op("<="):
@@ -75,23 +63,17 @@ int binary_precedence(const Token& token) {
     case op("=="):
     case op("!="):
     case op("=~"):
-    case op("!~"):
-      return 7;
+    case op("!~"): return 7;
     case op("<<"):
     case op(">>"):
-    case op(">>>"):
-      return 8;
-    case op("."):
-      return 9;
+    case op(">>>"): return 8;
+    case op("."): return 9;
     case op("+"):
-    case op("-"):
-      return 10;
+    case op("-"): return 10;
     case op("*"):
     case op("/"):
-    case op("%"):
-      return 11;
-    default:
-      return 0;
+    case op("%"): return 11;
+    default: return 0;
   }
 }
 
@@ -105,9 +87,7 @@ ExpressionPtr Parser::parse_expression() {
 }
 
 // Expressions joined by commas: where no list is, in parentheses, as a statement, in a for's head.
-ExpressionPtr Parser::parse_sequence() {
-  return parse_commas(parse_expression());
-}
+ExpressionPtr Parser::parse_sequence() { return parse_commas(parse_expression()); }
 
 ExpressionPtr Parser::parse_commas(ExpressionPtr first) {
   while (first && at(",")) {
@@ -134,10 +114,8 @@ bool Parser::is_assignable(const Expression& e) {
     case ExpressionKind::kIndex:
     case ExpressionKind::kTargetVariable:
     case ExpressionKind::kAtOperation:
-    case ExpressionKind::kDereference:
-      return true;
-    default:
-      return false;
+    case ExpressionKind::kDereference: return true;
+    default: return false;
   }
 }
 
@@ -300,26 +278,17 @@ ExpressionPtr Parser::parse_unary() {
   if (next.kind != TokenKind::kOperator) return parse_postfix();
   std::optional<Unary::Operator> operation;
   switch (next.op) {
-    case op("+"):
-      operation = Unary::Operator::kPlus;
-      break;
+    case op("+"): operation = Unary::Operator::kPlus; break;
     case op("-"):
       if (peek(1).kind == TokenKind::kNumber) return parse_literal("a number");
       operation = Unary::Operator::kMinus;
       break;
-    case op("!"):
-      operation = Unary::Operator::kNot;
-      break;
-    case op("~"):
-      operation = Unary::Operator::kBitNot;
-      break;
-    case op("&"):
-      return parse_address_of();
+    case op("!"): operation = Unary::Operator::kNot; break;
+    case op("~"): operation = Unary::Operator::kBitNot; break;
+    case op("&"): return parse_address_of();
     case op("++"):
-    case op("--"):
-      break;
-    default:
-      return parse_postfix();
+    case op("--"): break;
+    default: return parse_postfix();
   }
   Nested nested(*this);
   if (!nested) return nullptr;

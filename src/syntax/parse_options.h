@@ -1,6 +1,6 @@
 #pragma once
-// The settings with which a script is parsed: its arguments, and the facts that its conditions and macros can ask for. The defaults
-// suit tests; session fills in those of the command line and the machine.
+// The settings with which a script is parsed: its arguments, and the facts that its conditions and macros can ask for. The
+// defaults suit tests; session fills in those of the command line and the machine.
 
 #include <cstddef>
 #include <functional>
@@ -26,7 +26,7 @@ struct ParseOptions {
   // Returns the value of a CONFIG_ name ("y", "m", "100"; "" for unset), called only where a condition names one. May be empty.
   std::function<std::string(std::string_view)> kernel_config;
   std::set<size_t>* used_arguments = nullptr;  // filled with the numbers of those that occur, 0 for $# and @#; may be null
-  const MacroLibrary* macros = nullptr;  // of the tapset's .stpm files; outlives the parse; null: none
+  const MacroLibrary* macros = nullptr;        // of the tapset's .stpm files; outlives the parse; null: none
 };
 
 }  // namespace spile::syntax

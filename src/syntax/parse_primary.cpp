@@ -18,16 +18,10 @@ ExpressionPtr Parser::parse_primary() {
   ExpressionPtr primary;
   switch (next.kind) {
     case TokenKind::kNumber:
-    case TokenKind::kString:
-      return parse_literal("a literal");
-    case TokenKind::kIdentifier:
-      primary = parse_name();
-      break;
-    case TokenKind::kDollar:
-      return parse_target_variable();
-    case TokenKind::kAt:
-      primary = parse_at();
-      break;
+    case TokenKind::kString: return parse_literal("a literal");
+    case TokenKind::kIdentifier: primary = parse_name(); break;
+    case TokenKind::kDollar: return parse_target_variable();
+    case TokenKind::kAt: primary = parse_at(); break;
     case TokenKind::kEmbedded: {
       Token code = take();
       if (!options_.guru && !options_.is_library) {
@@ -48,9 +42,7 @@ ExpressionPtr Parser::parse_primary() {
         break;
       }
       [[fallthrough]];
-    default:
-      report_no_expression();
-      return nullptr;
+    default: report_no_expression(); return nullptr;
   }
   if (primary && at("->")) return parse_dereference(std::move(primary));
   return primary;
@@ -100,8 +92,7 @@ std::unique_ptr<Index> Parser::parse_index(Token name) {
   index->range = since(name.range);
   for (const ExpressionPtr& subscript : index->indexes) {
     if (subscript || slice) continue;
-    tokens_.error(index->range,
-                  "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
+    tokens_.error(index->range, "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
     return nullptr;
   }
   if (at("[")) {

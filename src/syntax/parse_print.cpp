@@ -39,9 +39,7 @@ const PrintForm* print_form(std::string_view name) {
 
 }  // namespace
 
-bool is_print_name(std::string_view name) {
-  return print_form(name) != nullptr;
-}
+bool is_print_name(std::string_view name) { return print_form(name) != nullptr; }
 
 ExpressionPtr Parser::parse_print(const Token& name) {
   const PrintForm& form = *print_form(name.text);
@@ -101,20 +99,18 @@ bool Parser::parse_format_argument(Print& print, const Token& name) {
 bool Parser::check_print_arguments(const Print& print, const Token& name) {
   std::string text(name.text);
   size_t given = print.arguments.size();
-  auto histogram = std::find_if(print.arguments.begin(), print.arguments.end(),
-                                [](const ExpressionPtr& a) { return as<Histogram>(a); });
-  if (histogram != print.arguments.end() &&
-      (given != 1 || print.with_format || print.with_delimiter || print.is_char)) {
-    tokens_.error((*histogram)->range, "a histogram can't be printed together with other values, or with a format").hint("print(@hist_log(stats))");
+  auto histogram =
+      std::find_if(print.arguments.begin(), print.arguments.end(), [](const ExpressionPtr& a) { return as<Histogram>(a); });
+  if (histogram != print.arguments.end() && (given != 1 || print.with_format || print.with_delimiter || print.is_char)) {
+    tokens_.error((*histogram)->range, "a histogram can't be printed together with other values, or with a format")
+        .hint("print(@hist_log(stats))");
     return false;
   }
   if (print.with_format) return true;  // whether arguments and format agree is for pass 2 to say
   size_t needed = print.with_delimiter ? 2 : print.with_newline ? 0 : 1;
   bool takes_one = print.is_char;
   if (given >= needed && (given <= 1 || !takes_one)) return true;
-  std::string wanted = needed == 2 ? "at least two values after the delimiter"
-                       : takes_one ? "one value"
-                                   : "at least one value";
+  std::string wanted = needed == 2 ? "at least two values after the delimiter" : takes_one ? "one value" : "at least one value";
   tokens_.error(print.range, "'" + text + "' takes " + wanted + ", not " + std::to_string(given))
       .hint(print.with_delimiter ? text + "(\", \", value, value)" : text + "(value)");
   return false;

@@ -85,8 +85,7 @@ bool Parser::parse_components(std::vector<ProbePoint>& points) {
       return false;
     }
     if (heads.size() * tails.size() > kMaximumAlternatives) {
-      tokens_.error(since(begin),
-                    "too many alternatives: more than " + std::to_string(kMaximumAlternatives) + " probe points");
+      tokens_.error(since(begin), "too many alternatives: more than " + std::to_string(kMaximumAlternatives) + " probe points");
       return false;
     }
     std::vector<ProbePoint> joined;
@@ -139,8 +138,7 @@ bool Parser::parse_component(PointComponent& component) {
   do {
     Token part = take();
     component.name += part.text;
-  } while (!peek().space_before &&
-           (is_part(peek()) || (peek().kind == TokenKind::kNumber && component.name.back() == '*')));
+  } while (!peek().space_before && (is_part(peek()) || (peek().kind == TokenKind::kNumber && component.name.back() == '*')));
   if (at("(") && !parse_component_parameter(component)) return false;
   component.range = since(component.range);
   return true;

@@ -78,14 +78,11 @@ StatementPtr Parser::parse_keyword_statement() {
   Diagnostic& diagnostic = error_expected("a statement");
   if (word == "else") diagnostic.hint("there is no 'if' before this 'else'; a ';' after its block would end it");
   if (word == "catch") diagnostic.hint("'catch' follows the block of a 'try'");
-  if (word == "long" || word == "string")
-    diagnostic.hint("variables are used without a declaration; types are inferred");
-  if (word == "limit" || word == "in")
-    diagnostic.hint("'" + std::string(word) + "' is a keyword and can't name a variable");
+  if (word == "long" || word == "string") diagnostic.hint("variables are used without a declaration; types are inferred");
+  if (word == "limit" || word == "in") diagnostic.hint("'" + std::string(word) + "' is a keyword and can't name a variable");
   if (word == "global" || word == "private")
     diagnostic.hint("declare globals outside of probes; other variables are local without a declaration");
-  if (word == "probe" || word == "function")
-    diagnostic.hint("probes and functions can't be nested; is a '}' missing before it?");
+  if (word == "probe" || word == "function") diagnostic.hint("probes and functions can't be nested; is a '}' missing before it?");
   take();
   return nullptr;
 }
@@ -135,9 +132,8 @@ void Parser::hint_at_statement(const Expression& expression) {
     tokens_.error(variable->range, "'" + variable->name + "' needs parentheses around its arguments")
         .hint(variable->name + "(" + std::string(next.text.substr(0, 40)) + ")");
   } else if (next.kind == TokenKind::kIdentifier) {
-    bool is_type = variable->name == "int" || variable->name == "char" || variable->name == "var" ||
-                   variable->name == "let" || variable->name == "local" || variable->name == "my" ||
-                   variable->name == "const";
+    bool is_type = variable->name == "int" || variable->name == "char" || variable->name == "var" || variable->name == "let" ||
+                   variable->name == "local" || variable->name == "my" || variable->name == "const";
     if (is_type)
       tokens_.error(variable->range, "variables are used without a declaration")
           .hint("leave '" + variable->name + "' out; types are inferred");
@@ -374,8 +370,7 @@ bool Parser::parse_sort(Foreach& loop, int column, SourceRange& sorted) {
 bool Parser::parse_foreach_source(Foreach& loop, SourceRange& sorted) {
   if (peek().text == "@hist_log" || peek().text == "@hist_linear") {
     if (loop.keys.size() != 1 || sorted) {
-      error_here("the buckets of a histogram have one subscript and one order")
-          .hint("foreach (bucket in @hist_log(stats))");
+      error_here("the buckets of a histogram have one subscript and one order").hint("foreach (bucket in @hist_log(stats))");
       return false;
     }
     loop.histogram = parse_histogram();

@@ -144,8 +144,7 @@ bool Parser::parse_path(std::vector<PathStep>& path) {
       path.push_back(std::move(step));
     } else if ((at("$") || at("$$")) && !first.space_before) {
       take();
-      path.push_back(
-          pretty_step(first.is(op("$")) ? PathStep::Kind::kPretty : PathStep::Kind::kPrettyDeep, first.range));
+      path.push_back(pretty_step(first.is(op("$")) ? PathStep::Kind::kPretty : PathStep::Kind::kPrettyDeep, first.range));
       return true;
     } else {
       return true;
@@ -238,9 +237,8 @@ void Parser::report_unknown_at(const Token& name) {
   known.insert(known.end(), at_operators().begin(), at_operators().end());
   std::string near = nearest_name(name.text.substr(1), known);
   tokens_.error(name, "unknown operator or macro '" + std::string(name.text) + "'")
-      .hint(near.empty()
-                ? "define a macro before its first use: @define " + std::string(name.text.substr(1)) + " %( ... %)"
-                : "did you mean '@" + near + "'?");
+      .hint(near.empty() ? "define a macro before its first use: @define " + std::string(name.text.substr(1)) + " %( ... %)"
+                         : "did you mean '@" + near + "'?");
 }
 
 // ---------------------------------------------------------------- statistics
@@ -260,8 +258,7 @@ bool Parser::parse_constant(int64_t& value, std::string_view what) {
 ExpressionPtr Parser::parse_statistic_operand() {
   ExpressionPtr stats = parse_expression();
   if (!stats || as<Variable>(stats) || as<Index>(stats)) return stats;
-  tokens_.error(stats->range, "statistics need a global or an element of an array")
-      .hint("collect values first: stats <<< value");
+  tokens_.error(stats->range, "statistics need a global or an element of an array").hint("collect values first: stats <<< value");
   return nullptr;
 }
 
@@ -274,7 +271,8 @@ bool Parser::parse_percent(Statistic& statistic) {
   if (const auto* text = as<String>(statistic.percent)) {
     std::optional<Decimal> decimal = read_decimal(text->value);
     if (!decimal) {
-      tokens_.error(range, "expected a percentage with at most three decimals, found \"" + text->value + "\"").hint("@percentile(stats, \"99.9\")");
+      tokens_.error(range, "expected a percentage with at most three decimals, found \"" + text->value + "\"")
+          .hint("@percentile(stats, \"99.9\")");
       return false;
     }
     statistic.percent_scale = decimal->scale;
@@ -301,8 +299,7 @@ ExpressionPtr Parser::parse_statistic(const Token& name, Statistic::Operator ope
   if (!expect(")", "after the operand of '" + std::string(name.text) + "'", &open)) return nullptr;
   node->range = since(name.range);
   if (node->bits < 0 || node->bits > kMaximumVarianceBits) {
-    tokens_.error(node->range,
-                  "@variance shifts by 0 to " + std::to_string(kMaximumVarianceBits) + " bits");
+    tokens_.error(node->range, "@variance shifts by 0 to " + std::to_string(kMaximumVarianceBits) + " bits");
     return nullptr;
   }
   return finish(std::move(node));
@@ -331,7 +328,8 @@ std::unique_ptr<Histogram> Parser::parse_histogram() {
     const auto* text = as<String>(unit);
     constexpr size_t kLongestUnit = 16;
     if (!text || text->value.size() > kLongestUnit) {
-      tokens_.error(unit->range, "expected the unit of the values, at most 16 characters in quotes").hint(std::string(name.text) + (node->is_log ? "(stats, \"ns\")" : "(stats, low, high, width, \"ns\")"));
+      tokens_.error(unit->range, "expected the unit of the values, at most 16 characters in quotes")
+          .hint(std::string(name.text) + (node->is_log ? "(stats, \"ns\")" : "(stats, low, high, width, \"ns\")"));
       return nullptr;
     }
     node->has_summary = true;

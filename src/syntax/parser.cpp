@@ -50,16 +50,11 @@ std::string Parser::describe(const Token& token) {
   std::string text(token.text.substr(0, kShown));
   if (token.text.size() > kShown) text += "...";
   switch (token.kind) {
-    case TokenKind::kEnd:
-      return "the end of the script";
-    case TokenKind::kString:
-      return "a string";
-    case TokenKind::kEmbedded:
-      return "embedded code";
-    case TokenKind::kKeyword:
-      return "the keyword '" + text + "'";
-    default:
-      return "'" + text + "'";
+    case TokenKind::kEnd: return "the end of the script";
+    case TokenKind::kString: return "a string";
+    case TokenKind::kEmbedded: return "embedded code";
+    case TokenKind::kKeyword: return "the keyword '" + text + "'";
+    default: return "'" + text + "'";
   }
 }
 
@@ -74,8 +69,7 @@ Diagnostic& Parser::error_expected(std::string_view what) {
 
 bool Parser::enter() {
   if (++depth_ <= kMaximumDepth) return true;
-  if (depth_ == kMaximumDepth + 1)
-    stop_here("the script nests deeper than " + std::to_string(kMaximumDepth) + " levels here");
+  if (depth_ == kMaximumDepth + 1) stop_here("the script nests deeper than " + std::to_string(kMaximumDepth) + " levels here");
   return false;
 }
 
@@ -109,8 +103,7 @@ ExpressionPtr Parser::finish(ExpressionPtr node) {
 
 // Whether a declaration starts here. `function` is also a component of probe points.
 bool Parser::at_declaration() {
-  return at_keyword("probe") || at_keyword("global") || at_keyword("private") ||
-         (at_keyword("function") && peek().space_before);
+  return at_keyword("probe") || at_keyword("global") || at_keyword("private") || (at_keyword("function") && peek().space_before);
 }
 
 // Whether the declaration that starts here, within a block, is one of the top level, with a brace missing before it: it
@@ -142,8 +135,7 @@ void Parser::skip_to_statement() {
     const Token& token = peek();
     if (depth == 0) {
       if (token.is(op("}"))) return;
-      bool starts =
-          token.line_start && std::find(std::begin(kStarts), std::end(kStarts), token.text) != std::end(kStarts);
+      bool starts = token.line_start && std::find(std::begin(kStarts), std::end(kStarts), token.text) != std::end(kStarts);
       if (starts && token.kind == TokenKind::kKeyword) return;
     }
     if (at("{")) ++depth;
@@ -186,8 +178,7 @@ Script parse(const SourceFile& file, const ParseOptions& options, Diagnostics& d
   return Parser(file, options, diagnostics).parse_script();
 }
 
-void parse_macros(const SourceFile& file, const ParseOptions& options, Diagnostics& diagnostics,
-                  MacroLibrary& library) {
+void parse_macros(const SourceFile& file, const ParseOptions& options, Diagnostics& diagnostics, MacroLibrary& library) {
   if (!is_text(file, diagnostics)) return;
   ParseOptions library_options = options;
   library_options.is_library = true;
@@ -203,8 +194,8 @@ void parse_macros(const SourceFile& file, const ParseOptions& options, Diagnosti
 Script Parser::parse_script() {
   script_.file = &file_;
   while (!at_end()) parse_declaration();
-  bool is_empty = script_.globals.empty() && script_.functions.empty() && script_.aliases.empty() &&
-                  script_.probes.empty() && script_.embedded.empty();
+  bool is_empty = script_.globals.empty() && script_.functions.empty() && script_.aliases.empty() && script_.probes.empty() &&
+                  script_.embedded.empty();
   if (is_empty && options_.must_declare && !options_.is_library && !diagnostics_.has_errors())
     tokens_.error({&file_, 0, 0}, "the script is empty").hint("probe begin { println(\"hello\") exit() }");
   if (tokens_.has_too_many_errors()) diagnostics_.error({}, "too many errors; the rest of the script was not read");

@@ -123,8 +123,7 @@ TEST(Expressions, TakeStatistics) {
   EXPECT_EQ(expression_shape("@variance(a) + @variance(a, 4)"), "(+ (variance a) (variance a 4))");
   EXPECT_EQ(expression_shape("@percentile(a, 50) + @percentile(a, \"99.9\")"), "(+ (percentile a 50) (percentile a 999/10))");
   EXPECT_EQ(expression_shape("@hist_log(a)[3]"), "(bucket (hist_log a) 3)");
-  EXPECT_EQ(expression_shape("@hist_linear(a[1], -5, 100, 5)[b] + 1"),
-            "(+ (bucket (hist_linear ([] a 1) -5 100 5) b) 1)");
+  EXPECT_EQ(expression_shape("@hist_linear(a[1], -5, 100, 5)[b] + 1"), "(+ (bucket (hist_linear ([] a 1) -5 100 5) b) 1)");
   EXPECT_EQ(expression_shape("print(@hist_log(a))"), "(print (hist_log a))");
   EXPECT_EQ(expression_shape("println((@hist_linear(a, 0, 10, 1)))"), "(print line (hist_linear a 0 10 1))");
 }
@@ -143,8 +142,7 @@ TEST(Formats, AreParsedOnce) {
   EXPECT_EQ(expression_shape("printf(\"a%%b%d%%\", 1)"), "(print 'a%b' %d '%' 1)");
   EXPECT_EQ(expression_shape("printf(\"%-5d|%05u|%+i|% o|%#x\", 1, 2, 3, 4, 5)"),
             "(print %-5d '|' %05u '|' %+d '|' %_o '|' %#x 1 2 3 4 5)");
-  EXPECT_EQ(expression_shape("printf(\"%*.*s%.3s%.s\", 1, 2, \"a\", \"b\", \"c\")"),
-            "(print %*.*s %.3s %.0s 1 2 'a' 'b' 'c')");
+  EXPECT_EQ(expression_shape("printf(\"%*.*s%.3s%.s\", 1, 2, \"a\", \"b\", \"c\")"), "(print %*.*s %.3s %.0s 1 2 'a' 'b' 'c')");
   EXPECT_EQ(expression_shape("printf(\"%ld%lld%lu%Lx%lX\", 1, 2, 3, 4, 5)"), "(print %d %d %u %x %X 1 2 3 4 5)");
   EXPECT_EQ(expression_shape("printf(\"%p%c%b%8m%*M\", 1, 2, 3, 4, 5, 6)"), "(print %p %c %b %8m %*M 1 2 3 4 5 6)");
   EXPECT_EQ(expression_shape("printf(\"\")"), "(print)");
@@ -164,7 +162,8 @@ TEST(Formats, RefuseWhatCannotBePrinted) {
   EXPECT_EQ(in_probe("printd(\",\")"), "'printd' takes at least two values after the delimiter, not 0");
   EXPECT_EQ(in_probe("print()"), "'print' takes at least one value, not 0");
   EXPECT_EQ(in_probe("print_char(1, 2)"), "'print_char' takes one value, not 2");
-  EXPECT_EQ(in_probe("printf(\"%s\", @hist_log(x))"), "a histogram can't be printed together with other values, or with a format");
+  EXPECT_EQ(in_probe("printf(\"%s\", @hist_log(x))"),
+            "a histogram can't be printed together with other values, or with a format");
   EXPECT_EQ(in_probe("x = sprint(1, @hist_log(x))"), "a histogram can't be printed together with other values, or with a format");
 }
 
@@ -180,8 +179,7 @@ TEST(Expressions, RefuseWhatIsNone) {
   EXPECT_EQ(in_probe("x = a ? b;"), "expected ':' and the value for a false condition, found ';'");
   EXPECT_EQ(in_probe("x = limit;"), "expected an expression, found the keyword 'limit'");
   EXPECT_EQ(in_probe("x = a[1][2];"), "an array takes only one pair of brackets");
-  EXPECT_EQ(in_probe("x = a[*];"),
-            "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
+  EXPECT_EQ(in_probe("x = a[*];"), "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
   EXPECT_EQ(in_probe("delete a[b[*]];"),
             "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
   EXPECT_EQ(in_probe("[a, b];"), "expected 'in' and an array after the subscripts, found ';'");
@@ -219,19 +217,20 @@ TEST(Expressions, RefuseBadStatistics) {
   EXPECT_EQ(in_probe("@count(a + b);"), "statistics need a global or an element of an array");
   EXPECT_EQ(in_probe("@sum(a, 1);"), "expected ')' after the operand of '@sum', found ','");
   EXPECT_EQ(in_probe("print(@hist_log(a, 5));"), "expected the unit of the values, at most 16 characters in quotes");
-  EXPECT_EQ(in_probe("print(@hist_log(a, \"seventeen letters\"));"), "expected the unit of the values, at most 16 characters in quotes");
+  EXPECT_EQ(in_probe("print(@hist_log(a, \"seventeen letters\"));"),
+            "expected the unit of the values, at most 16 characters in quotes");
   EXPECT_EQ(in_probe("@percentile(a);"), "expected ',' and the percentage: @percentile(stats, 99), found ')'");
   EXPECT_EQ(in_probe("@percentile(a, 101);"), "a percentage goes from 0 to 100");
   EXPECT_EQ(in_probe("@percentile(a, \"100.1\");"), "a percentage goes from 0 to 100");
   for (const char* wrong : {"", ".9", "9.", "99.9999", "9.9.9", "9 9", "-1.0", "1e3", "99999999999999999999"})
-    EXPECT_EQ(in_probe(std::string("@percentile(a, \"") + wrong + "\");"), std::string("expected a percentage with at most three decimals, found \"") + wrong + "\"");
+    EXPECT_EQ(in_probe(std::string("@percentile(a, \"") + wrong + "\");"),
+              std::string("expected a percentage with at most three decimals, found \"") + wrong + "\"");
   EXPECT_EQ(in_probe("foreach (k in a @percentile -) ;"), "expected @count, @sum, @min, @max, @avg or @variance to sort by");
   EXPECT_EQ(in_probe("@variance(a, b);"), "expected the number of bits to shift by, found 'b'");
   EXPECT_EQ(in_probe("x = @hist_log(a);"), "a histogram is not a value: it can be printed, iterated or subscripted");
   EXPECT_EQ(in_probe("x = @hist_log(a) + 1;"), "a histogram is not a value: it can be printed, iterated or subscripted");
   EXPECT_EQ(in_probe("f(@hist_log(a));"), "a histogram is not a value: it can be printed, iterated or subscripted");
-  EXPECT_EQ(in_probe("@hist_linear(a);"),
-            "expected ',' and the lower bound: @hist_linear(stats, low, high, width), found ')'");
+  EXPECT_EQ(in_probe("@hist_linear(a);"), "expected ',' and the lower bound: @hist_linear(stats, low, high, width), found ')'");
   EXPECT_EQ(in_probe("print(@hist_linear(a, b, 0, 1))"), "expected the lower bound, a number, found 'b'");
 }
 
@@ -253,8 +252,7 @@ TEST(Statements, BranchAndLoop) {
   EXPECT_EQ(statement_shape("for (;;) ;"), "(for - - - ;)");
   EXPECT_EQ(statement_shape("try { a } catch (m) { b } try { } catch { }"), "(try {a} catch m {b}) (try {} catch {})");
   EXPECT_EQ(statement_shape("next return return; return a"), "next (return -) (return -) (return a)");
-  EXPECT_EQ(statement_shape("delete a delete b[1, 2]; delete c[*, 2]"),
-            "(delete a) (delete ([] b 1 2)) (delete ([] c * 2))");
+  EXPECT_EQ(statement_shape("delete a delete b[1, 2]; delete c[*, 2]"), "(delete a) (delete ([] b 1 2)) (delete ([] c * 2))");
 }
 
 TEST(Statements, IterateInAllForms) {
@@ -265,13 +263,11 @@ TEST(Statements, IterateInAllForms) {
   EXPECT_EQ(statement_shape("foreach (k in a-) ;"), "(foreach [k] in a sort-0 ;)");
   EXPECT_EQ(statement_shape("foreach (k in a+ limit n * 2) ;"), "(foreach [k] in a sort+0 limit (* n 2) ;)");
   EXPECT_EQ(statement_shape("foreach (v = k in a) ;"), "(foreach v = [k] in a ;)");
-  EXPECT_EQ(statement_shape("foreach (v = [k1, k2-] in a[*, 1] limit 5) ;"),
-            "(foreach v = [k1 k2] in a[* 1] sort-2 limit 5 ;)");
+  EXPECT_EQ(statement_shape("foreach (v = [k1, k2-] in a[*, 1] limit 5) ;"), "(foreach v = [k1 k2] in a[* 1] sort-2 limit 5 ;)");
   EXPECT_EQ(statement_shape("foreach (v- = k in a) ;"), "(foreach v = [k] in a sort-0 ;)");
   EXPECT_EQ(statement_shape("foreach (v+=k in a) ;"), "(foreach v = [k] in a sort+0 ;)");
   EXPECT_EQ(statement_shape("foreach (k in a @sum -) ;"), "(foreach [k] in a sort-0 by sum ;)");
-  EXPECT_EQ(statement_shape("foreach ([a, b] in c[1, *] @avg+ limit 3) ;"),
-            "(foreach [a b] in c[1 *] sort+0 by avg limit 3 ;)");
+  EXPECT_EQ(statement_shape("foreach ([a, b] in c[1, *] @avg+ limit 3) ;"), "(foreach [a b] in c[1 *] sort+0 by avg limit 3 ;)");
   EXPECT_EQ(statement_shape("foreach (b in @hist_log(x[1])) ;"), "(foreach [b] in (hist_log ([] x 1)) ;)");
   EXPECT_EQ(statement_shape("foreach ([b] in @hist_linear(x, 0, 9, 1)) ;"), "(foreach [b] in (hist_linear x 0 9 1) ;)");
 }
@@ -287,8 +283,7 @@ TEST(Statements, RefuseWrongLoops) {
   EXPECT_EQ(in_probe("foreach (k in a @log -) ;"), "expected @count, @sum, @min, @max, @avg or @variance to sort by");
   EXPECT_EQ(in_probe("foreach (3 in a) ;"), "expected a variable for a subscript, found '3'");
   EXPECT_EQ(in_probe("foreach (k in a limit) ;"), "expected an expression, found ')'");
-  EXPECT_EQ(in_probe("foreach ([a, b] in @hist_log(x)) ;"),
-            "the buckets of a histogram have one subscript and one order");
+  EXPECT_EQ(in_probe("foreach ([a, b] in @hist_log(x)) ;"), "the buckets of a histogram have one subscript and one order");
   EXPECT_EQ(in_probe("for (k in a) ;"), "'for' can't iterate over an array");
   EXPECT_EQ(in_probe("for (a; b) ;"), "expected ';' after the condition of 'for', found ')'");
   EXPECT_EQ(in_probe("while a < 3 { }"), "expected '(' after 'while', found 'a'");
@@ -362,8 +357,7 @@ TEST(Functions, RefuseWrongDeclarations) {
   EXPECT_EQ(errors("function f(a = 1, b) { }"), "1:19: parameter 'b' needs a default too: the one before it has one");
   EXPECT_EQ(errors("function f:int() { }"), "1:12: expected a type, 'long' or 'string', found 'int'");
   EXPECT_EQ(errors("function f(3) { }"), "1:12: expected the name of a parameter, found '3'");
-  EXPECT_EQ(errors("function f() return 1"),
-            "1:14: expected '{' and the body of function 'f', found the keyword 'return'");
+  EXPECT_EQ(errors("function f() return 1"), "1:14: expected '{' and the body of function 'f', found the keyword 'return'");
   EXPECT_EQ(errors("function f() %{ %}"), "1:14: embedded code needs guru mode");
 }
 
@@ -373,17 +367,14 @@ TEST(Probes, HavePointsOfAllForms) {
             "probe begin(-10), timer.ms(16), process(1234).syscall {}\n");
   EXPECT_EQ(script_shape("probe process(\"/bin/\" \"ls\").function(\"*@a.c:3\").return { }"),
             "probe process('/bin/ls').function('*@a.c:3').return {}\n");
-  EXPECT_EQ(script_shape("probe syscall.*read*, **, a.**.*64, sys*_x? { }"),
-            "probe syscall.*read*, **, a.**.*64, sys*_x? {}\n");
+  EXPECT_EQ(script_shape("probe syscall.*read*, **, a.**.*64, sys*_x? { }"), "probe syscall.*read*, **, a.**.*64, sys*_x? {}\n");
   EXPECT_EQ(script_shape("probe a ?, b !, c if (x > 1), d? if (y) { }"), "probe a?, b!, c if (> x 1), d? if y {}\n");
   EXPECT_EQ(script_shape("probe a if (x) ? { }"), "probe a? if x {}\n");
-  EXPECT_EQ(script_shape("probe kernel.function(\"f\").call.if.next { }"),
-            "probe kernel.function('f').call.if.next {}\n");
+  EXPECT_EQ(script_shape("probe kernel.function(\"f\").call.if.next { }"), "probe kernel.function('f').call.if.next {}\n");
 }
 
 TEST(Probes, ExpandAlternatives) {
-  EXPECT_EQ(script_shape("probe syscall.{open,close}.return { }"),
-            "probe syscall.open.return, syscall.close.return {}\n");
+  EXPECT_EQ(script_shape("probe syscall.{open,close}.return { }"), "probe syscall.open.return, syscall.close.return {}\n");
   EXPECT_EQ(script_shape("probe {a,b.{c(\"x\"),d}}.e! { }"), "probe a.e!, b.c('x').e!, b.d.e! {}\n");
   EXPECT_EQ(script_shape("probe a.{b,c} if (x) { }"), "probe a.b if x, a.c if x {}\n");
   EXPECT_EQ(script_shape("probe begin{x}"), "probe begin {x}\n");
@@ -432,24 +423,21 @@ TEST(Declarations, RefuseWhatIsNone) {
 // ---------------------------------------------------------------- recovery, limits
 
 TEST(Recovery, ReportsSeveralStatements) {
-  EXPECT_EQ(
-      errors("probe begin {\n  x = ;\n  y = 1\n  z = (2;\n  f(,)\n  if (a) b\n}\nprobe end { w = }"),
-      "2:7: expected an expression, found ';'\n4:9: expected ')', found ';'\n5:5: expected an expression, found ','\n"
-      "8:17: expected an expression, found '}'");
+  EXPECT_EQ(errors("probe begin {\n  x = ;\n  y = 1\n  z = (2;\n  f(,)\n  if (a) b\n}\nprobe end { w = }"),
+            "2:7: expected an expression, found ';'\n4:9: expected ')', found ';'\n5:5: expected an expression, found ','\n"
+            "8:17: expected an expression, found '}'");
 }
 
 TEST(Recovery, PassesTheElseOfAWrongIf) {
-  EXPECT_EQ(in_probe("if (a ==) b; else c; x = ;"),
-            "expected an expression, found ')'\nexpected an expression, found ';'");
+  EXPECT_EQ(in_probe("if (a ==) b; else c; x = ;"), "expected an expression, found ')'\nexpected an expression, found ';'");
   EXPECT_EQ(in_probe("if (a ==) { b; } else { c } try { } catch (3) { } d"),
             "expected an expression, found ')'\nexpected the variable for the error's message, found '3'");
 }
 
 TEST(Recovery, GoesOnAtTheNextDeclaration) {
-  EXPECT_EQ(
-      errors("probe begin {\n  if (x) {\n    y\n\nprobe end { z = ; }\nfunction 3() { }\nglobal g"),
-      "5:1: expected '}' at the end of the block, found the keyword 'probe'\n5:17: expected an expression, found ';'\n"
-      "6:10: expected the name of a function, found '3'");
+  EXPECT_EQ(errors("probe begin {\n  if (x) {\n    y\n\nprobe end { z = ; }\nfunction 3() { }\nglobal g"),
+            "5:1: expected '}' at the end of the block, found the keyword 'probe'\n5:17: expected an expression, found ';'\n"
+            "6:10: expected the name of a function, found '3'");
 }
 
 TEST(Recovery, KeepsWhatWasRight) {
@@ -471,7 +459,8 @@ TEST(Recovery, RefusesBinaryFilesAtOnce) {
                                6)),
             "1:1: this is a binary file, not a script");
   EXPECT_EQ(errors(std::string("probe begin { }\0\0\0\x01", 19)), "1:16: this is a binary file, not a script");
-  EXPECT_EQ(errors(std::string(8000, '\n') + std::string("function f() %{ /*\0*/ %}", 25)), "8001:19: this is a binary file, not a script");
+  EXPECT_EQ(errors(std::string(8000, '\n') + std::string("function f() %{ /*\0*/ %}", 25)),
+            "8001:19: this is a binary file, not a script");
 }
 
 TEST(Warnings, TellOfDotsThatLookLikeMembers) {

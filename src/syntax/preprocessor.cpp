@@ -6,7 +6,7 @@ namespace spile::syntax {
 
 const std::vector<std::string>& at_operators() {
   static const std::vector<std::string> names = {
-      "avg",         "cast",     "choose_defined", "const",     "count", "defined", "entry", "enum",
+      "avg",         "cast",     "choose_defined", "const",     "count", "defined", "entry",      "enum",
       "hist_linear", "hist_log", "kderef",         "kregister", "max",   "min",     "percentile", "perf",
       "probewrite",  "sum",      "uderef",         "uregister", "var",   "variance"};
   return names;
@@ -110,8 +110,7 @@ Token Preprocessor::next() {
   while (true) {
     Token token = expanded();
     if (token.kind == TokenKind::kEnd) {
-      for (const Condition& condition : conditions_)
-        error(condition.open, "this %( is never closed").hint("close it with %)");
+      for (const Condition& condition : conditions_) error(condition.open, "this %( is never closed").hint("close it with %)");
       conditions_.clear();
       return token;
     }

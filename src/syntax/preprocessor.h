@@ -22,8 +22,8 @@
 namespace spile::syntax {
 
 struct Macro {
-  std::string name;  // without the @
-  SourceRange range;  // of the name in its definition
+  std::string name;              // without the @
+  SourceRange range;             // of the name in its definition
   bool takes_arguments = false;  // @define m(...), even with none between
   std::vector<std::string> parameters;
   std::vector<Token> body;  // raw: conditions and macros in it are decided where it is used
@@ -41,17 +41,17 @@ inline constexpr size_t kMaximumErrors = 20;
 
 class Preprocessor {
  public:
-  // All three, and options.macros, outlive the preprocessor. Tokens that it returns point into `file`, into macros (Token::macro) and
-  // into options.arguments.
+  // All three, and options.macros, outlive the preprocessor. Tokens that it returns point into `file`, into macros (Token::macro)
+  // and into options.arguments.
   Preprocessor(const SourceFile& file, const ParseOptions& options, Diagnostics& diagnostics);
 
   // The next token for the parser: never kInvalid, kArgument, @define or one of %( %? %: %). kEnd once too many errors
   // were reported.
   Token next();
 
-  // Reports an error at a token or range; where the token came from a macro or an argument, with a note that says so. The reference is
-  // valid until the next error. The error of number kMaximumErrors stops the stream. Once stopped, errors are dropped: they would be
-  // about the end of the script, which is not where the stream has stopped.
+  // Reports an error at a token or range; where the token came from a macro or an argument, with a note that says so. The
+  // reference is valid until the next error. The error of number kMaximumErrors stops the stream. Once stopped, errors are
+  // dropped: they would be about the end of the script, which is not where the stream has stopped.
   Diagnostic& error(const Token& token, std::string message);
   Diagnostic& error(SourceRange range, std::string message);
 

@@ -36,18 +36,12 @@ std::optional<int64_t> as_number(const std::string& text) {
 
 bool holds(uint32_t comparison, int order) {
   switch (comparison) {
-    case op("=="):
-      return order == 0;
-    case op("!="):
-      return order != 0;
-    case op("<"):
-      return order < 0;
-    case op(">"):
-      return order > 0;
-    case op("<="):
-      return order <= 0;
-    default:
-      return order >= 0;
+    case op("=="): return order == 0;
+    case op("!="): return order != 0;
+    case op("<"): return order < 0;
+    case op(">"): return order > 0;
+    case op("<="): return order <= 0;
+    default: return order >= 0;
   }
 }
 
@@ -189,9 +183,8 @@ bool Preprocessor::read_name(const Token& token, Operand& operand) {
                                       "systemtap_v", "systemtap_privilege"};
     std::string near = nearest_name(name, names);
     error(token, "unknown name '" + std::string(name) + "' in the condition")
-        .hint(near.empty()
-                  ? "names: kernel_v kernel_vr arch runtime guru_mode systemtap_v systemtap_privilege CONFIG_..."
-                  : "did you mean '" + near + "'?");
+        .hint(near.empty() ? "names: kernel_v kernel_vr arch runtime guru_mode systemtap_v systemtap_privilege CONFIG_..."
+                           : "did you mean '" + near + "'?");
     return false;
   }
   return true;

@@ -23,9 +23,7 @@ bool holds(const std::string& condition) {
   return shape == "yes";
 }
 
-std::string with_error(const std::string& text) {
-  return errors(text, options());
-}
+std::string with_error(const std::string& text) { return errors(text, options()); }
 
 TEST(Conditions, CompareVersionsByTheirNumbers) {
   EXPECT_TRUE(holds("kernel_v >= \"5.10\""));
@@ -98,9 +96,8 @@ TEST(Conditions, MustBeClosed) {
   EXPECT_EQ(with_error("%( 1 == 2 %? global a"), "1:1: this %( is never closed");
   EXPECT_EQ(with_error("%( 1 == 1 %? global a %: %( %)"), "1:1: this %( is never closed");
   EXPECT_EQ(with_error("global a %)"), "1:10: '%)' without a '%( condition %?' before it");
-  EXPECT_EQ(
-      with_error("global a %: x"),
-      "1:10: '%:' without a '%( condition %?' before it\n1:13: expected ',' between the names of globals, found 'x'");
+  EXPECT_EQ(with_error("global a %: x"),
+            "1:10: '%:' without a '%( condition %?' before it\n1:13: expected ',' between the names of globals, found 'x'");
   EXPECT_EQ(with_error("%( 1 == 1 %? global a %: %: %)"), "1:26: a second '%:' in this condition");
   EXPECT_EQ(with_error("%( 1 == 2 %? global a %: %: %)"), "1:26: '%:' without a '%( condition %?' before it");
 }
@@ -157,8 +154,7 @@ TEST(Macros, ExpandWithTheirArguments) {
 }
 
 TEST(Macros, SeeOnlyTheirOwnParameters) {
-  EXPECT_EQ(statement_shape("@define in(x) %( @x + 1 %) @define out(x) %( @in(@x * 2) %) y = @out(3)"),
-            "(= y (+ (* 3 2) 1))");
+  EXPECT_EQ(statement_shape("@define in(x) %( @x + 1 %) @define out(x) %( @in(@x * 2) %) y = @out(3)"), "(= y (+ (* 3 2) 1))");
   EXPECT_EQ(statement_shape("@define m(x) %( @x %) y = @m(@m(@m(5)))"), "(= y 5)");
   EXPECT_EQ(errors("@define in %( @x %) @define out(x) %( @in %) probe begin { y = @out(1) }"),
             "1:64: unknown operator or macro '@x'");
@@ -168,9 +164,7 @@ TEST(Macros, DecideConditionsWhereTheyAreUsed) {
   EXPECT_EQ(statement_shape("@define pick(n) %( %( @n == 1 %? a %: b %) %) @pick(1) @pick(2)"), "a b");
 }
 
-TEST(Macros, MayTakeScriptArguments) {
-  EXPECT_EQ(expression_shape("@define m %( $1 %) x = @m", options()), "(= x (+ foo 1))");
-}
+TEST(Macros, MayTakeScriptArguments) { EXPECT_EQ(expression_shape("@define m %( $1 %) x = @m", options()), "(= x (+ foo 1))"); }
 
 TEST(Macros, RefuseWrongUse) {
   EXPECT_EQ(errors("@define m(a) %( %) probe begin { @m }"), "1:34: macro @m takes 1 argument in parentheses");
@@ -196,8 +190,7 @@ TEST(Macros, RefuseWrongDefinitions) {
 TEST(Macros, DoNotExpandForEver) {
   EXPECT_EQ(errors("@define m %( @m %) probe begin { @m }"), "1:34: macro @m expands to itself");
   EXPECT_EQ(errors("@define a %( @b %) @define b %( @a %) probe begin { @a }"), "1:53: macro @a expands to itself");
-  EXPECT_EQ(errors("@define a(x) %( @x %) @define b %( @a(@b) %) probe begin { @b }"),
-            "1:60: macro @b expands to itself");
+  EXPECT_EQ(errors("@define a(x) %( @x %) @define b %( @a(@b) %) probe begin { @b }"), "1:60: macro @b expands to itself");
 }
 
 TEST(Macros, ThatDoubleThirtyTimesAreStopped) {

@@ -9,14 +9,10 @@ namespace spile {
 
 const char* to_string(ValueType type) {
   switch (type) {
-    case ValueType::kLong:
-      return "long";
-    case ValueType::kString:
-      return "string";
-    case ValueType::kStats:
-      return "stats";
-    case ValueType::kUnknown:
-      break;
+    case ValueType::kLong: return "long";
+    case ValueType::kString: return "string";
+    case ValueType::kStats: return "stats";
+    case ValueType::kUnknown: break;
   }
   return "unknown";
 }
@@ -58,14 +54,10 @@ bool ends_in_open_if(const Statement& s) {
       const auto& node = *as<If>(s);
       return !node.else_branch || ends_in_open_if(*node.else_branch);
     }
-    case StatementKind::kWhile:
-      return ends_in_open_if(*as<While>(s)->body);
-    case StatementKind::kFor:
-      return ends_in_open_if(*as<For>(s)->body);
-    case StatementKind::kForeach:
-      return ends_in_open_if(*as<Foreach>(s)->body);
-    default:
-      return false;
+    case StatementKind::kWhile: return ends_in_open_if(*as<While>(s)->body);
+    case StatementKind::kFor: return ends_in_open_if(*as<For>(s)->body);
+    case StatementKind::kForeach: return ends_in_open_if(*as<Foreach>(s)->body);
+    default: return false;
   }
 }
 
@@ -148,8 +140,7 @@ void Printer::try_catch(const Try& s) {
 
 void Printer::statement(const Statement& s) {
   switch (s.kind) {
-    case StatementKind::kBlock:
-      return block(*as<Block>(s));
+    case StatementKind::kBlock: return block(*as<Block>(s));
     case StatementKind::kExpression: {
       size_t begin = out_.size();
       expression(*as<ExpressionStatement>(s)->expression);
@@ -161,19 +152,14 @@ void Printer::statement(const Statement& s) {
       out_ += ";";
       return;
     }
-    case StatementKind::kNull:
-      out_ += ";";
-      return;
-    case StatementKind::kIf:
-      return if_else(*as<If>(s));
+    case StatementKind::kNull: out_ += ";"; return;
+    case StatementKind::kIf: return if_else(*as<If>(s));
     case StatementKind::kWhile:
       out_ += "while ";
       in_parentheses(*as<While>(s)->condition);
       return body(*as<While>(s)->body);
-    case StatementKind::kFor:
-      return for_loop(*as<For>(s));
-    case StatementKind::kForeach:
-      return foreach (*as<Foreach>(s));
+    case StatementKind::kFor: return for_loop(*as<For>(s));
+    case StatementKind::kForeach: return foreach (*as<Foreach>(s));
     case StatementKind::kReturn:
       out_ += "return";
       if (as<Return>(s)->value) {
@@ -187,19 +173,11 @@ void Printer::statement(const Statement& s) {
       expression(*as<Delete>(s)->target);
       out_ += ";";
       return;
-    case StatementKind::kNext:
-      out_ += "next;";
-      return;
-    case StatementKind::kBreak:
-      out_ += "break;";
-      return;
-    case StatementKind::kContinue:
-      out_ += "continue;";
-      return;
-    case StatementKind::kTry:
-      return try_catch(*as<Try>(s));
-    case StatementKind::kEmbedded:
-      return embedded(as<EmbeddedStatement>(s)->code);
+    case StatementKind::kNext: out_ += "next;"; return;
+    case StatementKind::kBreak: out_ += "break;"; return;
+    case StatementKind::kContinue: out_ += "continue;"; return;
+    case StatementKind::kTry: return try_catch(*as<Try>(s));
+    case StatementKind::kEmbedded: return embedded(as<EmbeddedStatement>(s)->code);
   }
   CHECK(false);
 }

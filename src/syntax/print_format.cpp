@@ -62,23 +62,12 @@ class FormatReader {
   void read_flags(FormatPart& part) {
     for (;; ++position_) {
       switch (at()) {
-        case '-':
-          part.left = true;
-          break;
-        case '0':
-          part.zero = true;
-          break;
-        case '+':
-          part.plus = true;
-          break;
-        case ' ':
-          part.space = true;
-          break;
-        case '#':
-          part.alternate = true;
-          break;
-        default:
-          return;
+        case '-': part.left = true; break;
+        case '0': part.zero = true; break;
+        case '+': part.plus = true; break;
+        case ' ': part.space = true; break;
+        case '#': part.alternate = true; break;
+        default: return;
       }
     }
   }
@@ -104,30 +93,18 @@ class FormatReader {
   static std::optional<FormatPart::Kind> kind_of(char conversion) {
     switch (conversion) {
       case 'd':
-      case 'i':
-        return FormatPart::Kind::kSigned;
-      case 'u':
-        return FormatPart::Kind::kUnsigned;
-      case 'o':
-        return FormatPart::Kind::kOctal;
-      case 'x':
-        return FormatPart::Kind::kHex;
-      case 'X':
-        return FormatPart::Kind::kHexUpper;
-      case 'p':
-        return FormatPart::Kind::kPointer;
-      case 's':
-        return FormatPart::Kind::kString;
-      case 'c':
-        return FormatPart::Kind::kChar;
-      case 'b':
-        return FormatPart::Kind::kBinary;
-      case 'm':
-        return FormatPart::Kind::kMemory;
-      case 'M':
-        return FormatPart::Kind::kMemoryHex;
-      default:
-        return std::nullopt;
+      case 'i': return FormatPart::Kind::kSigned;
+      case 'u': return FormatPart::Kind::kUnsigned;
+      case 'o': return FormatPart::Kind::kOctal;
+      case 'x': return FormatPart::Kind::kHex;
+      case 'X': return FormatPart::Kind::kHexUpper;
+      case 'p': return FormatPart::Kind::kPointer;
+      case 's': return FormatPart::Kind::kString;
+      case 'c': return FormatPart::Kind::kChar;
+      case 'b': return FormatPart::Kind::kBinary;
+      case 'm': return FormatPart::Kind::kMemory;
+      case 'M': return FormatPart::Kind::kMemoryHex;
+      default: return std::nullopt;
     }
   }
 
@@ -137,12 +114,10 @@ class FormatReader {
   }
 
   void fail_conversion(const std::string& before, char conversion) {
-    if (conversion == '\0')
-      return fail("the format ends within a conversion: '" + before + "'", "write %% for a percent sign");
+    if (conversion == '\0') return fail("the format ends within a conversion: '" + before + "'", "write %% for a percent sign");
     bool printable = conversion > 0x20 && conversion < 0x7f;
     std::string hint = "conversions are d i u o x X p s c b m M; write %% for a percent sign";
-    if (std::string_view("eEfFgGaA").find(conversion) != std::string_view::npos)
-      hint = "there is no floating point; use %d";
+    if (std::string_view("eEfFgGaA").find(conversion) != std::string_view::npos) hint = "there is no floating point; use %d";
     // After a size without a conversion (%z at the end of a line), the error names the size.
     std::string shown = printable ? std::string(1, conversion) : before.size() > 1 ? "" : "?";
     fail("unknown conversion '" + before + shown + "' in the format", hint);
@@ -155,9 +130,7 @@ class FormatReader {
 
 }  // namespace
 
-ParsedFormat parse_format(std::string_view format) {
-  return FormatReader(format).read();
-}
+ParsedFormat parse_format(std::string_view format) { return FormatReader(format).read(); }
 
 size_t count_format_arguments(const std::vector<FormatPart>& parts) {
   size_t count = 0;

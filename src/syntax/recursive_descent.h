@@ -186,9 +186,9 @@ class Parser {
   Diagnostic suppressed_;
   Script script_;
   int depth_ = 0;
-  int else_ifs_ = 0;            // that are open
+  int else_ifs_ = 0;                    // that are open
   const Function* function_ = nullptr;  // whose body is being read
-  bool slice_allowed_ = false;  // `*` may stand in the next subscript
+  bool slice_allowed_ = false;          // `*` may stand in the next subscript
 };
 
 // Returns the operator of "@count", "@sum" and so on; none for other names.

@@ -30,7 +30,8 @@ const char* const kScripts[] = {
     "@var(\"v@f\")$ . $$vars . $x$ }",
     "probe begin { p = $f; q = p->a[1]->b; r = (p + 1)->c->d; s = &p->e; f(1)->x; a[2]->y }",
     "probe begin { x = a =~ \"b.*\" \"c\" ? ![k, *] in d : -(-5) - -6 - -x + +(+y) . ~~z; !(~a) ; [a & b] in c & d }",
-    "probe begin { print(@hist_linear(a[1], -5, 10, 2)) print(@hist_log(a[2], \"ns\")) print(@hist_linear(a[3], 0, 9, 1, \"\")) x = @hist_log(a)[3] + @variance(b, 2) * @percentile(b, \"99.05\") * @percentile(b, x + 1) * @count(c) @perf(\"x\") "
+    "probe begin { print(@hist_linear(a[1], -5, 10, 2)) print(@hist_log(a[2], \"ns\")) print(@hist_linear(a[3], 0, 9, 1, \"\")) "
+    "x = @hist_log(a)[3] + @variance(b, 2) * @percentile(b, \"99.05\") * @percentile(b, x + 1) * @count(c) @perf(\"x\") "
     "}",
     "probe begin { x = (a = 1) + (b ? c : d) * (e || f); y = (a, 1) }",
     "probe begin { for (i = 0, j = (1, 2); i < 3, j; i++, j--) ; a = 1, b = 2, (c = 3, d = (4, 5)) print(1, 2) }",
@@ -60,7 +61,8 @@ TEST(RoundTrip, KeepsScripts) {
 TEST(RoundTrip, KeepsEmbeddedCode) {
   ParseOptions guru;
   guru.guru = true;
-  expect_round_trip("%{ top %} function f(a) %{ code %} probe begin { %{ a %} x = %{ b %} + 1; (%{ c %}) (%{ d %} + 1) %{ e %} }", guru);
+  expect_round_trip("%{ top %} function f(a) %{ code %} probe begin { %{ a %} x = %{ b %} + 1; (%{ c %}) (%{ d %} + 1) %{ e %} }",
+                    guru);
 }
 
 TEST(RoundTrip, KeepsRandomBytesInStrings) {
@@ -86,37 +88,22 @@ class RandomTree {
     switch (below(18)) {
       case 0:
       case 1:
-      case 2:
-        return sides<Binary>(depth, [&](Binary& e) { e.op = static_cast<Binary::Operator>(below(11)); });
-      case 3:
-        return sides<Logical>(depth, [&](Logical& e) { e.is_and = below(2); });
-      case 4:
-        return sides<Compare>(depth, [&](Compare& e) { e.op = static_cast<Compare::Operator>(below(6)); });
-      case 5:
-        return sides<Concatenation>(depth, [](Concatenation&) {});
+      case 2: return sides<Binary>(depth, [&](Binary& e) { e.op = static_cast<Binary::Operator>(below(11)); });
+      case 3: return sides<Logical>(depth, [&](Logical& e) { e.is_and = below(2); });
+      case 4: return sides<Compare>(depth, [&](Compare& e) { e.op = static_cast<Compare::Operator>(below(6)); });
+      case 5: return sides<Concatenation>(depth, [](Concatenation&) {});
       case 6:
-      case 7:
-        return unary(depth);
-      case 8:
-        return increment(depth);
-      case 9:
-        return below(4) ? ternary(depth) : sides<Comma>(depth, [](Comma&) {});
-      case 10:
-        return assignment(depth);
-      case 11:
-        return in(depth);
-      case 12:
-        return regex(depth);
-      case 13:
-        return call(depth);
-      case 14:
-        return index(depth);
-      case 15:
-        return dereference(depth);
-      case 16:
-        return at_operation(depth);
-      default:
-        return leaf();
+      case 7: return unary(depth);
+      case 8: return increment(depth);
+      case 9: return below(4) ? ternary(depth) : sides<Comma>(depth, [](Comma&) {});
+      case 10: return assignment(depth);
+      case 11: return in(depth);
+      case 12: return regex(depth);
+      case 13: return call(depth);
+      case 14: return index(depth);
+      case 15: return dereference(depth);
+      case 16: return at_operation(depth);
+      default: return leaf();
     }
   }
 
@@ -151,8 +138,7 @@ class RandomTree {
         s->body = statement(depth - 1);
         return s;
       }
-      case 5:
-        return foreach (depth);
+      case 5: return foreach (depth);
       case 6: {
         auto s = std::make_unique<Try>(SourceRange{});
         s->body = block(depth - 1);
@@ -160,8 +146,7 @@ class RandomTree {
         s->handler = block(depth - 1);
         return s;
       }
-      default:
-        return simple();
+      default: return simple();
     }
   }
 
@@ -173,12 +158,9 @@ class RandomTree {
 
   ExpressionPtr leaf() {
     switch (below(6)) {
-      case 0:
-        return std::make_unique<Number>(SourceRange{}, below(20) - 10);
-      case 1:
-        return std::make_unique<Number>(SourceRange{}, below(2) ? INT64_MIN : INT64_MAX);
-      case 2:
-        return std::make_unique<String>(SourceRange{}, "s\"\\\n");
+      case 0: return std::make_unique<Number>(SourceRange{}, below(20) - 10);
+      case 1: return std::make_unique<Number>(SourceRange{}, below(2) ? INT64_MIN : INT64_MAX);
+      case 2: return std::make_unique<String>(SourceRange{}, "s\"\\\n");
       case 3: {
         auto e = std::make_unique<TargetVariable>(SourceRange{});
         e->name = "$t";
@@ -186,8 +168,7 @@ class RandomTree {
         e->path = path(1);
         return e;
       }
-      default:
-        return variable();
+      default: return variable();
     }
   }
 
@@ -296,10 +277,8 @@ class RandomTree {
   }
   StatementPtr simple() {
     switch (below(6)) {
-      case 0:
-        return std::make_unique<Null>(SourceRange{});
-      case 1:
-        return std::make_unique<Next>(SourceRange{});
+      case 0: return std::make_unique<Null>(SourceRange{});
+      case 1: return std::make_unique<Next>(SourceRange{});
       case 2: {
         auto s = std::make_unique<Return>(SourceRange{});
         if (below(2)) s->value = expression(3);
@@ -327,8 +306,7 @@ class RandomTree {
     }
     s->sort_direction = below(3) - 1;
     if (s->sort_direction != 0) s->sort_column = below(static_cast<int>(s->keys.size()) + 1);
-    if (s->sort_direction != 0 && s->sort_column == 0 && below(2))
-      s->sort_by = static_cast<Statistic::Operator>(below(6));
+    if (s->sort_direction != 0 && s->sort_column == 0 && below(2)) s->sort_by = static_cast<Statistic::Operator>(below(6));
     if (below(2)) s->limit = expression(2);
     s->body = statement(depth - 1);
     return s;
@@ -370,41 +348,29 @@ void expect_sound(const Parsed& parsed) {
   };
   for (const auto& probe : parsed.script.probes) expect_expressions(*probe->body);
   for (const auto& function : parsed.script.functions) expect_expressions(*function->body);
-  for (const Diagnostic& diagnostic : parsed.diagnostics.all())
-    ASSERT_TRUE(inside(diagnostic.range)) << diagnostic.message;
+  for (const Diagnostic& diagnostic : parsed.diagnostics.all()) ASSERT_TRUE(inside(diagnostic.range)) << diagnostic.message;
   parsed.diagnostics.render();
 }
 
 std::string damaged(std::string text, std::mt19937& random) {
-  static const char* const kPieces[] = {
-      "{",     "}",     "(",        ")",      "[",  "]",          "\"",
-      "/*",    "*/",    "%(",       "%?",     "%:", "%)",         "%{",
-      "%}",    "@",     "$",        "$1",     "@1", "$#",         "@define",
-      "@m",    "probe", "function", "global", "if", "else",       "foreach",
-      "in",    "limit", "->",       "++",     "=",  "<<<",        ",",
-      ";",     ".",     "*",        "?",      "!",  "0x",         "99999999999999999999",
-      "\\",    "\n",    "\xff",     "'",      "%",  "@hist_log(", "delete",
-      "catch", "-",     "&",        "@sum",   "$$", "{a,b}",      "1",
-      "x"};
+  static const char* const kPieces[] = {"{",     "}",     "(",        ")",      "[",  "]",          "\"",
+                                        "/*",    "*/",    "%(",       "%?",     "%:", "%)",         "%{",
+                                        "%}",    "@",     "$",        "$1",     "@1", "$#",         "@define",
+                                        "@m",    "probe", "function", "global", "if", "else",       "foreach",
+                                        "in",    "limit", "->",       "++",     "=",  "<<<",        ",",
+                                        ";",     ".",     "*",        "?",      "!",  "0x",         "99999999999999999999",
+                                        "\\",    "\n",    "\xff",     "'",      "%",  "@hist_log(", "delete",
+                                        "catch", "-",     "&",        "@sum",   "$$", "{a,b}",      "1",
+                                        "x"};
   for (int i = 1 + static_cast<int>(random() % 4); i > 0 && !text.empty(); --i) {
     size_t at = random() % text.size();
     size_t length = random() % 12;
     switch (random() % 6) {
-      case 0:
-        text.erase(at, length);
-        break;
-      case 1:
-        text.insert(at, kPieces[random() % std::size(kPieces)]);
-        break;
-      case 2:
-        text.insert(at, text.substr(random() % text.size(), length));
-        break;
-      case 3:
-        text[at] = static_cast<char>(random());
-        break;
-      case 4:
-        text.replace(at, length, kPieces[random() % std::size(kPieces)]);
-        break;
+      case 0: text.erase(at, length); break;
+      case 1: text.insert(at, kPieces[random() % std::size(kPieces)]); break;
+      case 2: text.insert(at, text.substr(random() % text.size(), length)); break;
+      case 3: text[at] = static_cast<char>(random()); break;
+      case 4: text.replace(at, length, kPieces[random() % std::size(kPieces)]); break;
       default:
         if (random() % 4 == 0) text.resize(at);
         break;

@@ -3,8 +3,8 @@
 // makes it, sema's passes rewrite it and fill the fields marked "sema", codegen reads it. Nodes own their children;
 // every node knows the text it came from (`range`). clone() copies a subtree, annotations included. One thread.
 //
-// Where no comment says otherwise, a child pointer is not null. Pointers to declarations (Global*, Local*, Function*) own nothing and
-// are valid as long as sema's Program. Members without an initializer are set by whoever makes the node.
+// Where no comment says otherwise, a child pointer is not null. Pointers to declarations (Global*, Local*, Function*) own nothing
+// and are valid as long as sema's Program. Members without an initializer are set by whoever makes the node.
 //
 // To add a node: a Kind, a struct here, its line in visitor.h, clone.cpp, print_expression.cpp or print.cpp, and for
 // the tests in tree_shape_test.cpp.
@@ -70,7 +70,8 @@ struct Expression {
   const ExpressionKind kind;
   SourceRange range;
   ValueType type = ValueType::kUnknown;  // sema: infer-types
-  uint16_t height = 1;                   // parser: levels of nodes from here down, at most kMaximumNesting; passes don't update it
+  // parser: levels of nodes from here down, at most kMaximumNesting; passes don't update it
+  uint16_t height = 1;
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 
@@ -107,8 +108,8 @@ struct Index : Expression {
   std::vector<ExpressionPtr> indexes;
 };
 
-// One step of a path through traced data. `name`, `number` and `expression` belong to the kinds that name them, and are empty, 0 and
-// null in others.
+// One step of a path through traced data. `name`, `number` and `expression` belong to the kinds that name them, and are empty, 0
+// and null in others.
 struct PathStep {
   enum class Kind : uint8_t {
     kMember,       // ->name
@@ -259,7 +260,7 @@ struct Call : Expression {
   // sema: resolve-symbols; overloads of as many parameters, tried one after another with the same argument values when
   // the one before executes `next`. When the last one does, that is a script error.
   std::vector<Function*> fallbacks;
-  int intrinsic = -1;            // sema: index into sema/intrinsics.h's table
+  int intrinsic = -1;  // sema: index into sema/intrinsics.h's table
 };
 
 // One part of a printf format, parsed once: literal text, or a conversion of one argument (or of none: %%).
@@ -300,15 +301,15 @@ struct Print : Expression {
   std::vector<FormatPart> parts;  // of the format
   std::string delimiter;
   std::vector<ExpressionPtr> arguments;  // a Histogram may stand alone here
-  std::string if_unreadable;  // the value of a sprintf if one of its arguments can't be read; empty: that is an error
+  std::string if_unreadable;             // the value of a sprintf if one of its arguments can't be read; empty: that is an error
 };
 
 struct Statistic : Expression {  // @count(stats) ...
   static constexpr ExpressionKind kKind = ExpressionKind::kStatistic;
   explicit Statistic(SourceRange r) : Expression(kKind, r) {}
   enum class Operator : uint8_t { kCount, kSum, kMin, kMax, kAverage, kVariance, kPercentile } op;
-  ExpressionPtr stats;  // Variable or Index
-  int64_t bits = 0;     // @variance's second argument: values are shifted left by so many bits for precision
+  ExpressionPtr stats;        // Variable or Index
+  int64_t bits = 0;           // @variance's second argument: values are shifted left by so many bits for precision
   ExpressionPtr percent;      // @percentile's second argument, times percent_scale; null for the others
   int64_t percent_scale = 1;  // 10 for @percentile(s, "99.9"), whose `percent` is the number 999
 };
@@ -499,7 +500,8 @@ struct Global {
   int index = -1;  // into sema::Program::globals
 };
 
-// A local variable or parameter. Function::parameters and Function::locals own those of functions, sema's Program those of probes.
+// A local variable or parameter. Function::parameters and Function::locals own those of functions, sema's Program those of
+// probes.
 struct Local {
   SourceRange range;
   std::string name;

@@ -1,6 +1,7 @@
 #pragma once
 // Walks over the tree, for passes. A child that can be replaced is a slot: an ExpressionPtr& or StatementPtr& inside its
-// parent; a child that can't be replaced (the array of an Index, the keys of a Foreach: always Variables) is visited as a node only.
+// parent; a child that can't be replaced (the array of an Index, the keys of a Foreach: always Variables) is visited as a node
+// only.
 //
 //   for_each_slot(node, f)         f(ExpressionPtr&) for the direct slots of an expression or statement
 //   for_each_child(node, f)        f(Expression&) for all direct child expressions, Variables of arrays and keys too
@@ -10,10 +11,10 @@
 //   rewrite(statement, f)          f(ExpressionPtr&) for all expression slots of a statement and of the statements in it
 //   rewrite_statements(slot, f)    f(StatementPtr&) for every statement slot below and then this one
 //
-// Null children are passed over. The order is that of the source, but that a statement's own expressions (the step of a `for`, the
-// variable of a `catch`) come before the statements in it. f may replace the node in its slot by another one, but not by null, and
-// may move the old node into the new one; the walk does not descend into the new node. The const forms give const nodes, and
-// for_each_statement then `const Statement&`. Recursion is bounded by kMaximumNesting.
+// Null children are passed over. The order is that of the source, but that a statement's own expressions (the step of a `for`,
+// the variable of a `catch`) come before the statements in it. f may replace the node in its slot by another one, but not by
+// null, and may move the old node into the new one; the walk does not descend into the new node. The const forms give const
+// nodes, and for_each_statement then `const Statement&`. Recursion is bounded by kMaximumNesting.
 //
 // as<T>(node) is the node as a T, or null where it is of another kind; as<T>(slot) does so for a slot.
 
@@ -83,15 +84,12 @@ void expression_children(Node& e, F&& f) {
     case ExpressionKind::kVariable:
     case ExpressionKind::kEmbedded:
     case ExpressionKind::kEntryValue:
-    case ExpressionKind::kPerf:
-      return;
+    case ExpressionKind::kPerf: return;
     case ExpressionKind::kIndex:
       visit(to<Index>(e).array, f);
       visit_all(to<Index>(e).indexes, f);
       return;
-    case ExpressionKind::kTargetVariable:
-      visit_path(to<TargetVariable>(e).path, f);
-      return;
+    case ExpressionKind::kTargetVariable: visit_path(to<TargetVariable>(e).path, f); return;
     case ExpressionKind::kDereference:
       visit(to<Dereference>(e).pointer, f);
       visit_path(to<Dereference>(e).path, f);
@@ -100,12 +98,8 @@ void expression_children(Node& e, F&& f) {
       visit_all(to<AtOperation>(e).arguments, f);
       visit_path(to<AtOperation>(e).path, f);
       return;
-    case ExpressionKind::kUnary:
-      visit(to<Unary>(e).operand, f);
-      return;
-    case ExpressionKind::kIncrement:
-      visit(to<Increment>(e).operand, f);
-      return;
+    case ExpressionKind::kUnary: visit(to<Unary>(e).operand, f); return;
+    case ExpressionKind::kIncrement: visit(to<Increment>(e).operand, f); return;
     case ExpressionKind::kBinary:
       visit(to<Binary>(e).left, f);
       visit(to<Binary>(e).right, f);
@@ -122,9 +116,7 @@ void expression_children(Node& e, F&& f) {
       visit(to<Concatenation>(e).left, f);
       visit(to<Concatenation>(e).right, f);
       return;
-    case ExpressionKind::kRegex:
-      visit(to<Regex>(e).subject, f);
-      return;
+    case ExpressionKind::kRegex: visit(to<Regex>(e).subject, f); return;
     case ExpressionKind::kComma:
       visit(to<Comma>(e).left, f);
       visit(to<Comma>(e).right, f);
@@ -142,29 +134,19 @@ void expression_children(Node& e, F&& f) {
       visit_all(to<In>(e).indexes, f);
       visit(to<In>(e).array, f);
       return;
-    case ExpressionKind::kCall:
-      visit_all(to<Call>(e).arguments, f);
-      return;
-    case ExpressionKind::kPrint:
-      visit_all(to<Print>(e).arguments, f);
-      return;
+    case ExpressionKind::kCall: visit_all(to<Call>(e).arguments, f); return;
+    case ExpressionKind::kPrint: visit_all(to<Print>(e).arguments, f); return;
     case ExpressionKind::kStatistic:
       visit(to<Statistic>(e).stats, f);
       visit(to<Statistic>(e).percent, f);
       return;
-    case ExpressionKind::kHistogram:
-      visit(to<Histogram>(e).stats, f);
-      return;
+    case ExpressionKind::kHistogram: visit(to<Histogram>(e).stats, f); return;
     case ExpressionKind::kHistogramIndex:
       visit(to<HistogramIndex>(e).histogram, f);
       visit(to<HistogramIndex>(e).bucket, f);
       return;
-    case ExpressionKind::kDefined:
-      visit(to<Defined>(e).operand, f);
-      return;
-    case ExpressionKind::kEntry:
-      visit(to<Entry>(e).operand, f);
-      return;
+    case ExpressionKind::kDefined: visit(to<Defined>(e).operand, f); return;
+    case ExpressionKind::kEntry: visit(to<Entry>(e).operand, f); return;
   }
   CHECK(false);
 }
@@ -178,17 +160,10 @@ void statement_expressions(Node& s, F&& f) {
     case StatementKind::kNext:
     case StatementKind::kBreak:
     case StatementKind::kContinue:
-    case StatementKind::kEmbedded:
-      return;
-    case StatementKind::kExpression:
-      visit(to<ExpressionStatement>(s).expression, f);
-      return;
-    case StatementKind::kIf:
-      visit(to<If>(s).condition, f);
-      return;
-    case StatementKind::kWhile:
-      visit(to<While>(s).condition, f);
-      return;
+    case StatementKind::kEmbedded: return;
+    case StatementKind::kExpression: visit(to<ExpressionStatement>(s).expression, f); return;
+    case StatementKind::kIf: visit(to<If>(s).condition, f); return;
+    case StatementKind::kWhile: visit(to<While>(s).condition, f); return;
     case StatementKind::kFor:
       visit(to<For>(s).init, f);
       visit(to<For>(s).condition, f);
@@ -204,15 +179,9 @@ void statement_expressions(Node& s, F&& f) {
       visit(loop.limit, f);
       return;
     }
-    case StatementKind::kReturn:
-      visit(to<Return>(s).value, f);
-      return;
-    case StatementKind::kDelete:
-      visit(to<Delete>(s).target, f);
-      return;
-    case StatementKind::kTry:
-      visit(to<Try>(s).message, f);
-      return;
+    case StatementKind::kReturn: visit(to<Return>(s).value, f); return;
+    case StatementKind::kDelete: visit(to<Delete>(s).target, f); return;
+    case StatementKind::kTry: visit(to<Try>(s).message, f); return;
   }
   CHECK(false);
 }
@@ -221,28 +190,19 @@ void statement_expressions(Node& s, F&& f) {
 template <typename Node, typename F>
 void statement_children(Node& s, F&& f) {
   switch (s.kind) {
-    case StatementKind::kBlock:
-      visit_all(to<Block>(s).statements, f);
-      return;
+    case StatementKind::kBlock: visit_all(to<Block>(s).statements, f); return;
     case StatementKind::kIf:
       visit(to<If>(s).then_branch, f);
       visit(to<If>(s).else_branch, f);
       return;
-    case StatementKind::kWhile:
-      visit(to<While>(s).body, f);
-      return;
-    case StatementKind::kFor:
-      visit(to<For>(s).body, f);
-      return;
-    case StatementKind::kForeach:
-      visit(to<Foreach>(s).body, f);
-      return;
+    case StatementKind::kWhile: visit(to<While>(s).body, f); return;
+    case StatementKind::kFor: visit(to<For>(s).body, f); return;
+    case StatementKind::kForeach: visit(to<Foreach>(s).body, f); return;
     case StatementKind::kTry:
       visit(to<Try>(s).body, f);
       visit(to<Try>(s).handler, f);
       return;
-    default:
-      return;
+    default: return;
   }
 }
 
@@ -250,8 +210,7 @@ void statement_children(Node& s, F&& f) {
 template <typename F>
 auto only_slots(F& f) {
   return [&f](auto& pointer) {
-    if constexpr (std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(pointer)>>, ExpressionPtr>)
-      f(pointer);
+    if constexpr (std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(pointer)>>, ExpressionPtr>) f(pointer);
   };
 }
 

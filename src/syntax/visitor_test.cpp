@@ -5,9 +5,7 @@
 namespace spile::syntax {
 namespace {
 
-ExpressionPtr number(int64_t value) {
-  return std::make_unique<Number>(SourceRange{}, value);
-}
+ExpressionPtr number(int64_t value) { return std::make_unique<Number>(SourceRange{}, value); }
 
 std::unique_ptr<Index> element(std::string array, ExpressionPtr key) {
   auto index = std::make_unique<Index>(SourceRange{});

@@ -27,7 +27,9 @@ Result<AskedFiles> open_asked_files(const char* verb, const std::vector<std::str
   world.download = options.target.download;
   if (!options.target.command.empty()) world.program = session::command_program(options.target.command);
   if (world.program.empty() && world.processes.empty()) {
-    if (words.empty()) return Error{fmt::format("{}: no program is given", verb), fmt::format("spile {} FILE ..., or with -x PID or -c COMMAND", verb)};
+    if (words.empty())
+      return Error{fmt::format("{}: no program is given", verb),
+                   fmt::format("spile {} FILE ..., or with -x PID or -c COMMAND", verb)};
     world.program = words.front();
     files.words.erase(files.words.begin());
   }
@@ -49,7 +51,8 @@ Result<AskedFiles> open_asked_files(const char* verb, const std::vector<std::str
   }
   if (files.modules.empty()) {
     return Error{fmt::format("no library of {} matches '{}'", files.world->program(), options.verb.library),
-                 "--lib takes the name of a file, such as libc.so.6, or a pattern; a library that a program opens later is seen with -x alone"};
+                 "--lib takes the name of a file, such as libc.so.6, or a pattern; a library that a program opens later is seen "
+                 "with -x alone"};
   }
   return files;
 }

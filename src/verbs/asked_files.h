@@ -1,5 +1,6 @@
 #pragma once
-// Which files a verb asks about: the program of -x or -c, or the file that its first word names; with --lib, libraries of that program.
+// Which files a verb asks about: the program of -x or -c, or the file that its first word names; with --lib, libraries of that
+// program.
 
 #include <memory>
 #include <string>
@@ -16,9 +17,10 @@ struct AskedFiles {
   std::unique_ptr<probes::TracedWorld> world;
   std::vector<std::shared_ptr<debuginfo::Module>> modules;  // one at least
   std::vector<std::string> words;                           // those behind the file's name
-  bool has_libraries = false;  // --lib was given
+  bool has_libraries = false;                               // --lib was given
 };
-// The program first. verb: for messages. Errors: no word names a file; the program or process is not there; a file can't be read; no library matches --lib.
+// The program first. verb: for messages. Errors: no word names a file; the program or process is not there; a file can't be read;
+// no library matches --lib.
 Result<AskedFiles> open_asked_files(const char* verb, const std::vector<std::string>& words, const session::Options& options);
 
 // Adds the libraries of the program, unless they are there already. Those that can't be read are left out, with a warning.

@@ -26,27 +26,35 @@ bool read_lines(std::string_view text, AskedPlace& place) {
 
 // A name with a folder, or with an ending as source files have them. No function's name has a dot, but for clones (f.part.0).
 bool is_file(const std::string& name) {
-  static constexpr std::string_view kEndings[] = {".c", ".h", ".cc", ".cpp", ".cxx", ".C", ".hh", ".hpp", ".hxx", ".rs", ".go", ".l", ".y", ".S", ".inc", ".def"};
-  return name.find('/') != std::string::npos || std::ranges::any_of(kEndings, [&](std::string_view ending) { return name.ends_with(ending) && name.size() > ending.size(); });
+  static constexpr std::string_view kEndings[] = {".c",   ".h",  ".cc", ".cpp", ".cxx", ".C", ".hh",  ".hpp",
+                                                  ".hxx", ".rs", ".go", ".l",   ".y",   ".S", ".inc", ".def"};
+  return name.find('/') != std::string::npos || std::ranges::any_of(kEndings, [&](std::string_view ending) {
+           return name.ends_with(ending) && name.size() > ending.size();
+         });
 }
 
 Error no_function(const AskedFiles& files, const AskedPlace& place) {
   const std::string& name = place.function;
-  const std::string what = fmt::format("no function '{}'{} in {}{}", name, place.file.empty() ? "" : fmt::format(" of source file '{}'", place.file), files.world->program(),
-                                       files.modules.size() > 1 ? " and its libraries" : "");
+  const std::string what =
+      fmt::format("no function '{}'{} in {}{}", name, place.file.empty() ? "" : fmt::format(" of source file '{}'", place.file),
+                  files.world->program(), files.modules.size() > 1 ? " and its libraries" : "");
   for (const auto& module : files.modules) {
     if (!place.file.empty()) break;
-    if (std::string near = nearest_name(name, module->function_names(name)); !near.empty()) return {what, fmt::format("did you mean '{}'?", near)};
+    if (std::string near = nearest_name(name, module->function_names(name)); !near.empty())
+      return {what, fmt::format("did you mean '{}'?", near)};
   }
-  if (!files.modules.empty() && !files.modules.front()->has_debug_info()) return files.modules.front()->needs_debug_info(what, "");
+  if (!files.modules.empty() && !files.modules.front()->has_debug_info())
+    return files.modules.front()->needs_debug_info(what, "");
   return {what, "spile funcs lists the functions that there are"};
 }
 
-Result<FunctionSource> source_of(const std::shared_ptr<debuginfo::Module>& module, debuginfo::Function function, bool with_statements) {
+Result<FunctionSource> source_of(const std::shared_ptr<debuginfo::Module>& module, debuginfo::Function function,
+                                 bool with_statements) {
   FunctionSource source;
   source.module = module;
   source.function = std::move(function);
-  if (!module->has_debug_info()) return Error{fmt::format("{} has no debug information", module->path()), "install its -dbgsym package, or build it with -g"};
+  if (!module->has_debug_info())
+    return Error{fmt::format("{} has no debug information", module->path()), "install its -dbgsym package, or build it with -g"};
   TRY(source.declared, module->declaration(source.function.address));
   if (!with_statements) return source;
   // The file's own path: a pattern matches its last components, and brackets in it are not a pattern here.
@@ -57,8 +65,11 @@ Result<FunctionSource> source_of(const std::shared_ptr<debuginfo::Module>& modul
     return place.function != source.function.address && place.linkage_name != source.function.linkage_name;
   });
   // Code of functions that were inlined into this one is theirs.
-  std::erase_if(source.statements, [&](const debuginfo::CodePlace& place) { return place.linkage_name != source.function.linkage_name && place.scope != 0; });
-  std::ranges::stable_sort(source.statements, {}, [](const debuginfo::CodePlace& place) { return std::pair(place.source.line, place.address.value); });
+  std::erase_if(source.statements, [&](const debuginfo::CodePlace& place) {
+    return place.linkage_name != source.function.linkage_name && place.scope != 0;
+  });
+  std::ranges::stable_sort(source.statements, {},
+                           [](const debuginfo::CodePlace& place) { return std::pair(place.source.line, place.address.value); });
   return source;
 }
 
@@ -88,7 +99,8 @@ Result<AskedPlace> parse_asked_place(const std::string& word) {
   } else if (is_file(name)) {
     place.file = std::exchange(place.function, {});
   }
-  if (place.function.empty() && place.has_lines && place.first == 0) return Error{fmt::format("'{}': the lines of a file are counted from 1", word), ""};
+  if (place.function.empty() && place.has_lines && place.first == 0)
+    return Error{fmt::format("'{}': the lines of a file are counted from 1", word), ""};
   if (place.function.empty() && place.file.empty()) return Error{fmt::format("'{}' names no function or file", word), ""};
   return place;
 }
@@ -122,14 +134,17 @@ Result<std::vector<FunctionSource>> functions_at(AskedFiles& files, const AskedP
 
 Error no_code(const FunctionSource& source, const AskedPlace& place) {
   auto [first, last] = lines_in(source, place);
-  const std::string hint = source.statements.empty() ? "" : fmt::format("its code is on lines {} to {}", source.statements.front().source.line, source.last_line());
+  const std::string hint = source.statements.empty() ? ""
+                                                     : fmt::format("its code is on lines {} to {}",
+                                                                   source.statements.front().source.line, source.last_line());
   if (first == last) return {fmt::format("line {} of '{}' has no code", first, source.function.name()), hint};
   return {fmt::format("lines {} to {} of '{}' have no code", first, last, source.function.name()), hint};
 }
 
 std::pair<int, int> lines_in(const FunctionSource& source, const AskedPlace& place) {
   if (!place.has_lines) return {source.declared.line, source.last_line()};
-  const bool in_file = !place.relative && std::max(place.first, place.last) >= source.declared.line && place.first <= source.last_line();
+  const bool in_file =
+      !place.relative && std::max(place.first, place.last) >= source.declared.line && place.first <= source.last_line();
   const int from = in_file || source.declared.line == 0 ? 0 : source.declared.line;
   return {from + place.first, from + place.last};
 }

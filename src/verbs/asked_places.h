@@ -14,8 +14,8 @@ namespace spile::verbs {
 
 // "f", "f:12", "f:10-40", "f+3", "f@file.c:12", or "file.c:10-40".
 struct AskedPlace {
-  std::string function;  // glob; empty: a file is meant
-  std::string file;      // glob over the path of a source file, as debuginfo::FunctionPattern::file has it; empty: not said
+  std::string function;     // glob; empty: a file is meant
+  std::string file;         // glob over the path of a source file, as debuginfo::FunctionPattern::file has it; empty: not said
   bool has_lines = false;   // false: the whole function or file is meant
   int first = 0, last = 0;  // lines, in a file from 1 on; 0 of a function: the line of its declaration
   bool relative = false;    // first and last count from the function's declaration
@@ -27,16 +27,16 @@ Result<AskedPlace> parse_asked_place(const std::string& word);
 struct FunctionSource {
   std::shared_ptr<debuginfo::Module> module;
   debuginfo::Function function;
-  debuginfo::SourcePlace declared;        // line 0: not known
-  debuginfo::CodePlaces statements;       // by line; empty: not asked for
+  debuginfo::SourcePlace declared;   // line 0: not known
+  debuginfo::CodePlaces statements;  // by line; empty: not asked for
   int last_line() const { return statements.empty() ? declared.line : statements.back().source.line; }
 };
-// Returns the functions that match, of the program or, if it has none, of its libraries. Errors: none matches (with did-you-mean), or there is no debug
-// information about them.
+// Returns the functions that match, of the program or, if it has none, of its libraries. Errors: none matches (with
+// did-you-mean), or there is no debug information about them.
 Result<std::vector<FunctionSource>> functions_at(AskedFiles& files, const AskedPlace& place, bool with_statements);
 
-// Returns the lines of the file. Numbers are lines of the file if any of them is the function's; else, and where place.relative, they count from its
-// declaration, as perf probe's do.
+// Returns the lines of the file. Numbers are lines of the file if any of them is the function's; else, and where place.relative,
+// they count from its declaration, as perf probe's do.
 std::pair<int, int> lines_in(const FunctionSource& source, const AskedPlace& place);
 // Returns the error for lines of the function that have no code.
 Error no_code(const FunctionSource& source, const AskedPlace& place);

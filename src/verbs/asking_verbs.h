@@ -1,6 +1,7 @@
 #pragma once
-// The verbs that ask: about programs, which functions, lines, variables and marks they have, and about the machine, what is armed on it. Each prints text, or with --json an object a line as docs/json.md
-// describes it. Answers are those of debug information and symbol tables; no process is stopped. For what they return, see Verb::answer.
+// The verbs that ask: about programs, which functions, lines, variables and marks they have, and about the machine, what is armed
+// on it. Each prints text, or with --json an object a line as docs/json.md describes it. Answers are those of debug information
+// and symbol tables; no process is stopped. For what they return, see Verb::answer.
 
 #include <string>
 #include <vector>

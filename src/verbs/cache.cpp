@@ -27,13 +27,15 @@ constexpr char kUsage[] = "spile cache list | add FILE... | rm BUILD-ID|FILE... 
 
 Result<std::string> cache_folder() {
   std::string folder = debuginfo::AnswerCache::default_directory();
-  if (folder.empty()) return Error{"there is no cache: --disable-cache is given, or neither XDG_CACHE_HOME nor HOME is an absolute path", ""};
+  if (folder.empty())
+    return Error{"there is no cache: --disable-cache is given, or neither XDG_CACHE_HOME nor HOME is an absolute path", ""};
   return folder;
 }
 
 std::string size_text(uint64_t bytes) {
   constexpr uint64_t kKilo = 1024, kMega = kKilo * kKilo;
-  return bytes < kMega ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / kKilo) : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / kMega);
+  return bytes < kMega ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / kKilo)
+                       : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / kMega);
 }
 
 std::string plural(uint64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
@@ -46,7 +48,8 @@ std::string day_text(int64_t seconds) {
 
 void print_json_file(const debuginfo::CachedFile& file) {
   Json object = {{"build_id", file.build_id}, {"path", file.path}, {"bytes", file.bytes}, {"readable", !file.name.empty()}};
-  if (!file.name.empty()) object.update(Json{{"file", file.name}, {"answers", file.answers}, {"imported", file.imported}, {"sections", file.sections}});
+  if (!file.name.empty())
+    object.update(Json{{"file", file.name}, {"answers", file.answers}, {"imported", file.imported}, {"sections", file.sections}});
   object["used"] = json_time(file.used);
   print_json(object);
 }
@@ -67,9 +70,13 @@ Result<int> list(const std::string& folder, bool json) {
   print_to(stdout, "{:<{}}  {:>10}  {:>7}  {:<16}  {}\n", "BUILD-ID", kIdWidth, "SIZE", "ANSWERS", "LAST USED", "FILE");
   for (const debuginfo::CachedFile& file : files) {
     total += file.bytes;
-    print_to(stdout, "{:<{}}  {:>10}  {:>7}  {:<16}  {}{}\n", file.build_id, kIdWidth, size_text(file.bytes), file.answers, day_text(file.used),
-             file.name.empty() ? "(can't be read: another version of spile wrote it, or the machine has started anew)" : file.name,
-             file.imported ? " (imported)" : file.sections ? " (uncompressed debug information)" : "");
+    print_to(
+        stdout, "{:<{}}  {:>10}  {:>7}  {:<16}  {}{}\n", file.build_id, kIdWidth, size_text(file.bytes), file.answers,
+        day_text(file.used),
+        file.name.empty() ? "(can't be read: another version of spile wrote it, or the machine has started anew)" : file.name,
+        file.imported   ? " (imported)"
+        : file.sections ? " (uncompressed debug information)"
+                        : "");
   }
   print_to(stdout, "{} in {}; at most {} are kept\n", size_text(total), folder, size_text(debuginfo::kMostCached));
   return 0;
@@ -86,7 +93,8 @@ Result<int> add(probes::World& world, const std::string& folder, const Words& na
     TRY(std::shared_ptr<debuginfo::Module> module, open_file(world, name));
     TRY(size_t functions, module->learn_all());
     if (!module->save_cache())
-      return Error{fmt::format("what is known about {} can't be written to {}", module->path(), folder), "make room there; XDG_CACHE_HOME names another folder for the cache"};
+      return Error{fmt::format("what is known about {} can't be written to {}", module->path(), folder),
+                   "make room there; XDG_CACHE_HOME names another folder for the cache"};
     print_to(stdout, "{}: {}\n", module->path(), plural(functions, "function"));
   }
   return 0;
@@ -106,14 +114,16 @@ Result<Words> build_ids_of(probes::World& world, const Words& words) {
       continue;
     }
     TRY(std::shared_ptr<debuginfo::Module> module, open_file(world, word));
-    if (module->build_id().empty()) return Error{fmt::format("{} has no build-id", module->path()), "link it with -Wl,--build-id"};
+    if (module->build_id().empty())
+      return Error{fmt::format("{} has no build-id", module->path()), "link it with -Wl,--build-id"};
     ids.push_back(module->build_id());
   }
   return ids;
 }
 
 Result<int> remove(probes::World& world, const std::string& folder, const Words& words) {
-  if (words.empty()) return Error{"cache rm needs build-ids or names of files", "spile cache list prints them; spile --clean-cache removes all"};
+  if (words.empty())
+    return Error{"cache rm needs build-ids or names of files", "spile cache list prints them; spile --clean-cache removes all"};
   const std::vector<debuginfo::CachedFile> files = debuginfo::cached_files(folder);
   for (const std::string& word : words) {
     bool found = false;
@@ -137,7 +147,8 @@ Result<int> prune(const std::string& folder, const Words& words) {
     const std::string& text = words[0];
     auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), mebibytes);
     if (failure != std::errc() || end != text.data() + text.size() || mebibytes > (uint64_t{1} << 40) || words.size() > 1)
-      return Error{fmt::format("cache prune: '{}' is not a number of MiB", words.size() > 1 ? words[1] : text), "spile cache prune 100"};
+      return Error{fmt::format("cache prune: '{}' is not a number of MiB", words.size() > 1 ? words[1] : text),
+                   "spile cache prune 100"};
     most = mebibytes << 20;
   }
   print_to(stdout, "removed {}\n", size_text(debuginfo::prune_answers(folder, most)));
@@ -176,7 +187,8 @@ Result<int> answer_cache(const Words& words, const session::Options& options) {
   if (what == "add") return add(*world, folder, rest);
   if (what == "rm") return remove(*world, folder, rest);
   if (what == "export") return carry_out(*world, folder, rest);
-  return Error{fmt::format("cache: '{}' has no meaning{}", what == "list" ? rest[0] : what, what == "list" ? " behind list" : ""), kUsage};
+  return Error{fmt::format("cache: '{}' has no meaning{}", what == "list" ? rest[0] : what, what == "list" ? " behind list" : ""),
+               kUsage};
 }
 
 }  // namespace spile::verbs

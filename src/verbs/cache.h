@@ -1,5 +1,6 @@
 #pragma once
-// `spile cache`: what spile remembers of debug information (debuginfo/answer_cache.h), and how to carry it to a machine without any.
+// `spile cache`: what spile remembers of debug information (debuginfo/answer_cache.h), and how to carry it to a machine without
+// any.
 
 #include <string>
 #include <vector>

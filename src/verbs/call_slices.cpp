@@ -5,7 +5,9 @@ namespace spile::verbs {
 void add_call(session::Timeline& timeline, const CallRecord& record) {
   using Argument = session::Timeline::Argument;
   std::vector<Argument> arguments;
-  const auto add = [&](std::string_view name, std::string_view value) { arguments.push_back({timeline.text(name), timeline.text(value)}); };
+  const auto add = [&](std::string_view name, std::string_view value) {
+    arguments.push_back({timeline.text(name), timeline.text(value)});
+  };
   for (const CallValue& value : record.arguments) add(value.name, value.text);
   if (record.result) add("result", record.result->text);
   const bool cut = record.runs || !record.returned;

@@ -12,9 +12,11 @@ int64_t sum_of(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<u
 
 }  // namespace
 
-Result<std::unique_ptr<CallSpans>> CallSpans::create(const std::string& where, const session::SampleFacts& facts, int64_t offset_ns) {
+Result<std::unique_ptr<CallSpans>> CallSpans::create(const std::string& where, const session::SampleFacts& facts,
+                                                     int64_t offset_ns) {
   TRY(std::unique_ptr<session::OtlpSender> sender, session::OtlpSender::create(where, session::OtlpSender::Signal::kSpans));
-  return std::unique_ptr<CallSpans>(new CallSpans({facts.host, facts.title, SPILE_VERSION, session::new_run_number()}, offset_ns, std::move(sender)));
+  return std::unique_ptr<CallSpans>(
+      new CallSpans({facts.host, facts.title, SPILE_VERSION, session::new_run_number()}, offset_ns, std::move(sender)));
 }
 
 void CallSpans::add(const CallRecord& record) {
@@ -45,7 +47,8 @@ void CallSpans::send() {
   for (size_t begin = 0; begin < spans_.size(); begin += kMostInMessage) {
     const size_t count = std::min(kMostInMessage, spans_.size() - begin);
     constexpr size_t kMostAhead = 100;
-    if (patience_ms_ > 0 && !sender_->await_fewer(kMostAhead, patience_ms_)) patience_ms_ = 0;  // the rest is given up, and counted
+    // the rest is given up, and counted
+    if (patience_ms_ > 0 && !sender_->await_fewer(kMostAhead, patience_ms_)) patience_ms_ = 0;
     sender_->send(session::otlp_spans(source_, std::span(spans_).subspan(begin, count)));
   }
   spans_.clear();

@@ -14,10 +14,13 @@ namespace spile::verbs {
 
 class CallSpans {
  public:
-  // where: of --otlp. facts: of the run. offset_ns: what the clock of 1970 is ahead of that of the calls. Errors: those of OtlpSender::create().
-  static Result<std::unique_ptr<CallSpans>> create(const std::string& where, const session::SampleFacts& facts, int64_t offset_ns);
+  // where: of --otlp. facts: of the run. offset_ns: what the clock of 1970 is ahead of that of the calls. Errors: those of
+  // OtlpSender::create().
+  static Result<std::unique_ptr<CallSpans>> create(const std::string& where, const session::SampleFacts& facts,
+                                                   int64_t offset_ns);
 
-  // From here on send() waits while the collector is behind, as long as it takes a message each `patience_ms`. Not for calls that happen now.
+  // From here on send() waits while the collector is behind, as long as it takes a message each `patience_ms`. Not for calls that
+  // happen now.
   void wait_for_collector(int64_t patience_ms) { patience_ms_ = patience_ms; }
 
   // Adds a call that has ended, or still runs at the end.
@@ -33,7 +36,8 @@ class CallSpans {
   static constexpr int64_t kOftenNs = 200'000'000, kPatienceMs = 5'000;
 
  private:
-  CallSpans(session::SpanSource source, int64_t offset_ns, std::unique_ptr<session::OtlpSender> sender) : source_(std::move(source)), offset_ns_(offset_ns), sender_(std::move(sender)) {}
+  CallSpans(session::SpanSource source, int64_t offset_ns, std::unique_ptr<session::OtlpSender> sender)
+      : source_(std::move(source)), offset_ns_(offset_ns), sender_(std::move(sender)) {}
   void send();
 
   session::SpanSource source_;

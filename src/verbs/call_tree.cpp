@@ -11,13 +11,16 @@ namespace spile::verbs {
 
 namespace {
 
-// Stacks further apart than this are different ones (of signal handlers, coroutines): nothing on one says that something on the other has been left.
+// Stacks further apart than this are different ones (of signal handlers, coroutines): nothing on one says that something on the
+// other has been left.
 constexpr uint64_t kSameStack = 8 << 20;
 constexpr size_t kMostOpen = 100000;  // calls of a thread that have not returned
 constexpr size_t kMostNames = 200000;
 
 // Times may come from anywhere: the difference wraps around.
-int64_t elapsed(int64_t from, int64_t to) { return static_cast<int64_t>(static_cast<uint64_t>(to) - static_cast<uint64_t>(from)); }
+int64_t elapsed(int64_t from, int64_t to) {
+  return static_cast<int64_t>(static_cast<uint64_t>(to) - static_cast<uint64_t>(from));
+}
 
 std::string printable(std::string_view text) {
   std::string made(text);
@@ -34,7 +37,8 @@ std::string flow_name(int64_t number) {
 
 std::string joined(const std::vector<CallValue>& values) {
   std::string text;
-  for (const CallValue& value : values) text += fmt::format("{}{}{}{}", text.empty() ? "" : ", ", value.name, value.name.empty() ? "" : "=", value.text);
+  for (const CallValue& value : values)
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : ", ", value.name, value.name.empty() ? "" : "=", value.text);
   return text;
 }
 
@@ -132,8 +136,10 @@ void CallTree::enter(Flow& flow, uint64_t stack, Call call, std::string& out) {
   flow.jumped.clear();
   while (stack != 0 && !flow.open.empty()) {
     const Open& last = flow.open.back();
-    // At the same place: the last call has jumped to this one as its last act, unless it is the same function, which was left before.
-    const bool left = last.stack < stack ? stack - last.stack < kSameStack : last.stack == stack && last.call.function == call.function;
+    // At the same place: the last call has jumped to this one as its last act, unless it is the same function, which was left
+    // before.
+    const bool left =
+        last.stack < stack ? stack - last.stack < kSameStack : last.stack == stack && last.call.function == call.function;
     if (!left) break;
     const Call root = flow.open.front().call;
     close(flow, End::kLeft, call.began, 0, {});
@@ -151,7 +157,9 @@ void CallTree::enter(Flow& flow, uint64_t stack, Call call, std::string& out) {
   call.depth = static_cast<int>(flow.open.size()) + 1;
   call.id = ++last_id_;
   call.parent = flow.open.empty() ? 0 : flow.open.back().call.id;
-  if (!flow.open.empty() && may_print(flow, call.began) && (flow.items.size() + flow.ended.size() >= kMostCalls || elapsed(flow.printed_at, call.began) > kPatienceNs)) print(flow, out);
+  if (!flow.open.empty() && may_print(flow, call.began) &&
+      (flow.items.size() + flow.ended.size() >= kMostCalls || elapsed(flow.printed_at, call.began) > kPatienceNs))
+    print(flow, out);
   open.hidden = call.depth > settings_.depth;
   if (!open.hidden && flow.items.size() + flow.ended.size() >= kMostCalls) {
     open.hidden = true;
@@ -186,7 +194,8 @@ void CallTree::close(Flow& flow, End end, int64_t time, uint64_t result, std::st
   flow.open.pop_back();
 }
 
-void CallTree::leave(Flow& flow, uint64_t stack, std::string_view function, int64_t time, uint64_t result, std::string_view returned, std::string& out) {
+void CallTree::leave(Flow& flow, uint64_t stack, std::string_view function, int64_t time, uint64_t result,
+                     std::string_view returned, std::string& out) {
   size_t at = flow.open.size();
   const uint32_t index = stack == 0 ? index_of(function) : 0;
   while (at > 0 && !(stack != 0 ? flow.open[at - 1].stack == stack : flow.open[at - 1].call.function == index)) --at;
@@ -223,7 +232,9 @@ void CallTree::close_tree(Flow& flow, const Call& root, std::string& out) {
   flow.cut = 0;
 }
 
-bool CallTree::may_print(const Flow& flow, int64_t now) const { return settings_.over_ns == 0 || elapsed(flow.open.front().call.began, now) > settings_.over_ns; }
+bool CallTree::may_print(const Flow& flow, int64_t now) const {
+  return settings_.over_ns == 0 || elapsed(flow.open.front().call.began, now) > settings_.over_ns;
+}
 
 void CallTree::print_line(std::string& out, const Call& call, const std::string& text, bool ends) const {
   const std::string duration = ends && call.end != End::kRuns ? duration_text(elapsed(call.began, call.ended)) : "";
@@ -261,7 +272,8 @@ std::string CallTree::end_of(const Call& call) {
 void CallTree::print_header(Flow& flow, std::string& out) {
   const bool same = any_printed_ && last_printed_ == flow.number;
   if (!same) {
-    std::string who = flow.number < 0 ? fmt::format("{} (in {} {})", flow_name(flow.number), flow.name, flow.tid) : fmt::format("{} {}", flow.name, flow.tid);
+    std::string who = flow.number < 0 ? fmt::format("{} (in {} {})", flow_name(flow.number), flow.name, flow.tid)
+                                      : fmt::format("{} {}", flow.name, flow.tid);
     if (flow.number >= 0 && flow.pid != flow.tid) who += fmt::format(" of process {}", flow.pid);
     out += fmt::format("{}------ {} ------\n", any_printed_ ? "\n" : "", who);
   }

@@ -1,9 +1,10 @@
 #pragma once
-// The output of `spile trace`: of records of calls and returns, trees of calls, each thread's by itself. A tree is printed as a whole when its root returns, or
-// in parts where it is large or takes long; parts of different threads' trees have a line that names the thread between them.
+// The output of `spile trace`: of records of calls and returns, trees of calls, each thread's by itself. A tree is printed as a
+// whole when its root returns, or in parts where it is large or takes long; parts of different threads' trees have a line that
+// names the thread between them.
 //
-// A return belongs to the call at whose entry the stack was at the same place. A call whose place on the stack has been given up, since a call began above it,
-// has been left without a return (longjmp, exceptions, do_exit).
+// A return belongs to the call at whose entry the stack was at the same place. A call whose place on the stack has been given up,
+// since a call began above it, has been left without a return (longjmp, exceptions, do_exit).
 //
 // What a script for this prints (numbers; `stack`: the stack pointer at the function's entry):
 //
@@ -22,8 +23,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "session/text/presenter.h"
 #include "session/stacks/sample_files.h"
+#include "session/text/presenter.h"
 #include "session/timeline/timeline.h"
 #include "verbs/call_json.h"
 #include "verbs/call_spans.h"
@@ -38,10 +39,10 @@ class CallTree final : public session::Presenter {
     int64_t over_ns = 0;  // trees whose roots take no longer are not
     bool json = false;
     std::shared_ptr<KernelPrototypes> prototypes = {};  // of calls in the kernel; null: their arguments are not known
-    ProcessTypes types = {};  // of functions of processes
-    std::shared_ptr<session::Timeline> timeline = {};  // not null: the output is a trace for Perfetto
-    session::SampleFacts facts = {};  // of that
-    std::shared_ptr<CallSpans> spans = {};  // not null: the output goes to a collector
+    ProcessTypes types = {};                            // of functions of processes
+    std::shared_ptr<session::Timeline> timeline = {};   // not null: the output is a trace for Perfetto
+    session::SampleFacts facts = {};                    // of that
+    std::shared_ptr<CallSpans> spans = {};              // not null: the output goes to a collector
   };
   explicit CallTree(Settings settings) : settings_(std::move(settings)) {}
 
@@ -59,7 +60,7 @@ class CallTree final : public session::Presenter {
     uint32_t function = 0;  // index into names_
     int depth = 1;
     End end = End::kRuns;
-    bool closes = false;   // only the end of it is to be printed: the beginning has been
+    bool closes = false;  // only the end of it is to be printed: the beginning has been
     bool in_kernel = false;
     uint64_t id = 0, parent = 0;
     int64_t began = 0, ended = 0;
@@ -78,11 +79,12 @@ class CallTree final : public session::Presenter {
     std::string name;
     std::vector<Call> items;
     std::vector<Open> open;
-    std::vector<std::pair<uint64_t, uint32_t>> jumped;  // stack and function of calls that ended with the one that they jumped to: their own returns come next
-    std::vector<CallRecord> ended;   // --json, timelines: calls that have
-    int64_t printed_at = 0;          // ns
-    int64_t last = 0;                // ns; when the last call began or ended
-    uint64_t cut = 0;                // calls of this tree that are not shown
+    // stack and function of calls that ended with the one that they jumped to: their own returns come next
+    std::vector<std::pair<uint64_t, uint32_t>> jumped;
+    std::vector<CallRecord> ended;  // --json, timelines: calls that have
+    int64_t printed_at = 0;         // ns
+    int64_t last = 0;               // ns; when the last call began or ended
+    uint64_t cut = 0;               // calls of this tree that are not shown
   };
   static constexpr size_t kNone = ~size_t{0};
 
@@ -90,7 +92,8 @@ class CallTree final : public session::Presenter {
   Flow* flow_of(int64_t number, bool makes);
   uint32_t index_of(std::string_view function);
   void enter(Flow& flow, uint64_t stack, Call call, std::string& out);
-  void leave(Flow& flow, uint64_t stack, std::string_view function, int64_t time, uint64_t result, std::string_view returned, std::string& out);
+  void leave(Flow& flow, uint64_t stack, std::string_view function, int64_t time, uint64_t result, std::string_view returned,
+             std::string& out);
   void close(Flow& flow, End end, int64_t time, uint64_t result, std::string_view returned);
   void close_tree(Flow& flow, const Call& root, std::string& out);
   bool may_print(const Flow& flow, int64_t now) const;

@@ -19,10 +19,29 @@ constexpr size_t kArgumentRegisters = 6;  // of the x86-64 ABI, for numbers and 
 constexpr int64_t kMostErrors = 4095;     // MAX_ERRNO of include/linux/err.h
 
 // include/linux/errno.h: numbers that programs do not see.
-constexpr struct { uint64_t number; const char* name; } kKernelErrors[] = {
-    {512, "ERESTARTSYS"}, {513, "ERESTARTNOINTR"}, {514, "ERESTARTNOHAND"}, {515, "ENOIOCTLCMD"}, {516, "ERESTART_RESTARTBLOCK"}, {517, "EPROBE_DEFER"},
-    {518, "EOPENSTALE"}, {519, "ENOPARAM"}, {521, "EBADHANDLE"}, {522, "ENOTSYNC"}, {523, "EBADCOOKIE"}, {524, "ENOTSUPP"}, {525, "ETOOSMALL"},
-    {526, "ESERVERFAULT"}, {527, "EBADTYPE"}, {528, "EJUKEBOX"}, {529, "EIOCBQUEUED"}, {530, "ERECALLCONFLICT"}, {531, "ENOGRACE"},
+constexpr struct {
+  uint64_t number;
+  const char* name;
+} kKernelErrors[] = {
+    {512, "ERESTARTSYS"},
+    {513, "ERESTARTNOINTR"},
+    {514, "ERESTARTNOHAND"},
+    {515, "ENOIOCTLCMD"},
+    {516, "ERESTART_RESTARTBLOCK"},
+    {517, "EPROBE_DEFER"},
+    {518, "EOPENSTALE"},
+    {519, "ENOPARAM"},
+    {521, "EBADHANDLE"},
+    {522, "ENOTSYNC"},
+    {523, "EBADCOOKIE"},
+    {524, "ENOTSUPP"},
+    {525, "ETOOSMALL"},
+    {526, "ESERVERFAULT"},
+    {527, "EBADTYPE"},
+    {528, "EJUKEBOX"},
+    {529, "EIOCBQUEUED"},
+    {530, "ERECALLCONFLICT"},
+    {531, "ENOGRACE"},
 };
 
 // A number of $$parms by the name of its type.
@@ -99,7 +118,8 @@ std::optional<CallValue> result_text(const Prototype& prototype, uint64_t word) 
   CallValue value = value_text(prototype.returned, word);
   const uint64_t bits = prototype.returned.size() * 8;
   const int64_t number = bits >= 64 ? static_cast<int64_t>(word) : static_cast<int64_t>(word << (64 - bits)) >> (64 - bits);
-  const bool may_be_error = prototype.returned.kind() == TypeKind::kPointer || (prototype.returned.is_signed() && bits >= 32 && prototype.returned.kind() == TypeKind::kInteger);
+  const bool may_be_error = prototype.returned.kind() == TypeKind::kPointer ||
+                            (prototype.returned.is_signed() && bits >= 32 && prototype.returned.kind() == TypeKind::kInteger);
   if (may_be_error && number < 0 && number >= -kMostErrors) {
     if (const std::string name = error_name(static_cast<uint64_t>(-number)); !name.empty()) {
       value.text = "-" + name;

@@ -16,8 +16,8 @@
 namespace spile::verbs {
 
 struct CallValue {
-  std::string name;   // of a parameter; may be empty
-  std::string text;   // "0xffff888003a1b200", "4096", "-ENOENT", "PIDTYPE_PID"
+  std::string name;     // of a parameter; may be empty
+  std::string text;     // "0xffff888003a1b200", "4096", "-ENOENT", "PIDTYPE_PID"
   bool number = false;  // text is a decimal number, which JSON can have as it is
 };
 
@@ -47,16 +47,19 @@ class KernelPrototypes {
 };
 
 // Types of functions of processes, as -L lists them: "int", "const char*".
-using ProcessTypes = std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>>;  // by function and parameter; "return"
+// by function and parameter; "return"
+using ProcessTypes = std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>>;
 
-// Takes "a=0x1 b=\"text\"" apart, as $$parms has it. types: of the function; null: not known. What is not known ("?") is left out of `return=`.
+// Takes "a=0x1 b=\"text\"" apart, as $$parms has it. types: of the function; null: not known. What is not known ("?") is left out
+// of `return=`.
 std::vector<CallValue> values_in(std::string_view parameters, const std::map<std::string, std::string, std::less<>>* types);
 
 // Returns a value of a type as text. word: as a register has it.
 CallValue value_text(const debuginfo::Type& type, uint64_t word, std::string name = {});
 // Returns the arguments that registers had at a call, in order.
 std::vector<CallValue> argument_texts(const Prototype& prototype, std::span<const uint64_t> registers);
-// Returns a result with the name of the error that it is ("-ENOENT"); nullopt: the function returns nothing, or that is not known.
+// Returns a result with the name of the error that it is ("-ENOENT"); nullopt: the function returns nothing, or that is not
+// known.
 std::optional<CallValue> result_text(const Prototype& prototype, uint64_t word);
 // Returns "ENOENT" of 2, also for the kernel's own numbers from 512 on; "": not an error's number.
 std::string error_name(uint64_t number);

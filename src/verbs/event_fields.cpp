@@ -28,14 +28,17 @@ Kind kind_of(const TracepointField& field) {
   }
 }
 
-bool names_tracepoint(const std::string& name) { return name.find(':') != std::string::npos && name.find_first_of("(\".") == std::string::npos; }
+bool names_tracepoint(const std::string& name) {
+  return name.find(':') != std::string::npos && name.find_first_of("(\".") == std::string::npos;
+}
 
 Result<Event> find_tracepoint(const std::string& name, const session::Options& options) {
   Event event;
   event.name = name;
   event.point = fmt::format("kernel.trace({})", quoted(name));
   if (name.find_first_of("*?[") != std::string::npos)
-    return Error{fmt::format("'{}' may stand for several tracepoints: hist counts one event", name), fmt::format("spile -l 'kernel.trace({})' lists them", quoted(name))};
+    return Error{fmt::format("'{}' may stand for several tracepoints: hist counts one event", name),
+                 fmt::format("spile -l 'kernel.trace({})' lists them", quoted(name))};
   // The tracepoint's own arguments come first, then the fields of its record.
   Result<session::PointVariables> listed = session::variables_at(event.point, options.script, options.target);
   if (!listed.ok()) return listed.error();
@@ -53,11 +56,13 @@ Result<Event> find_tracepoint(const std::string& name, const session::Options& o
   return event;
 }
 
-// How an event is written that other tools write as `name`: bpftrace as kprobe:vfs_read or tracepoint:sched:sched_switch, ftrace as sched_switch. Empty: unknown.
+// How an event is written that other tools write as `name`: bpftrace as kprobe:vfs_read or tracepoint:sched:sched_switch, ftrace
+// as sched_switch. Empty: unknown.
 std::string as_event(const std::string& name) {
   constexpr std::pair<std::string_view, std::string_view> kHeads[] = {
-      {"kprobe:", "kernel.function(\"{}\")"}, {"kretprobe:", "kernel.function(\"{}\").return"}, {"fentry:", "kernel.function(\"{}\")"},
-      {"fexit:", "kernel.function(\"{}\").return"}, {"kernel.function:", "kernel.function(\"{}\")"}, {"tracepoint:", "{}"}};
+      {"kprobe:", "kernel.function(\"{}\")"},          {"kretprobe:", "kernel.function(\"{}\").return"},
+      {"fentry:", "kernel.function(\"{}\")"},          {"fexit:", "kernel.function(\"{}\").return"},
+      {"kernel.function:", "kernel.function(\"{}\")"}, {"tracepoint:", "{}"}};
   for (const auto& [head, event] : kHeads) {
     if (name.starts_with(head)) return fmt::format(fmt::runtime(event), name.substr(head.size()));
   }
@@ -69,13 +74,16 @@ std::string as_event(const std::string& name) {
   return events->substr(begin, at - begin) + ":" + name;
 }
 
-// What is wrong with an event that is neither a tracepoint nor a probe point, in the words of who typed it: nobody wrote a script.
+// What is wrong with an event that is neither a tracepoint nor a probe point, in the words of who typed it: nobody wrote a
+// script.
 Error not_an_event(const std::string& name, Error error) {
-  if (error.message.find("the probe's body") != std::string::npos) error.message = fmt::format("'{}' is neither a tracepoint nor a probe point", name);
+  if (error.message.find("the probe's body") != std::string::npos)
+    error.message = fmt::format("'{}' is neither a tracepoint nor a probe point", name);
   const std::string event = as_event(name);
   if (event.empty() && !error.hint.empty()) return error;
   error.hint = !event.empty() ? fmt::format("did you mean '{}'?", event)
-                              : "an event is SYSTEM:EVENT, as in sched:sched_switch (spile -l 'kernel.trace(\"*\")' lists them), or a probe point, as in 'kernel.function(\"vfs_read\")'";
+                              : "an event is SYSTEM:EVENT, as in sched:sched_switch (spile -l 'kernel.trace(\"*\")' lists them), "
+                                "or a probe point, as in 'kernel.function(\"vfs_read\")'";
   return error;
 }
 
@@ -125,7 +133,10 @@ const EventField* Event::find(const std::string& name) const {
     if (field.name == plain) return &field;
   }
   // ftrace knows these by either of two names.
-  const std::string common = plain == "CPU" ? "cpu" : plain == "COMM" || plain == "common_comm" ? "comm" : plain == "common_ustacktrace" ? "ustacktrace" : plain;
+  const std::string common = plain == "CPU"                              ? "cpu"
+                             : plain == "COMM" || plain == "common_comm" ? "comm"
+                             : plain == "common_ustacktrace"             ? "ustacktrace"
+                                                                         : plain;
   for (const EventField& field : common_fields(in_process)) {
     if (field.name == common) return &field;
   }

@@ -19,7 +19,8 @@ Result<FlameForm> form_of(const std::string& file) {
   if (file.ends_with(".html")) return FlameForm::kHtml;
   if (file.ends_with(".pb.gz")) return FlameForm::kPprof;
   if (file.ends_with(".pftrace")) return FlameForm::kPerfetto;
-  return Error{fmt::format("-o {}: the name's ending does not say which file to write", file), "it can be .html, .svg, .folded, .speedscope.json, .pb.gz or .pftrace"};
+  return Error{fmt::format("-o {}: the name's ending does not say which file to write", file),
+               "it can be .html, .svg, .folded, .speedscope.json, .pb.gz or .pftrace"};
 }
 
 }  // namespace
@@ -30,7 +31,8 @@ void FlameSamples::take(std::string_view head, session::PayloadReader& arguments
     const std::string_view name = arguments.next_string();
     const int64_t weight = arguments.next_long();
     const std::string_view stack = arguments.next_string();
-    if (weight > 0) samples_.add(0, process, process, name, stack, stack.empty() || stack.ends_with('\n'), static_cast<uint64_t>(weight));
+    if (weight > 0)
+      samples_.add(0, process, process, name, stack, stack.empty() || stack.ends_with('\n'), static_cast<uint64_t>(weight));
   }
   if (head != "sample ") return;
   const int64_t time = arguments.next_long(), process = arguments.next_long(), thread = arguments.next_long();
@@ -41,24 +43,12 @@ void FlameSamples::take(std::string_view head, session::PayloadReader& arguments
 
 void FlameSamples::finish(std::string& out) {
   switch (form_) {
-    case FlameForm::kFolded:
-      out += session::folded_stacks(samples_);
-      break;
-    case FlameForm::kSpeedscope:
-      out += session::speedscope_file(samples_, facts_);
-      break;
-    case FlameForm::kSvg:
-      out += session::svg_picture(samples_, facts_);
-      break;
-    case FlameForm::kHtml:
-      out += session::html_page(samples_, facts_);
-      break;
-    case FlameForm::kPprof:
-      out += session::pprof_file(samples_, facts_);
-      break;
-    case FlameForm::kPerfetto:
-      out += session::perfetto_samples(samples_, session::read_clocks());
-      break;
+    case FlameForm::kFolded: out += session::folded_stacks(samples_); break;
+    case FlameForm::kSpeedscope: out += session::speedscope_file(samples_, facts_); break;
+    case FlameForm::kSvg: out += session::svg_picture(samples_, facts_); break;
+    case FlameForm::kHtml: out += session::html_page(samples_, facts_); break;
+    case FlameForm::kPprof: out += session::pprof_file(samples_, facts_); break;
+    case FlameForm::kPerfetto: out += session::perfetto_samples(samples_, session::read_clocks()); break;
   }
 }
 
@@ -66,12 +56,15 @@ std::string FlameSamples::losses() const {
   std::string text;
   if (samples_.samples().empty() && !empty_.empty()) text += fmt::format("WARNING: the picture is empty: {}\n", empty_);
   if (samples_.lost() > 0) text += fmt::format("WARNING: {} samples are not shown: there are too many\n", samples_.lost());
-  if (samples_.cut() > 0) text += fmt::format("WARNING: the outer callers of {} samples are not shown: their stacks are longer than MAXSTRINGLEN\n", samples_.cut());
+  if (samples_.cut() > 0)
+    text += fmt::format("WARNING: the outer callers of {} samples are not shown: their stacks are longer than MAXSTRINGLEN\n",
+                        samples_.cut());
   return text + names_.losses();
 }
 
 Result<VerbScript> make_flame(const VerbLine& line, const session::Options& options) {
-  if (!line.words.empty()) return Error{fmt::format("flame takes no words, such as '{}'", line.words.front()), "spile flame -x PID -T 10 -o flame.html"};
+  if (!line.words.empty())
+    return Error{fmt::format("flame takes no words, such as '{}'", line.words.front()), "spile flame -x PID -T 10 -o flame.html"};
   if (options.target.command.empty() && options.target.processes.empty())
     return Error{"flame needs the processes to look at", "spile flame -x PID -T 10 -o flame.html, or -c COMMAND"};
   if (options.output.rotate_bytes > 0) return Error{"spile flame can't be used with -S: its output is one file", {}};
@@ -80,13 +73,15 @@ Result<VerbScript> make_flame(const VerbLine& line, const session::Options& opti
   if (made.words.ends_with(" --kernel") && options.target.processes.size() > 1)
     return Error{"spile flame --off-cpu --kernel looks at one process and its children", "-x with one process, or -c COMMAND"};
   if (form == FlameForm::kPerfetto && made.unit != session::Samples::Unit::kSamples)
-    return Error{fmt::format("-o {}: Perfetto's samples are of processor time, and have no weights", options.output.file), "use .html, .svg, .folded, .speedscope.json or .pb.gz"};
+    return Error{fmt::format("-o {}: Perfetto's samples are of processor time, and have no weights", options.output.file),
+                 "use .html, .svg, .folded, .speedscope.json or .pb.gz"};
   VerbScript script;
   script.text = fmt::format("# spile flame{}\n{}", made.words, made.text);
   script.limits = made.limits;
   script.limits.emplace_back(kReportLimit);
   script.limits.emplace_back("MAXSKIPPED=0");
-  script.presenter = std::make_shared<FlameSamples>(form, run_facts("flame" + made.words, script.text, options), made.unit, made.empty);
+  script.presenter =
+      std::make_shared<FlameSamples>(form, run_facts("flame" + made.words, script.text, options), made.unit, made.empty);
   return script;
 }
 

@@ -1,29 +1,32 @@
 #pragma once
-// `spile flame`: where the threads of processes spend their processor time, where they wait, allocate memory, or call a function, as a picture or as a file for other
-// programs.
+// `spile flame`: where the threads of processes spend their processor time, where they wait, allocate memory, or call a function,
+// as a picture or as a file for other programs.
 
 #include <string>
 #include <utility>
 
 #include "base/result.h"
 #include "session/stacks/jit_names.h"
-#include "session/terms/options.h"
-#include "session/text/presenter.h"
 #include "session/stacks/sample_files.h"
 #include "session/stacks/samples.h"
+#include "session/terms/options.h"
+#include "session/text/presenter.h"
 #include "verbs/verb_script.h"
 
 namespace spile::verbs {
 
 enum class FlameForm : uint8_t { kFolded, kSpeedscope, kSvg, kHtml, kPprof, kPerfetto };
 
-// Collects the records of the script, "sample NS PID TID NAME STACK" or "stack PID NAME WEIGHT STACK", and writes the file at the end.
+// Collects the records of the script, "sample NS PID TID NAME STACK" or "stack PID NAME WEIGHT STACK", and writes the file at the
+// end.
 class FlameSamples final : public session::Presenter {
  public:
   // empty: FlameScript::empty.
-  FlameSamples(FlameForm form, session::SampleFacts facts, session::Samples::Unit unit = session::Samples::Unit::kSamples, std::string empty = {})
+  FlameSamples(FlameForm form, session::SampleFacts facts, session::Samples::Unit unit = session::Samples::Unit::kSamples,
+               std::string empty = {})
       : form_(form), facts_(std::move(facts)), samples_(unit), empty_(std::move(empty)) {
-    samples_.name_code_by([this](int64_t process, uint64_t address) { return names_.name_at(static_cast<pid_t>(process), address); });
+    samples_.name_code_by(
+        [this](int64_t process, uint64_t address) { return names_.name_at(static_cast<pid_t>(process), address); });
   }
   void take(std::string_view head, session::PayloadReader& arguments, std::string& out) override;
   void finish(std::string& out) override;

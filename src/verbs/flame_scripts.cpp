@@ -27,17 +27,21 @@ std::string added(const std::string& weight) { return tried(fmt::format("    {} 
 
 std::string allocations() {
   std::string probes;
-  for (const auto& [function, size] : {std::pair("malloc", "int_arg(1)"), std::pair("calloc", "int_arg(1) * int_arg(2)"), std::pair("realloc", "int_arg(2)"),
-                                       std::pair("memalign", "int_arg(2)"), std::pair("aligned_alloc", "int_arg(2)"), std::pair("posix_memalign", "int_arg(3)")})
+  for (const auto& [function, size] :
+       {std::pair("malloc", "int_arg(1)"), std::pair("calloc", "int_arg(1) * int_arg(2)"), std::pair("realloc", "int_arg(2)"),
+        std::pair("memalign", "int_arg(2)"), std::pair("aligned_alloc", "int_arg(2)"), std::pair("posix_memalign", "int_arg(3)")})
     probes += fmt::format("probe process.library(\"libc.so.6\").function(\"{}\").call {{\n{}}}\n", function, added(size));
   return probes;
 }
 
-// Threads wait in system calls. What the kernel does for them there counts as well: process.syscall runs in spile, too, where a thread's processor time is not at hand.
+// Threads wait in system calls. What the kernel does for them there counts as well: process.syscall runs in spile, too, where a
+// thread's processor time is not at hand.
 std::string time_in_system_calls() {
-  return fmt::format("probe process.syscall.return {{\n"
-                     "  waited = gettimeofday_ns() - @entry(gettimeofday_ns())\n"
-                     "  if (waited < 1000) next\n{}}}\n", added("waited"));
+  return fmt::format(
+      "probe process.syscall.return {{\n"
+      "  waited = gettimeofday_ns() - @entry(gettimeofday_ns())\n"
+      "  if (waited < 1000) next\n{}}}\n",
+      added("waited"));
 }
 
 // As the scheduler sees it: from when a thread gives the processor up, or loses it, until it has it again.
@@ -81,11 +85,14 @@ Result<FlameScript> make_flame_script(const VerbLine& line) {
       in_kernel = true;
       continue;
     }
-    if (!chosen.empty()) return Error{fmt::format("--{} and --{} can't be shown in one picture", chosen, name), "run spile flame for each"};
+    if (!chosen.empty())
+      return Error{fmt::format("--{} and --{} can't be shown in one picture", chosen, name), "run spile flame for each"};
     chosen = name;
     script.words += value.empty() ? " --" + name : fmt::format(" --{} {}", name, value);
     if (name == "hz") {
-      TRY(const int hz, parse_number("--hz", value, 1, kMostHz, "so many samples are taken in a second of a thread's processor time; 100 if nothing is said"));
+      TRY(const int hz,
+          parse_number("--hz", value, 1, kMostHz,
+                       "so many samples are taken in a second of a thread's processor time; 100 if nothing is said"));
       point = fmt::format("timer.profile.freq.hz({})", hz);
     } else if (name == "alloc") {
       script.text = weighing_script(allocations());
@@ -107,13 +114,17 @@ Result<FlameScript> make_flame_script(const VerbLine& line) {
     }
   }
   if (in_kernel) {
-    if (chosen != "off-cpu") return Error{"spile flame --kernel goes with --off-cpu", "spile flame --off-cpu --kernel -x PID -o flame.html"};
+    if (chosen != "off-cpu")
+      return Error{"spile flame --kernel goes with --off-cpu", "spile flame --off-cpu --kernel -x PID -o flame.html"};
     script.words += " --kernel";
     script.text = kTimeOffProcessors;
     script.empty = "no thread was without a processor";
   }
   if (!script.text.empty()) return script;
-  script.text = fmt::format("probe {} {{\n  printf(\"sample %d %d %d %s %s\\n\", gettimeofday_ns(), pid(), tid(), execname(), sprint_ubacktrace())\n}}\n", point);
+  script.text = fmt::format(
+      "probe {} {{\n  printf(\"sample %d %d %d %s %s\\n\", gettimeofday_ns(), pid(), tid(), execname(), "
+      "sprint_ubacktrace())\n}}\n",
+      point);
   // Names of 256 frames and more have room.
   script.limits = {"MAXSTRINGLEN=16384", "MAXBACKTRACE=1024"};
   return script;

@@ -11,7 +11,7 @@
 namespace spile::verbs {
 
 struct FlameScript {
-  std::string words;                     // the options as given, for the script's head
+  std::string words;  // the options as given, for the script's head
   std::string text;
   std::vector<std::string> limits = {};  // as -D takes them
   session::Samples::Unit unit = session::Samples::Unit::kSamples;

@@ -54,8 +54,15 @@ Result<bool> add_functions(debuginfo::Module& module, const NamePatterns& patter
 
 Json json_of(const Row& row) {
   const Function& f = row.function;
-  Json object = {{"name", row.name},     {"symbol", f.linkage_name}, {"aliases", f.aliases}, {"module", row.module->path()}, {"address", json_address(f.address)},
-                 {"size", f.size},       {"exported", f.exported},   {"ifunc", f.is_ifunc},  {"from", text_of(f.source)}};
+  Json object = {{"name", row.name},
+                 {"symbol", f.linkage_name},
+                 {"aliases", f.aliases},
+                 {"module", row.module->path()},
+                 {"address", json_address(f.address)},
+                 {"size", f.size},
+                 {"exported", f.exported},
+                 {"ifunc", f.is_ifunc},
+                 {"from", text_of(f.source)}};
   if (f.declared.line > 0) object["file"] = f.declared.file, object["line"] = f.declared.line;
   return object;
 }
@@ -68,7 +75,8 @@ void print_rows(const std::vector<Row>& rows, bool names_module, bool details) {
     std::string line = row.name;
     if (details) line = fmt::format("{:#010x} {:>7}  {:<{}}", row.function.address.value, row.function.size, row.name, width);
     else if (names_module) line = fmt::format("{:<{}}", row.name, width);
-    if (details && row.function.declared.line > 0) line += fmt::format("  {}:{}", row.function.declared.file, row.function.declared.line);
+    if (details && row.function.declared.line > 0)
+      line += fmt::format("  {}:{}", row.function.declared.file, row.function.declared.line);
     if (names_module) line += "  " + row.module->path();
     print_to(stdout, "{}\n", line);
   }
@@ -100,7 +108,8 @@ Result<int> answer_funcs(const std::vector<std::string>& words, const session::O
     return 1;
   }
   if (rows.empty()) {
-    print_to(stderr, "spile: no function of {}{} matches\n", files.world->program(), files.modules.size() > 1 ? " and its libraries" : "");
+    print_to(stderr, "spile: no function of {}{} matches\n", files.world->program(),
+             files.modules.size() > 1 ? " and its libraries" : "");
     return 1;
   }
   std::ranges::stable_sort(rows, [](const Row& a, const Row& b) { return a.name < b.name; });

@@ -33,7 +33,8 @@ std::string_view shade(double share, bool utf8) {
 }
 
 std::string_view bar_part(double share, bool utf8) {
-  static constexpr std::string_view kBlocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}, kAscii[] = {" ", "_", ".", "-", "=", "+", "*", "#"};
+  static constexpr std::string_view kBlocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+                                    kAscii[] = {" ", "_", ".", "-", "=", "+", "*", "#"};
   return pick(utf8 ? std::span<const std::string_view>(kBlocks) : kAscii, share);
 }
 

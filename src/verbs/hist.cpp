@@ -48,9 +48,10 @@ constexpr const char* kGraphFunction = R"(function hist_graph:string (part:long,
 struct Column {
   HistField field;
   EventField source;
-  std::string variable;  // key: of the handler and of foreach, "k0". value: its array, "sum1"; the table itself for hits and the first sum
-  std::string element;   // value: "sum1[k0, k1]", "@sum(table[k0])"
-  std::string sorted;    // value: what foreach sorts by, without the order: "table @sum"
+  // key: of the handler and of foreach, "k0". value: its array, "sum1"; the table itself for hits and the first sum
+  std::string variable;
+  std::string element;  // value: "sum1[k0, k1]", "@sum(table[k0])"
+  std::string sorted;   // value: what foreach sorts by, without the order: "table @sum"
 };
 
 class HistScript {
@@ -67,7 +68,8 @@ class HistScript {
       TRY(first, first_probe());
     }
     VerbScript script;
-    script.text = fmt::format("# spile hist {}\n", quoted(fmt::format("{} {}", fmt::join(names_of_events(), " "), trigger()))) + globals() + functions() + processes_probes() + first + handler + end_probe();
+    script.text = fmt::format("# spile hist {}\n", quoted(fmt::format("{} {}", fmt::join(names_of_events(), " "), trigger()))) +
+                  globals() + functions() + processes_probes() + first + handler + end_probe();
     script.when_full = "size=N keeps more entries";
     script.when_large = "a smaller size=N";
     // The end probe looks at each entry some times.
@@ -88,8 +90,9 @@ class HistScript {
     std::ranges::for_each(common_fields(event.in_process), add);
     if (events_.size() == 2 && &event == &counted_) names.insert(names.end(), {"latency", "latency_us"});
     const std::string near = nearest_name(name, names);
-    return {fmt::format("{}: {} has no field '{}'", use, event.name, name),
-            fmt::format("{}the fields are {}", near.empty() ? "" : fmt::format("did you mean '{}'? ", near), fmt::join(names, ", "))};
+    return {
+        fmt::format("{}: {} has no field '{}'", use, event.name, name),
+        fmt::format("{}the fields are {}", near.empty() ? "" : fmt::format("did you mean '{}'? ", near), fmt::join(names, ", "))};
   }
 
   Result<EventField> field_of(const Event& event, const std::string& name, const std::string& use) {
@@ -104,23 +107,30 @@ class HistScript {
     }
     const EventField* field = event.find(name);
     if (!field) return no_field(event, name, use);
-    if (std::ranges::find(event.ambiguous, field->name) != event.ambiguous.end()) (&event == &counted_ ? record_read_ : first_record_read_) = true;
+    if (std::ranges::find(event.ambiguous, field->name) != event.ambiguous.end())
+      (&event == &counted_ ? record_read_ : first_record_read_) = true;
     return *field;
   }
 
   Result<EventField> number_of(const Event& event, const std::string& name, const std::string& use) {
     TRY(EventField field, field_of(event, name, use));
     if (field.kind == Kind::kNumber) return field;
-    return Error{fmt::format("{}: '{}' is {}, not a number", use, name, field.kind == Kind::kText ? "a text" : fmt::format("a {}", field.type)), {}};
+    return Error{fmt::format("{}: '{}' is {}, not a number", use, name,
+                             field.kind == Kind::kText ? "a text" : fmt::format("a {}", field.type)),
+                 {}};
   }
 
   Result<Column> find_key(const HistField& key, size_t index) {
     const std::string use = fmt::format("key '{}'", key.text);
     TRY(EventField source, field_of(counted_, key.name, use));
-    if (source.kind == Kind::kOther) return Error{fmt::format("{}: '{}' is a {}: neither a number nor a text", use, key.name, source.type), {}};
-    if (source.kind == Kind::kText && key.shown != Shown::kPlain) return Error{fmt::format("{}: '{}' is a text: it takes no modifier", use, key.name), {}};
+    if (source.kind == Kind::kOther)
+      return Error{fmt::format("{}: '{}' is a {}: neither a number nor a text", use, key.name, source.type), {}};
+    if (source.kind == Kind::kText && key.shown != Shown::kPlain)
+      return Error{fmt::format("{}: '{}' is a text: it takes no modifier", use, key.name), {}};
     if (key.shown == Shown::kProgram && source.name != "common_pid")
-      return Error{fmt::format("{}: .execname is for common_pid alone: the name that is known is that of the running thread", use), "use a field of the event with a name, such as next_comm"};
+      return Error{
+          fmt::format("{}: .execname is for common_pid alone: the name that is known is that of the running thread", use),
+          "use a field of the event with a name, such as next_comm"};
     return Column{key, std::move(source), fmt::format("k{}", index), {}, {}};
   }
 
@@ -141,7 +151,8 @@ class HistScript {
           column.element = "@sum(table" + at + ")";
           column.sorted = "table @sum";
         } else {
-          const auto same = std::ranges::find_if(values_, [&](const Column& other) { return other.source.name == column.source.name; });
+          const auto same =
+              std::ranges::find_if(values_, [&](const Column& other) { return other.source.name == column.source.name; });
           column.variable = same != values_.end() ? same->variable : fmt::format("sum{}", values_.size());
           column.element = column.variable + at;
           column.sorted = column.variable;
@@ -161,7 +172,8 @@ class HistScript {
     }
     for (const std::string& name : request_.saved) {
       TRY(EventField saved, field_of(counted_, name, fmt::format("save({})", name)));
-      if (saved.kind == Kind::kOther) return Error{fmt::format("save({}): '{}' is a {}: neither a number nor a text", name, name, saved.type), {}};
+      if (saved.kind == Kind::kOther)
+        return Error{fmt::format("save({}): '{}' is a {}: neither a number nor a text", name, name, saved.type), {}};
       saved_.push_back(std::move(saved));
     }
     return {};
@@ -174,7 +186,9 @@ class HistScript {
   Result<Order> order_by(const HistSort& sort) const {
     const std::string direction = sort.descending ? "-" : "+";
     auto over = [&](const std::string& sorted, const std::string& value) {
-      return Order{fmt::format("([{}] in {}{})", key_list(), sorted, (sorted.find('@') == std::string::npos ? "" : " ") + direction), value};
+      return Order{
+          fmt::format("([{}] in {}{})", key_list(), sorted, (sorted.find('@') == std::string::npos ? "" : " ") + direction),
+          value};
     };
     if (sort.name == kHitcount) return over(hits_sorted_, hits_);
     for (const Column& value : values_) {
@@ -225,15 +239,19 @@ class HistScript {
     for (const Column& value : values_) values.push_back(value.field.text);
     for (const HistSort& each : request_.sort) sort.push_back(each.name + (each.descending ? ".descending" : ""));
     if (sort.empty()) sort.emplace_back(kHitcount);
-    std::string text = fmt::format("hist:keys={}:vals={}:sort={}:size={}", fmt::join(keys, ","), fmt::join(values, ","), fmt::join(sort, ","), request_.size);
-    for (const auto& [first, second] : request_.match) text += fmt::format("{}{}/{}", &request_.match.front().first == &first ? ":match=" : ",", first, second);
+    std::string text = fmt::format("hist:keys={}:vals={}:sort={}:size={}", fmt::join(keys, ","), fmt::join(values, ","),
+                                   fmt::join(sort, ","), request_.size);
+    for (const auto& [first, second] : request_.match)
+      text += fmt::format("{}{}/{}", &request_.match.front().first == &first ? ":match=" : ",", first, second);
     if (!request_.max_of.empty()) text += fmt::format(":onmax({})", request_.max_of);
     if (!request_.saved.empty()) text += fmt::format(".save({})", fmt::join(request_.saved, ","));
     return request_.filter.empty() ? text : text + " if " + request_.filter;
   }
 
   bool counts_some_processes(const Event& event) const { return processes_.only_these && !event.in_process; }
-  bool uses_ours() const { return std::ranges::any_of(events_, [&](const Event& event) { return counts_some_processes(event); }); }
+  bool uses_ours() const {
+    return std::ranges::any_of(events_, [&](const Event& event) { return counts_some_processes(event); });
+  }
   bool shows(Shown shown) const {
     const auto is_shown = [&](const Column& column) { return column.field.shown == shown; };
     return std::ranges::any_of(keys_, is_shown) || std::ranges::any_of(values_, is_shown);
@@ -266,7 +284,9 @@ class HistScript {
   std::string processes_probes() const { return uses_ours() ? probes_of(processes_, "uncounted") : ""; }
 
   // A field that names a thread says whose event it is: it may come from an interrupt, or from whoever wakes the thread.
-  static bool names_thread(const std::string& field) { return field == "pid" || (field.ends_with("_pid") && field != "common_pid"); }
+  static bool names_thread(const std::string& field) {
+    return field == "pid" || (field.ends_with("_pid") && field != "common_pid");
+  }
 
   Result<std::string> first_probe() {
     std::vector<std::string> keys;
@@ -274,7 +294,8 @@ class HistScript {
       const std::string use = fmt::format("match={}/{}", first, second);
       TRY(EventField one, field_of(events_[0], first, use));
       TRY(EventField other, field_of(counted_, second, use));
-      if (one.kind != other.kind || one.kind == Kind::kOther) return Error{fmt::format("{}: the fields must both be numbers, or both texts", use), {}};
+      if (one.kind != other.kind || one.kind == Kind::kOther)
+        return Error{fmt::format("{}: the fields must both be numbers, or both texts", use), {}};
       keys.push_back(one.expression);
     }
     std::string text = fmt::format("probe {} {{\n", events_[0].point);
@@ -301,7 +322,8 @@ class HistScript {
     std::string table = "table" + at + "++";
     for (const Column& value : values_) {
       if (value.variable == "table") table = fmt::format("table{} <<< {}", at, value.source.expression);
-      else if (!value.variable.empty() && seen.insert(value.variable).second) all.push_back(fmt::format("{} += {}", value.element, value.source.expression));
+      else if (!value.variable.empty() && seen.insert(value.variable).second)
+        all.push_back(fmt::format("{} += {}", value.element, value.source.expression));
     }
     all.insert(all.begin(), table);
     for (const Column& key : keys_) {
@@ -325,10 +347,13 @@ class HistScript {
         keys.push_back(field.expression);
       }
       const std::string list = fmt::format("{}", fmt::join(keys, ", "));
-      body += fmt::format("  at = started[{0}]\n  if (!at) next\n  delete started[{0}]\n  latency = gettimeofday_ns() - at\n", list);
+      body +=
+          fmt::format("  at = started[{0}]\n  if (!at) next\n  delete started[{0}]\n  latency = gettimeofday_ns() - at\n", list);
     }
     if (!request_.filter.empty()) {
-      const FindField find = [&](const std::string& name) { return field_of(counted_, name, fmt::format("filter '{}'", request_.filter)); };
+      const FindField find = [&](const std::string& name) {
+        return field_of(counted_, name, fmt::format("filter '{}'", request_.filter));
+      };
       TRY(std::string condition, filter_condition(request_.filter, find));
       body += fmt::format("  if (!({})) next\n", condition);
     }
@@ -389,7 +414,8 @@ class HistScript {
     const std::string at = fmt::format("[{}]", key_list());
     if (!request_.max_of.empty()) line(fmt::format("printf(\"  max: %10d\", peak{})", at));
     for (size_t i = 0; i < saved_.size(); ++i)
-      line(fmt::format("printf(\"  {}: {}\", saved{}{})", saved_[i].name, saved_[i].kind == Kind::kText ? "%-16s" : "%10d", i, at));
+      line(fmt::format("printf(\"  {}: {}\", saved{}{})", saved_[i].name, saved_[i].kind == Kind::kText ? "%-16s" : "%10d", i,
+                       at));
     line("print(\"\\n\")");
     return text;
   }
@@ -407,7 +433,8 @@ class HistScript {
         inside += fmt::format("\n    if ({1} > most{0}) most{0} = {1}", i, element);
       }
     }
-    return fmt::format("  hits = 0; entries = 0{}\n  foreach ([{}] in table) {{\n    hits += {}\n    entries++{}\n  }}\n", first, key_list(), hits_, inside);
+    return fmt::format("  hits = 0; entries = 0{}\n  foreach ([{}] in table) {{\n    hits += {}\n    entries++{}\n  }}\n", first,
+                       key_list(), hits_, inside);
   }
 
   // An entry's place by two orders: how many values of the first order come before, and then its place in the second one.
@@ -421,7 +448,8 @@ class HistScript {
   }}
   rank = 0
   foreach {3} order{2} += ++rank
-)", order_[0].foreach_list, order_[0].value, at, order_[1].foreach_list);
+)",
+                       order_[0].foreach_list, order_[0].value, at, order_[1].foreach_list);
   }
 
   std::string end_probe() const {
@@ -429,7 +457,9 @@ class HistScript {
     text += fmt::format("  printf(\"# event histogram\\n#\\n# trigger info: %s\\n#\\n\\n\", {})\n",
                         quoted(fmt::format("{} {}", fmt::join(names_of_events(), " "), trigger())));
     if (order_.size() > 1) text += two_orders();
-    text += fmt::format("  foreach {} {{\n{}  }}\n", order_.size() > 1 ? fmt::format("([{}] in order+)", key_list()) : order_[0].foreach_list, print_entry("    "));
+    text += fmt::format("  foreach {} {{\n{}  }}\n",
+                        order_.size() > 1 ? fmt::format("([{}] in order+)", key_list()) : order_[0].foreach_list,
+                        print_entry("    "));
     text += "  printf(\"\\nTotals:\\n    Hits: %d\\n    Entries: %d\\n    Dropped: %d\\n\", hits, entries, dropped)\n";
     if (uses_ours()) text += "  if (uncounted) printf(\"    Processes not counted: %d\\n\", uncounted)\n";
     return text + "}\n";
@@ -450,7 +480,8 @@ class HistScript {
 }  // namespace
 
 Result<VerbScript> hist_script(const HistRequest& request, const std::vector<Event>& events, const Processes& processes) {
-  if (request.keys.empty()) return Error{"hist needs keys=", fmt::format("spile hist {} keys=common_pid.execname", request.events[0])};
+  if (request.keys.empty())
+    return Error{"hist needs keys=", fmt::format("spile hist {} keys=common_pid.execname", request.events[0])};
   return HistScript(request, events, processes).make();
 }
 

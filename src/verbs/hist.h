@@ -1,5 +1,6 @@
 #pragma once
-// `spile hist`: what a hist trigger of ftrace does, as a script. The handler adds to arrays by the keys; the end probe sorts and prints them.
+// `spile hist`: what a hist trigger of ftrace does, as a script. The handler adds to arrays by the keys; the end probe sorts and
+// prints them.
 
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@
 
 namespace spile::verbs {
 
-// Returns the script. events: those of the request, in its order. Errors: a field is not there, or not fit for what it is used for.
+// Returns the script. events: those of the request, in its order. Errors: a field is not there, or not fit for what it is used
+// for.
 Result<VerbScript> hist_script(const HistRequest& request, const std::vector<Event>& events, const Processes& processes);
 
 // As Verb::make.

@@ -46,7 +46,8 @@ class FilterParser {
 
  private:
   Error wrong(const std::string& what) const {
-    return {fmt::format("filter '{}', column {}: {}", text_, at_ + 1, what), "a filter is FIELD OP VALUE, joined by && and ||: 'if count > 4096 && comm ~ \"post*\"'"};
+    return {fmt::format("filter '{}', column {}: {}", text_, at_ + 1, what),
+            "a filter is FIELD OP VALUE, joined by && and ||: 'if count > 4096 && comm ~ \"post*\"'"};
   }
   void skip_blanks() { at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size()); }
   bool at_end() {
@@ -125,7 +126,8 @@ class FilterParser {
         break;
       }
     }
-    if (op.empty()) return wrong(fmt::format("an operator must follow '{}': ==, !=, <, <=, >, >=, & for numbers; ==, !=, ~ for texts", name));
+    if (op.empty())
+      return wrong(fmt::format("an operator must follow '{}': ==, !=, <, <=, >, >=, & for numbers; ==, !=, ~ for texts", name));
     if (op == "&" && text_.substr(at_).starts_with("&")) return wrong(fmt::format("'{}' lacks an operator and a value", name));
     if (field.kind == EventField::Kind::kOther) {
       at_ = begin;
@@ -138,7 +140,8 @@ class FilterParser {
     if (field.kind == EventField::Kind::kText) return text_predicate(field, op, value);
     if (op == "~" || is_quoted || !is_number(value)) {
       at_ = value_at;
-      return wrong(op == "~" ? fmt::format("'{}' is a number; ~ is for texts", name) : fmt::format("'{}' is a number, but '{}' is not", name, value));
+      return wrong(op == "~" ? fmt::format("'{}' is a number; ~ is for texts", name)
+                             : fmt::format("'{}' is a number, but '{}' is not", name, value));
     }
     if (op == "&") return fmt::format("({} & {}) != 0", field.expression, value);
     return fmt::format("{} {} {}", field.expression, op, value);
@@ -187,6 +190,8 @@ class FilterParser {
 
 }  // namespace
 
-Result<std::string> filter_condition(const std::string& filter, const FindField& find) { return FilterParser(filter, find).parse(); }
+Result<std::string> filter_condition(const std::string& filter, const FindField& find) {
+  return FilterParser(filter, find).parse();
+}
 
 }  // namespace spile::verbs

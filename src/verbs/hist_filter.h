@@ -1,7 +1,8 @@
 #pragma once
 // Filters of ftrace (https://docs.kernel.org/trace/events.html, "Event filtering") as expressions of a script:
 //
-//   prev_pid != 0 && (prev_comm ~ "k*" || prev_prio & 0x40)     becomes     $prev_pid != 0 && ($prev_comm =~ "^k.*$" || ($prev_prio & 0x40) != 0)
+//   prev_pid != 0 && (prev_comm ~ "k*" || prev_prio & 0x40)     becomes     $prev_pid != 0 && ($prev_comm =~ "^k.*$" ||
+//                                                                           ($prev_prio & 0x40) != 0)
 
 #include <functional>
 #include <string>

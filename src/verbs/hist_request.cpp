@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t kMostKeys = 3, kMostSortKeys = 2;  // as in ftrace
 constexpr int64_t kMostEntries = 131072;
-constexpr const char* kWordsHint = "the words are EVENT, keys=, vals=, sort=, size=, match=, onmax(FIELD), nohitcount and 'if FILTER'";
+constexpr const char* kWordsHint =
+    "the words are EVENT, keys=, vals=, sort=, size=, match=, onmax(FIELD), nohitcount and 'if FILTER'";
 
 struct Modifier {
   const char* name;
@@ -54,7 +55,8 @@ Result<int64_t> number(const std::string& text, int64_t least, int64_t most, con
 std::string modifier_names(bool of_values) {
   std::string names;
   for (const Modifier& modifier : kModifiers) {
-    if (of_values ? modifier.of_values : modifier.of_keys) names += fmt::format("{}.{}{}", names.empty() ? "" : ", ", modifier.name, modifier.shown == Shown::kBuckets ? "=SIZE" : "");
+    if (of_values ? modifier.of_values : modifier.of_keys)
+      names += fmt::format("{}.{}{}", names.empty() ? "" : ", ", modifier.name, modifier.shown == Shown::kBuckets ? "=SIZE" : "");
   }
   return names;
 }
@@ -70,7 +72,9 @@ Result<HistField> parse_field(const std::string& word, const std::string& text, 
   field.text = text;
   const size_t dot = modifier_at(text);
   field.name = text.substr(0, dot);
-  if (field.name.empty()) return Error{fmt::format("'{}' lacks the name of a field", word), fmt::format("as in {}=common_pid", of_values ? "vals" : "keys")};
+  if (field.name.empty())
+    return Error{fmt::format("'{}' lacks the name of a field", word),
+                 fmt::format("as in {}=common_pid", of_values ? "vals" : "keys")};
   if (field.name == "common_stacktrace") field.name = "stacktrace";
   if (dot == std::string::npos) return field;
   std::string modifier = text.substr(dot + 1), value;
@@ -80,11 +84,14 @@ Result<HistField> parse_field(const std::string& word, const std::string& text, 
   }
   const auto known = std::ranges::find_if(kModifiers, [&](const Modifier& each) { return each.name == modifier; });
   if (known == std::end(kModifiers))
-    return Error{fmt::format("'{}': unknown modifier '.{}'", text, modifier), fmt::format("the modifiers of {} are {}", of_values ? "values" : "keys", modifier_names(of_values))};
+    return Error{fmt::format("'{}': unknown modifier '.{}'", text, modifier),
+                 fmt::format("the modifiers of {} are {}", of_values ? "values" : "keys", modifier_names(of_values))};
   if (of_values && !known->of_values)
-    return Error{fmt::format("'{}': '.{}' is for keys, as values are sums", text, modifier), fmt::format("the modifiers of values are {}", modifier_names(true))};
+    return Error{fmt::format("'{}': '.{}' is for keys, as values are sums", text, modifier),
+                 fmt::format("the modifiers of values are {}", modifier_names(true))};
   if (!of_values && !known->of_keys)
-    return Error{fmt::format("'{}': '.{}' is for values", text, modifier), fmt::format("the modifiers of keys are {}", modifier_names(false))};
+    return Error{fmt::format("'{}': '.{}' is for values", text, modifier),
+                 fmt::format("the modifiers of keys are {}", modifier_names(false))};
   field.shown = known->shown;
   if (field.shown == Shown::kBuckets) {
     TRY(field.bucket, number(value, 1, int64_t{1} << 40, fmt::format("'{}'", text)));
@@ -110,11 +117,13 @@ Result<void> parse_sort(const std::string& list, HistRequest& request) {
     sort.name = text.substr(0, dot);
     const std::string order = dot == std::string::npos ? "ascending" : text.substr(dot + 1);
     if (sort.name.empty()) return Error{"'sort=' lacks the name of a key or value", "as in sort=hitcount.descending"};
-    if (order != "ascending" && order != "descending") return Error{fmt::format("'{}': a sort key may have .ascending (the default) or .descending", text), {}};
+    if (order != "ascending" && order != "descending")
+      return Error{fmt::format("'{}': a sort key may have .ascending (the default) or .descending", text), {}};
     sort.descending = order == "descending";
     request.sort.push_back(std::move(sort));
   }
-  if (request.sort.size() > kMostSortKeys) return Error{fmt::format("'sort={}' has {} keys; {} are possible", list, request.sort.size(), kMostSortKeys), {}};
+  if (request.sort.size() > kMostSortKeys)
+    return Error{fmt::format("'sort={}' has {} keys; {} are possible", list, request.sort.size(), kMostSortKeys), {}};
   return {};
 }
 
@@ -123,7 +132,8 @@ Result<void> parse_match(const std::string& list, HistRequest& request) {
     const size_t slash = text.find('/');
     const std::string first = text.substr(0, slash), second = slash == std::string::npos ? first : text.substr(slash + 1);
     if (first.empty() || second.empty())
-      return Error{fmt::format("'match={}' lacks a field", list), "as in match=pid/next_pid: a field of the first event, and the one of the second that has the same value"};
+      return Error{fmt::format("'match={}' lacks a field", list),
+                   "as in match=pid/next_pid: a field of the first event, and the one of the second that has the same value"};
     request.match.emplace_back(first, second);
   }
   return {};
@@ -133,7 +143,8 @@ Result<void> parse_match(const std::string& list, HistRequest& request) {
 Result<void> parse_max(const std::string& word, HistRequest& request) {
   constexpr const char* kExample = "as in onmax(latency) or 'onmax(latency).save(next_comm,prev_comm)'";
   const size_t close = word.find(')');
-  if (!word.starts_with("onmax(") || close == std::string::npos || close == 6) return Error{fmt::format("'{}' lacks the name of a field", word), kExample};
+  if (!word.starts_with("onmax(") || close == std::string::npos || close == 6)
+    return Error{fmt::format("'{}' lacks the name of a field", word), kExample};
   if (!request.max_of.empty()) return Error{"onmax is given twice", {}};
   request.max_of = word.substr(6, close - 6);
   const std::string rest = word.substr(close + 1);
@@ -168,7 +179,8 @@ Result<void> parse_word(const std::string& word, HistRequest& request) {
       TRY(HistField field, parse_field(word, text, false));
       request.keys.push_back(std::move(field));
     }
-    if (request.keys.size() > kMostKeys) return Error{fmt::format("'{}' has {} keys; {} are possible", word, request.keys.size(), kMostKeys), {}};
+    if (request.keys.size() > kMostKeys)
+      return Error{fmt::format("'{}' has {} keys; {} are possible", word, request.keys.size(), kMostKeys), {}};
     return {};
   }
   if (auto list = value_of({"vals", "values", "val"})) return parse_values(word, *list, request);
@@ -186,7 +198,8 @@ Result<void> parse_word(const std::string& word, HistRequest& request) {
   for (const char* other : {"onmatch", "onchange", "pause", "continue", "cont", "clear", "name="}) {
     if (word.starts_with(other)) {
       return Error{fmt::format("'{}' of ftrace's triggers is not in spile", word),
-                   std::string(other) == "onmatch" ? "the time between two events: spile hist FIRST SECOND match=FIELD/FIELD" : kWordsHint};
+                   std::string(other) == "onmatch" ? "the time between two events: spile hist FIRST SECOND match=FIELD/FIELD"
+                                                   : kWordsHint};
     }
   }
   const size_t equals = word.find('=');
@@ -199,18 +212,23 @@ Result<void> parse_word(const std::string& word, HistRequest& request) {
 }
 
 Result<void> check(HistRequest& request) {
-  if (request.events.empty()) return Error{"hist needs an event", "spile hist sched:sched_switch keys=next_comm; spile -l 'kernel.trace(\"*\")' lists tracepoints"};
+  if (request.events.empty())
+    return Error{"hist needs an event",
+                 "spile hist sched:sched_switch keys=next_comm; spile -l 'kernel.trace(\"*\")' lists tracepoints"};
   if (request.events.size() > 2) {
-    return Error{fmt::format("'{}' is a third event: hist takes one, or two for the time between them", request.events[2]), kWordsHint};
+    return Error{fmt::format("'{}' is a third event: hist takes one, or two for the time between them", request.events[2]),
+                 kWordsHint};
   }
   const bool two = request.events.size() == 2;
   if (two && request.match.empty()) {
     return Error{fmt::format("'{}' and '{}': match= must say which hits belong together", request.events[0], request.events[1]),
                  "spile hist sched:sched_waking sched:sched_switch match=pid/next_pid"};
   }
-  if (!two && !request.match.empty()) return Error{"match= is for two events", "spile hist sched:sched_waking sched:sched_switch match=pid/next_pid"};
+  if (!two && !request.match.empty())
+    return Error{"match= is for two events", "spile hist sched:sched_waking sched:sched_switch match=pid/next_pid"};
   if (request.keys.empty() && two) request.keys.push_back({"latency.log2", "latency", Shown::kLog2, 0});
-  if (!request.shows_hitcount && request.values.empty()) return Error{"nohitcount needs a value to show", "as in vals=hitcount.percent"};
+  if (!request.shows_hitcount && request.values.empty())
+    return Error{"nohitcount needs a value to show", "as in vals=hitcount.percent"};
   return {};
 }
 
@@ -230,7 +248,8 @@ Result<HistRequest> parse_hist(const std::vector<std::string>& words) {
     }
     request.filter = all[i].substr(std::min<size_t>(3, all[i].size()));
     for (++i; i < all.size(); ++i) request.filter += (request.filter.empty() ? "" : " ") + all[i];
-    if (request.filter.find_first_not_of(' ') == std::string::npos) return Error{"'if' needs a filter", "as in 'if prev_pid != 0 && prev_comm ~ \"k*\"'"};
+    if (request.filter.find_first_not_of(' ') == std::string::npos)
+      return Error{"'if' needs a filter", "as in 'if prev_pid != 0 && prev_comm ~ \"k*\"'"};
   }
   TRY_DO(check(request));
   return request;

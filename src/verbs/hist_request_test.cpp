@@ -16,7 +16,10 @@ Error error_of(const std::vector<std::string>& words) {
 }
 
 TEST(HistRequest, ReadsKeysValuesAndSort) {
-  HistRequest request = parse_hist({"kmem:kmalloc", "keys=call_site.sym,bytes_req.buckets=32", "vals=hitcount,bytes_alloc,bytes_req.hex", "sort=bytes_alloc.descending,call_site", "size=512"}).value();
+  HistRequest request =
+      parse_hist({"kmem:kmalloc", "keys=call_site.sym,bytes_req.buckets=32", "vals=hitcount,bytes_alloc,bytes_req.hex",
+                  "sort=bytes_alloc.descending,call_site", "size=512"})
+          .value();
   EXPECT_THAT(request.events, ElementsAre("kmem:kmalloc"));
   ASSERT_THAT(request.keys, SizeIs(2));
   EXPECT_EQ(request.keys[0].name, "call_site");
@@ -33,7 +36,8 @@ TEST(HistRequest, ReadsKeysValuesAndSort) {
 }
 
 TEST(HistRequest, ReadsAWholeTrigger) {
-  HistRequest request = parse_hist({"net:netif_rx", "hist:key=skbaddr.hex:val=len:sort=len if len > 1000 && name == \"lo\""}).value();
+  HistRequest request =
+      parse_hist({"net:netif_rx", "hist:key=skbaddr.hex:val=len:sort=len if len > 1000 && name == \"lo\""}).value();
   EXPECT_EQ(request.keys[0].shown, Shown::kHex);
   EXPECT_EQ(request.values[0].name, "len");
   EXPECT_EQ(request.sort[0].name, "len");
@@ -47,7 +51,9 @@ TEST(HistRequest, TakesTheFilterToTheEndOfTheLine) {
 }
 
 TEST(HistRequest, HasALatencyOfTwoEvents) {
-  HistRequest request = parse_hist({"sched:sched_waking", "sched:sched_switch", "match=pid/next_pid,common_cpu", "onmax(latency).save(next_comm,prev_comm)"}).value();
+  HistRequest request = parse_hist({"sched:sched_waking", "sched:sched_switch", "match=pid/next_pid,common_cpu",
+                                    "onmax(latency).save(next_comm,prev_comm)"})
+                            .value();
   EXPECT_THAT(request.events, SizeIs(2));
   EXPECT_THAT(request.match, ElementsAre(testing::Pair("pid", "next_pid"), testing::Pair("common_cpu", "common_cpu")));
   EXPECT_EQ(request.keys[0].name, "latency");
@@ -57,7 +63,8 @@ TEST(HistRequest, HasALatencyOfTwoEvents) {
 }
 
 TEST(HistRequest, TakesPathsAndProbePointsAsTheyAre) {
-  HistRequest request = parse_hist({"kernel.function(\"vfs_read\")", "keys=$file->f_pos.hex,args[0]", "vals=$file->f_pos"}).value();
+  HistRequest request =
+      parse_hist({"kernel.function(\"vfs_read\")", "keys=$file->f_pos.hex,args[0]", "vals=$file->f_pos"}).value();
   EXPECT_EQ(request.events[0], "kernel.function(\"vfs_read\")");
   EXPECT_EQ(request.keys[0].name, "$file->f_pos");
   EXPECT_EQ(request.keys[0].shown, Shown::kHex);

@@ -15,8 +15,12 @@ using Kind = EventField::Kind;
 
 Event switches() {
   Event event{"sched:sched_switch", "kernel.trace(\"sched:sched_switch\")"};
-  event.fields = {{"prev_comm", "$prev_comm", Kind::kText}, {"prev_pid", "$prev_pid"}, {"prev_state", "$prev_state"}, {"next_comm", "$next_comm", Kind::kText},
-                  {"next_pid", "$next_pid"}, {"mask", "$mask", Kind::kOther, false, "unsigned long[16]"}};
+  event.fields = {{"prev_comm", "$prev_comm", Kind::kText},
+                  {"prev_pid", "$prev_pid"},
+                  {"prev_state", "$prev_state"},
+                  {"next_comm", "$next_comm", Kind::kText},
+                  {"next_pid", "$next_pid"},
+                  {"mask", "$mask", Kind::kOther, false, "unsigned long[16]"}};
   event.ambiguous = {"prev_state"};
   return event;
 }
@@ -33,7 +37,9 @@ Result<VerbScript> script_of(std::vector<std::string> words, const Processes& pr
   TRY(HistRequest request, parse_hist(words));
   return hist_script(request, events, processes);
 }
-std::string text_of(const std::vector<std::string>& words, const Processes& processes = {}) { return script_of(words, processes).value().text; }
+std::string text_of(const std::vector<std::string>& words, const Processes& processes = {}) {
+  return script_of(words, processes).value().text;
+}
 Error error_of(const std::vector<std::string>& words) {
   Result<VerbScript> script = script_of(words);
   return script.ok() ? Error{"no error", ""} : script.error();
@@ -49,7 +55,8 @@ TEST(HistScript, CountsByKeys) {
 }
 
 TEST(HistScript, AddsUpTheFirstValueInTheTable) {
-  const std::string text = text_of({"sched:sched_switch", "keys=next_comm", "vals=prev_pid,next_pid,prev_pid.hex", "sort=prev_pid.descending"});
+  const std::string text =
+      text_of({"sched:sched_switch", "keys=next_comm", "vals=prev_pid,next_pid,prev_pid.hex", "sort=prev_pid.descending"});
   EXPECT_THAT(text, HasSubstr("table[k0] <<< $prev_pid"));
   EXPECT_THAT(text, HasSubstr("sum1[k0] += $next_pid"));
   EXPECT_THAT(text, HasSubstr("foreach ([k0] in table @sum -)"));
@@ -78,15 +85,19 @@ TEST(HistScript, CountsTheProcessesThatWereNamed) {
 }
 
 TEST(HistScript, MeasuresTheTimeBetweenTwoEvents) {
-  const std::string text = text_of({"sched:sched_waking", "sched:sched_switch", "match=pid/next_pid", "keys=latency.log2", "vals=latency", "if latency > 1000"}, {.only_these = true});
+  const std::string text = text_of({"sched:sched_waking", "sched:sched_switch", "match=pid/next_pid", "keys=latency.log2",
+                                    "vals=latency", "if latency > 1000"},
+                                   {.only_these = true});
   EXPECT_THAT(text, HasSubstr("if (!($pid in ours)) next"));
   EXPECT_THAT(text, HasSubstr("started[$pid] = gettimeofday_ns()"));
-  EXPECT_THAT(text, HasSubstr("at = started[$next_pid]\n  if (!at) next\n  delete started[$next_pid]\n  latency = gettimeofday_ns() - at\n  if (!(latency > 1000)) next\n  k0 = hist_log2(latency)"));
+  EXPECT_THAT(text, HasSubstr("at = started[$next_pid]\n  if (!at) next\n  delete started[$next_pid]\n  latency = "
+                              "gettimeofday_ns() - at\n  if (!(latency > 1000)) next\n  k0 = hist_log2(latency)"));
 }
 
 TEST(HistScript, KeepsWhatWasThereAtTheMaximum) {
   EXPECT_THAT(text_of({"sched:sched_switch", "keys=next_comm", "onmax(next_pid).save(prev_comm,prev_pid)"}),
-              HasSubstr("if (!([k0] in peak) || $next_pid > peak[k0]) { peak[k0] = $next_pid; saved0[k0] = $prev_comm; saved1[k0] = $prev_pid }"));
+              HasSubstr("if (!([k0] in peak) || $next_pid > peak[k0]) { peak[k0] = $next_pid; saved0[k0] = $prev_comm; "
+                        "saved1[k0] = $prev_pid }"));
 }
 
 TEST(HistScript, SaysWhichFieldsThereAre) {
@@ -119,7 +130,8 @@ TEST(HistFilter, BecomesAnExpression) {
   EXPECT_EQ(condition("prev_pid != 0"), "$prev_pid != 0");
   EXPECT_EQ(condition("prev_pid>=-5&&next_pid<0x10"), "$prev_pid >= -5 && $next_pid < 0x10");
   EXPECT_EQ(condition("prev_state & 0x3"), "($prev_state & 0x3) != 0");
-  EXPECT_EQ(condition("!(prev_comm == bash || next_comm != 'a b') && cpu == 1"), "!(($prev_comm == \"bash\" || $next_comm != \"a b\")) && cpu() == 1");
+  EXPECT_EQ(condition("!(prev_comm == bash || next_comm != 'a b') && cpu == 1"),
+            "!(($prev_comm == \"bash\" || $next_comm != \"a b\")) && cpu() == 1");
   EXPECT_EQ(condition("prev_comm ~ \"k*[0-9].?\""), "$prev_comm =~ \"^k.*[0-9]\\\\..$\"");
   EXPECT_EQ(condition("comm == 'a\"\\'"), "execname() == \"a\\\"\\\\\"");
 }

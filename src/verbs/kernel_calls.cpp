@@ -26,19 +26,36 @@ bool is_any_of(const std::vector<std::string>& patterns, std::string_view name) 
   return std::ranges::any_of(patterns, [&](const std::string& pattern) { return debuginfo::glob_matches(pattern, name); });
 }
 
-// Code that the kernel's functions enter, but that is not theirs: ftrace's, calls through registers, checks; and what reports a mistake, which calls half of the
-// kernel if it ever happens.
+// Code that the kernel's functions enter, but that is not theirs: ftrace's, calls through registers, checks; and what reports a
+// mistake, which calls half of the kernel if it ever happens.
 bool is_opaque(std::string_view name) {
-  static constexpr std::string_view kBeginnings[] = {"__fentry__", "ftrace_", "__x86_", "srso_", "retbleed_", "__asan", "__sanitizer", "__ubsan", "__stack_chk", "__warn", "warn_slowpath", "vprintk"};
-  static constexpr std::string_view kNames[] = {"_printk", "panic", "vsnprintf", "snprintf", "scnprintf", "sprintf", "dump_stack", "dump_stack_lvl", "schedule", "preempt_schedule", "preempt_schedule_thunk", "__die", "oops_end", "BUG_func"};
-  return std::ranges::any_of(kBeginnings, [&](std::string_view beginning) { return name.starts_with(beginning); }) || std::ranges::find(kNames, name) != std::end(kNames);
+  static constexpr std::string_view kBeginnings[] = {"__fentry__",  "ftrace_", "__x86_",        "srso_",
+                                                     "retbleed_",   "__asan",  "__sanitizer",   "__ubsan",
+                                                     "__stack_chk", "__warn",  "warn_slowpath", "vprintk"};
+  static constexpr std::string_view kNames[] = {"_printk",
+                                                "panic",
+                                                "vsnprintf",
+                                                "snprintf",
+                                                "scnprintf",
+                                                "sprintf",
+                                                "dump_stack",
+                                                "dump_stack_lvl",
+                                                "schedule",
+                                                "preempt_schedule",
+                                                "preempt_schedule_thunk",
+                                                "__die",
+                                                "oops_end",
+                                                "BUG_func"};
+  return std::ranges::any_of(kBeginnings, [&](std::string_view beginning) { return name.starts_with(beginning); }) ||
+         std::ranges::find(kNames, name) != std::end(kNames);
 }
 
 }  // namespace
 
 std::map<uint64_t, int> CallSearch::find(std::span<const uint64_t> roots, int levels) {
   std::map<uint64_t, int> reached;
-  // Nearest first, so that the first level at which a function is reached is its least one; functions that are not traced do not add a level.
+  // Nearest first, so that the first level at which a function is reached is its least one; functions that are not traced do not
+  // add a level.
   std::deque<std::pair<const Function*, int>> next;
   std::unordered_map<uint64_t, int> looked_at;
   const auto reach = [&](const Function& function, int level) {
@@ -90,7 +107,8 @@ class KernelSearch {
       if (!roots_.contains(callee)) calls.callees.push_back(callee);
     }
     if (calls.roots.size() + calls.callees.size() >= kMostFunctions)
-      return Error{fmt::format("more than {} functions are called to a depth of {}", kMostFunctions, wish_.levels), "give a smaller --depth, or leave out functions by '!PATTERN'"};
+      return Error{fmt::format("more than {} functions are called to a depth of {}", kMostFunctions, wish_.levels),
+                   "give a smaller --depth, or leave out functions by '!PATTERN'"};
     calls.left_out = std::move(left_out_);
     return calls;
   }
@@ -99,11 +117,15 @@ class KernelSearch {
   Result<void> read_lists() {
     TRY(const kernelinfo::Symbols* symbols, kernel_.symbols());
     if (symbols->addresses_hidden())
-      return Error{"the kernel hides the addresses of its functions (/proc/kallsyms)", "run as root, with sysctl kernel.kptr_restrict=1 or 0"};
+      return Error{"the kernel hides the addresses of its functions (/proc/kallsyms)",
+                   "run as root, with sysctl kernel.kptr_restrict=1 or 0"};
     Result<const std::vector<kernelinfo::TraceableFunction>*> traceable = kernel_.traceable();
     if (!traceable.ok()) {
       Error error = traceable.error();
-      if (error.hint.starts_with("patterns need")) error.hint = "trace --kernel needs a kernel that is built with CONFIG_FUNCTION_TRACER and not locked down (/sys/kernel/security/lockdown)";
+      if (error.hint.starts_with("patterns need"))
+        error.hint =
+            "trace --kernel needs a kernel that is built with CONFIG_FUNCTION_TRACER and not locked down "
+            "(/sys/kernel/security/lockdown)";
       return error;
     }
     traceable_ = *traceable;
@@ -116,13 +138,17 @@ class KernelSearch {
     return {};
   }
 
-  bool is_traceable(uint64_t address, std::string_view name) const { return traceable_at_.contains(address) || traceable_names_.contains(name); }
+  bool is_traceable(uint64_t address, std::string_view name) const {
+    return traceable_at_.contains(address) || traceable_names_.contains(name);
+  }
 
   // Why a function that ftrace could trace is not; "": it is.
-  static std::string own_reason(std::string_view name) { return kernelinfo::may_be_traced(name) ? "" : "is one that handlers themselves need"; }
+  static std::string own_reason(std::string_view name) {
+    return kernelinfo::may_be_traced(name) ? "" : "is one that handlers themselves need";
+  }
 
-  // The name by which a script finds the function: without what compilers add to names of copies, which a point on the name stands for, too. All of these
-  // must be traceable, or one that is not would keep the others from being traced.
+  // The name by which a script finds the function: without what compilers add to names of copies, which a point on the name
+  // stands for, too. All of these must be traceable, or one that is not would keep the others from being traced.
   std::optional<KernelFunction> named(std::string_view symbol, const std::string& module) {
     const debuginfo::CloneName clone = debuginfo::clone_name(symbol);
     if (clone.fragment) return std::nullopt;
@@ -147,7 +173,9 @@ class KernelSearch {
       std::string reason;
       for (const kernelinfo::CodeMap::Function& function : map_.functions()) {
         const debuginfo::CloneName clone = debuginfo::clone_name(function.name);
-        if (clone.fragment || !debuginfo::glob_matches(pattern, debuginfo::is_glob(pattern) ? function.name : clone.base) || is_any_of(wish_.excluded, clone.base)) continue;
+        if (clone.fragment || !debuginfo::glob_matches(pattern, debuginfo::is_glob(pattern) ? function.name : clone.base) ||
+            is_any_of(wish_.excluded, clone.base))
+          continue;
         const std::string module = module_of(function);
         const auto root = is_traceable(function.begin, function.name) ? named(function.name, module) : std::nullopt;
         if (root) {
@@ -169,12 +197,16 @@ class KernelSearch {
 
   Error no_root(const std::string& pattern, const std::string& reason) const {
     if (!reason.empty() && !debuginfo::is_glob(pattern))
-      return {fmt::format("the function '{}' can't be traced: it {}", pattern, reason), "trace a function that calls it, or one that it calls"};
-    if (debuginfo::is_glob(pattern)) return {fmt::format("no function of this kernel that can be traced matches '{}'", pattern), ""};
+      return {fmt::format("the function '{}' can't be traced: it {}", pattern, reason),
+              "trace a function that calls it, or one that it calls"};
+    if (debuginfo::is_glob(pattern))
+      return {fmt::format("no function of this kernel that can be traced matches '{}'", pattern), ""};
     std::vector<std::string> names;
-    for (const kernelinfo::CodeMap::Function& function : map_.functions()) names.emplace_back(debuginfo::clone_name(function.name).base);
+    for (const kernelinfo::CodeMap::Function& function : map_.functions())
+      names.emplace_back(debuginfo::clone_name(function.name).base);
     const std::string near = nearest_name(pattern, names);
-    return {fmt::format("no function '{}' in this kernel", pattern), near.empty() ? "all of its calls may be inlined" : fmt::format("did you mean '{}'?", near)};
+    return {fmt::format("no function '{}' in this kernel", pattern),
+            near.empty() ? "all of its calls may be inlined" : fmt::format("did you mean '{}'?", near)};
   }
 
   std::string why_not(const kernelinfo::CodeMap::Function& function) {
@@ -210,8 +242,9 @@ class KernelSearch {
 
   Result<void> find_callees() {
     TRY(kernelinfo::KernelCode code, kernelinfo::KernelCode::open());
-    CallSearch search({[&](uint64_t address) { return search_function(address); },
-                       [&](const CallSearch::Function& function) { return code.read(function.begin, function.end - function.begin); }});
+    CallSearch search(
+        {[&](uint64_t address) { return search_function(address); },
+         [&](const CallSearch::Function& function) { return code.read(function.begin, function.end - function.begin); }});
     for (const auto& [begin, level] : search.find(root_addresses_, wish_.levels)) {
       const kernelinfo::CodeMap::Function& function = *map_.function_at(begin);
       if (is_any_of(wish_.excluded, debuginfo::clone_name(function.name).base)) continue;
@@ -232,7 +265,9 @@ class KernelSearch {
       const std::string_view base = debuginfo::clone_name(function.name).base;
       if (!is_any_of(wish_.also, base) || is_any_of(wish_.excluded, base)) continue;
       if (auto callee = named(function.name, function.module)) callees_.insert(*callee);
-      else left_out_.emplace(function.name, own_reason(base).empty() ? "shares its name with a function that can't be traced" : own_reason(base));
+      else
+        left_out_.emplace(function.name,
+                          own_reason(base).empty() ? "shares its name with a function that can't be traced" : own_reason(base));
     }
   }
 
@@ -252,6 +287,8 @@ class KernelSearch {
 
 }  // namespace
 
-Result<KernelCalls> find_kernel_calls(kernelinfo::KernelInfo& kernel, const KernelCallsWish& wish) { return KernelSearch(kernel, wish).find(); }
+Result<KernelCalls> find_kernel_calls(kernelinfo::KernelInfo& kernel, const KernelCallsWish& wish) {
+  return KernelSearch(kernel, wish).find();
+}
 
 }  // namespace spile::verbs

@@ -1,6 +1,6 @@
 #pragma once
-// Which functions of the kernel a function calls, and those that they call: direct calls, decoded from the running kernel's code. Calls through pointers are
-// not found.
+// Which functions of the kernel a function calls, and those that they call: direct calls, decoded from the running kernel's code.
+// Calls through pointers are not found.
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,7 @@ struct KernelFunction {
 };
 
 struct KernelCalls {
-  std::vector<KernelFunction> roots, callees;    // that can be traced, each once, in the order of their names
+  std::vector<KernelFunction> roots, callees;   // that can be traced, each once, in the order of their names
   std::map<std::string, std::string> left_out;  // by name, functions on the way that can't be: why, as a phrase behind the name
 };
 

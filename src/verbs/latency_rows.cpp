@@ -89,7 +89,8 @@ std::string LatencyRows::histogram() const {
 std::string LatencyRows::heat_line(int64_t time_ns) {
   std::string line = clock_text(time_ns, settings_.with_ms);
   if (sums_[kCount] == 0) return line + "            0\n";
-  line += fmt::format("  {:>11}  {:>7}  {:>7}  {:>7}  ", with_commas(static_cast<uint64_t>(sums_[kCount])), time_text(sums_[kP50]), time_text(sums_[kP99]), time_text(sums_[kMax]));
+  line += fmt::format("  {:>11}  {:>7}  {:>7}  {:>7}  ", with_commas(static_cast<uint64_t>(sums_[kCount])),
+                      time_text(sums_[kP50]), time_text(sums_[kP99]), time_text(sums_[kMax]));
   std::array<uint64_t, kLastPower - kFirstPower + 1> cells{};
   for (size_t i = 0; i < buckets_.size(); ++i) {
     const size_t power = i > kZero ? i - kZero - 1 : 0;

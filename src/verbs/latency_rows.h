@@ -1,6 +1,6 @@
 #pragma once
-// The output of `spile lat`: a histogram with percentiles at the end, or a line of a heat map for each interval, which shows how many calls took how long. Its
-// script prints
+// The output of `spile lat`: a histogram with percentiles at the end, or a line of a heat map for each interval, which shows how
+// many calls took how long. Its script prints
 //
 //   sum N MIN AVG P50 P90 P99 P99.9 MAX     of an interval with calls, in ns
 //   bucket INDEX N                          of a logarithmic histogram: session/text/histogram_text.h

@@ -49,14 +49,20 @@ Result<std::vector<Stretch>> stretches_of_file(AskedFiles& files, const AskedPla
     }
     std::map<std::string, Stretch> by_file;
     for (CodePlace& place : *places) {
-      Stretch& stretch = by_file.try_emplace(place.source.file, Stretch{.module = module, .title = "", .file = place.source.file, .first = asked.first, .last = asked.last}).first->second;
+      Stretch& stretch =
+          by_file
+              .try_emplace(
+                  place.source.file,
+                  Stretch{.module = module, .title = "", .file = place.source.file, .first = asked.first, .last = asked.last})
+              .first->second;
       stretch.code[place.source.line].push_back(std::move(place));
     }
     for (auto& [name, stretch] : by_file) stretches.push_back(std::move(stretch));
   }
   if (!stretches.empty()) return stretches;
   if (failure) return *failure;
-  return Error{fmt::format("no code of source file '{}' in {}", asked.file, files.world->program()), "the name is that of the compiler's command, or a pattern, such as '*/file.c'"};
+  return Error{fmt::format("no code of source file '{}' in {}", asked.file, files.world->program()),
+               "the name is that of the compiler's command, or a pattern, such as '*/file.c'"};
 }
 
 // Names of the variables that can be read there, parameters first.
@@ -66,7 +72,8 @@ std::vector<std::string> readable_at(const Stretch& stretch, const CodePlace& pl
   if (!variables.ok()) return names;
   for (const debuginfo::Variable& variable : *variables) {
     const std::string name = "$" + variable.name;
-    if (!variable.name.empty() && variable.place.available() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (!variable.name.empty() && variable.place.available() && std::ranges::find(names, name) == names.end())
+      names.push_back(name);
   }
   return names;
 }
@@ -89,19 +96,27 @@ std::string cut(const std::string& text, size_t width) { return width == 0 ? tex
 class Printer {
  public:
   Printer(const AskedFiles& files, const session::Options& options)
-      : files_(files), options_(options), colors_(session::wants_color(options.messages.color, STDOUT_FILENO)), columns_(columns()) {}
+      : files_(files),
+        options_(options),
+        colors_(session::wants_color(options.messages.color, STDOUT_FILENO)),
+        columns_(columns()) {}
 
   // with_variables: below each line with code.
   void print(const Stretch& stretch, bool with_variables) {
     auto text = read_source(path_as_seen(files_, stretch.file), options_.verb.source_folder);
     if (!text && missing_.insert(stretch.file).second) {
-      print_to(stderr, "WARNING: the source file {} can't be read; only the lines with code are shown\n  hint: --source=FOLDER says where sources are\n", stretch.file);
+      print_to(stderr,
+               "WARNING: the source file {} can't be read; only the lines with code are shown\n  hint: --source=FOLDER says "
+               "where sources are\n",
+               stretch.file);
     }
     const int end = text ? static_cast<int>(text->size()) : stretch.code.empty() ? 0 : stretch.code.rbegin()->first;
     const int first = std::max(stretch.first, 1);
     const int last = stretch.last > 0 ? std::min(stretch.last, end) : end;
     if (first > last) return;  // behind the end of the file
-    if (!options_.verb.json) print_to(stdout, "{}<{}{}:{}-{}>\n", first_ ? "" : "\n", stretch.title.empty() ? "" : stretch.title + "@", stretch.file, first, last);
+    if (!options_.verb.json)
+      print_to(stdout, "{}<{}{}:{}-{}>\n", first_ ? "" : "\n", stretch.title.empty() ? "" : stretch.title + "@", stretch.file,
+               first, last);
     first_ = false;
     for (int line = first; line <= last; ++line) {
       auto code = stretch.code.find(line);
@@ -110,7 +125,9 @@ class Printer {
       const std::string source = text ? (*text)[static_cast<size_t>(line) - 1] : "";
       if (options_.verb.json) print_object(stretch, line, has_code ? &code->second : nullptr, text ? &source : nullptr);
       else print_line(line, has_code, source);
-      if (!options_.verb.json && has_code && with_variables) print_to(stdout, "{:>8}   {}\n", "", cut(joined(readable_at(stretch, code->second.front())), columns_ > 11 ? columns_ - 11 : 0));
+      if (!options_.verb.json && has_code && with_variables)
+        print_to(stdout, "{:>8}   {}\n", "",
+                 cut(joined(readable_at(stretch, code->second.front())), columns_ > 11 ? columns_ - 11 : 0));
     }
   }
 
@@ -119,7 +136,8 @@ class Printer {
     constexpr size_t kMargin = 11;
     const std::string number = fmt::format("{:>7} {}", line, has_code ? '*' : ' ');
     const std::string shown = cut(source, columns_ > kMargin ? columns_ - kMargin : 0);
-    std::string text = colors_ && has_code ? fmt::format("{}{}{}  {}", kCaretColor, number, kNoColor, shown) : fmt::format("{}  {}", number, shown);
+    std::string text = colors_ && has_code ? fmt::format("{}{}{}  {}", kCaretColor, number, kNoColor, shown)
+                                           : fmt::format("{}  {}", number, shown);
     text.erase(text.find_last_not_of(' ') + 1);
     print_to(stdout, "{}\n", text);
   }
@@ -153,7 +171,8 @@ bool has_code(const Stretch& stretch) {
 
 Result<int> answer_lines(const std::vector<std::string>& words, const session::Options& options) {
   TRY(AskedFiles files, open_asked_files("lines", words, options));
-  if (files.words.size() != 1) return Error{"lines takes one function, or a part of a source file", "spile lines FILE f, or spile lines FILE file.c:10-40"};
+  if (files.words.size() != 1)
+    return Error{"lines takes one function, or a part of a source file", "spile lines FILE f, or spile lines FILE file.c:10-40"};
   TRY(const AskedPlace asked, parse_asked_place(files.words.front()));
   std::vector<Stretch> stretches;
   if (asked.function.empty()) {
@@ -174,7 +193,8 @@ Result<int> answer_lines(const std::vector<std::string>& words, const session::O
   if (found) return 0;
   const auto with_code = std::ranges::find_if(stretches, [](const Stretch& stretch) { return !stretch.code.empty(); });
   if (with_code == stretches.end()) return Error{"there is no code on these lines", ""};
-  return Error{"there is no code on these lines", fmt::format("the code of {} is on lines {} to {}", with_code->file, with_code->code.begin()->first, with_code->code.rbegin()->first)};
+  return Error{"there is no code on these lines", fmt::format("the code of {} is on lines {} to {}", with_code->file,
+                                                              with_code->code.begin()->first, with_code->code.rbegin()->first)};
 }
 
 }  // namespace spile::verbs

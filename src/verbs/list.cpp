@@ -31,7 +31,7 @@ using session::ProbeStatus;
 using session::ProcessFacts;
 using session::RunningSession;
 
-constexpr size_t kMostNamed = 8;       // processes in one line
+constexpr size_t kMostNamed = 8;  // processes in one line
 
 std::string user_name(uid_t uid) {
   const passwd* entry = getpwuid(uid);
@@ -40,7 +40,9 @@ std::string user_name(uid_t uid) {
 
 // A word as a shell would need it, so that it can be copied.
 std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%") == std::string::npos;
+  const bool plain =
+      !word.empty() &&
+      word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%") == std::string::npos;
   if (plain) return word;
   std::string text = "'";
   for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -85,33 +87,39 @@ void print_probes(const session::SessionStatus& status, size_t width) {
     const std::string hits = probe.hits ? fmt::format("{}", *probe.hits) : "?";
     const std::string places = probe.places == 1 ? "" : fmt::format("  ({} places)", probe.places);
     const std::string source = probe.source.empty() ? "" : "  " + one_line(probe.source, 80);
-    print_to(stdout, "  {:>12}  {:<7}  {}{}{}\n", hits, one_line(probe.runs_in, 7), one_line(probe.point, std::max<size_t>(width > 60 ? width - 60 : 40, 40)), places, source);
+    print_to(stdout, "  {:>12}  {:<7}  {}{}{}\n", hits, one_line(probe.runs_in, 7),
+             one_line(probe.point, std::max<size_t>(width > 60 ? width - 60 : 40, 40)), places, source);
   }
   if (status.probes_left_out) print_to(stdout, "  and {} more probes\n", status.probes_left_out);
 }
 
 void print_kernel(const RunningSession& session) {
-  const bool in_kernel = session.status && std::ranges::any_of(session.status->probes, [](const ProbeStatus& probe) { return probe.runs_in == "kernel"; });
+  const bool in_kernel = session.status && std::ranges::any_of(session.status->probes, [](const ProbeStatus& probe) {
+                           return probe.runs_in == "kernel";
+                         });
   if (!session.kernel) {
     if (in_kernel) print_to(stdout, "  in the kernel: its eBPF programs can't be looked at\n");
     return;
   }
   if (session.kernel->programs == 0 && session.kernel->links == 0) return;
-  const std::string runs = session.kernel->runs ? fmt::format("{} runs of them", *session.kernel->runs) : "runs are not counted (sysctl kernel.bpf_stats_enabled=1 counts them)";
-  print_to(stdout, "  in the kernel: {} eBPF program{}, {} link{}; {}\n", session.kernel->programs, session.kernel->programs == 1 ? "" : "s", session.kernel->links,
-           session.kernel->links == 1 ? "" : "s", runs);
+  const std::string runs = session.kernel->runs ? fmt::format("{} runs of them", *session.kernel->runs)
+                                                : "runs are not counted (sysctl kernel.bpf_stats_enabled=1 counts them)";
+  print_to(stdout, "  in the kernel: {} eBPF program{}, {} link{}; {}\n", session.kernel->programs,
+           session.kernel->programs == 1 ? "" : "s", session.kernel->links, session.kernel->links == 1 ? "" : "s", runs);
 }
 
 void print_session(const RunningSession& session, size_t width) {
   const auto& status = session.status;
   const int64_t since = status && status->since ? status->since : session.started;
   const std::string skipped = status && status->skipped ? fmt::format(", {} hits skipped", status->skipped) : "";
-  print_to(stdout, "spile {} of user {}, {} {} ({}){}\n", session.process.pid, one_line(user_name(session.process.uid), 40), status ? "armed since" : "started",
-           since ? time_text(since) : "?", since ? age_text(time(nullptr) - since) : "?", skipped);
+  print_to(stdout, "spile {} of user {}, {} {} ({}){}\n", session.process.pid, one_line(user_name(session.process.uid), 40),
+           status ? "armed since" : "started", since ? time_text(since) : "?", since ? age_text(time(nullptr) - since) : "?",
+           skipped);
   print_to(stdout, "  {}\n", one_line(command_text(session.command), width - 2));
   if (!status) print_to(stdout, "  what it has armed is not known: {}\n", session.why_silent);
   if (!session.processes.empty() || (status && status->processes_left_out)) {
-    print_to(stdout, "  in {}{}\n", session.processes.size() == 1 ? "process " : "processes ", processes_text(session.processes, status ? status->processes_left_out : 0));
+    print_to(stdout, "  in {}{}\n", session.processes.size() == 1 ? "process " : "processes ",
+             processes_text(session.processes, status ? status->processes_left_out : 0));
   } else if (status) {
     print_to(stdout, "  in {}\n", status->everywhere ? "all processes" : "no process now");
   }
@@ -120,8 +128,11 @@ void print_session(const RunningSession& session, size_t width) {
 }
 
 std::string other_text(const OtherProcess& other) {
-  if (other.tracer == 0) return "handlers of a spile that was killed: they do nothing, and the next spile that attaches removes them";
-  if (other.tracer_uid != geteuid()) return fmt::format("handlers of process {} of user {}, which does not answer this user", other.tracer, one_line(user_name(other.tracer_uid), 40));
+  if (other.tracer == 0)
+    return "handlers of a spile that was killed: they do nothing, and the next spile that attaches removes them";
+  if (other.tracer_uid != geteuid())
+    return fmt::format("handlers of process {} of user {}, which does not answer this user", other.tracer,
+                       one_line(user_name(other.tracer_uid), 40));
   return fmt::format("handlers of process {}, which can't be asked (is it in another network namespace?)", other.tracer);
 }
 
@@ -133,9 +144,13 @@ void print_text(const ArmedNow& armed) {
     print_session(session, width);
   }
   if (!armed.others.empty() && !first) print_to(stdout, "\n");
-  for (const OtherProcess& other : armed.others) print_to(stdout, "process {}: {}\n", process_text(other.process), other_text(other));
+  for (const OtherProcess& other : armed.others)
+    print_to(stdout, "process {}: {}\n", process_text(other.process), other_text(other));
   for (pid_t pid : armed.left_in_kernel) {
-    print_to(stdout, "kernel: tracing events of spile {}, which was killed: the next spile that probes functions of kernel modules removes them\n", pid);
+    print_to(stdout,
+             "kernel: tracing events of spile {}, which was killed: the next spile that probes functions of kernel modules "
+             "removes them\n",
+             pid);
   }
 }
 
@@ -144,7 +159,11 @@ void print_text(const ArmedNow& armed) {
 Json json_of(const ProcessFacts& process) { return {{"pid", process.pid}, {"name", process.name}, {"uid", process.uid}}; }
 
 void print_json_session(const RunningSession& session) {
-  Json object = {{"kind", "session"}, {"pid", session.process.pid}, {"uid", session.process.uid}, {"user", user_name(session.process.uid)}, {"command", session.command}};
+  Json object = {{"kind", "session"},
+                 {"pid", session.process.pid},
+                 {"uid", session.process.uid},
+                 {"user", user_name(session.process.uid)},
+                 {"command", session.command}};
   object["answers"] = session.status.has_value();
   if (!session.status) object["why"] = session.why_silent;
   if (session.started) object["started"] = json_time(session.started);
@@ -197,7 +216,8 @@ Result<std::vector<pid_t>> processes_of_word(const std::string& word) {
   auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), pid);
   if (failure != std::errc() || end != word.data() + word.size() || pid <= 0) {
     std::vector<pid_t> named = processes_named(word);
-    if (named.empty()) return Error{fmt::format("no process is called '{}'", word), "spile list takes process IDs and names of programs"};
+    if (named.empty())
+      return Error{fmt::format("no process is called '{}'", word), "spile list takes process IDs and names of programs"};
     return named;
   }
   const std::string process = engine::process_status(pid, "Tgid");
@@ -216,12 +236,16 @@ Result<void> keep_only(ArmedNow& armed, const std::set<pid_t>& wanted) {
   armed.left_in_kernel.clear();
   armed.unreadable.clear();
   for (pid_t pid : wanted) {
-    const bool is_told = std::ranges::any_of(armed.sessions, [&](const RunningSession& session) { return session.process.pid == pid || std::ranges::any_of(session.processes, [&](const ProcessFacts& each) { return each.pid == pid; }); });
+    const bool is_told = std::ranges::any_of(armed.sessions, [&](const RunningSession& session) {
+      return session.process.pid == pid ||
+             std::ranges::any_of(session.processes, [&](const ProcessFacts& each) { return each.pid == pid; });
+    });
     if (is_told || read_mappings(pid).ok()) continue;
     const auto facts = session::facts_of(pid);
     if (!facts) return Error{fmt::format("process {} has ended", pid), ""};
-    return Error{fmt::format("process {} can't be looked at: it belongs to user {}", pid, user_name(facts->uid)),
-                 geteuid() == 0 ? "root needs CAP_SYS_PTRACE, which a container may lack" : "run spile list as that user, or as root"};
+    return Error{
+        fmt::format("process {} can't be looked at: it belongs to user {}", pid, user_name(facts->uid)),
+        geteuid() == 0 ? "root needs CAP_SYS_PTRACE, which a container may lack" : "run spile list as that user, or as root"};
   }
   return {};
 }
@@ -249,8 +273,8 @@ Result<int> answer_list(const std::vector<std::string>& words, const session::Op
   }
   if (!armed.unreadable.empty()) {
     const ProcessFacts& first = armed.unreadable.front();
-    print_to(stderr, "WARNING: processes can't be looked at ({}, such as {}, {}): probes left behind in them would not be seen\n", armed.unreadable.size(), first.pid,
-             one_line(first.name, 64));
+    print_to(stderr, "WARNING: processes can't be looked at ({}, such as {}, {}): probes left behind in them would not be seen\n",
+             armed.unreadable.size(), first.pid, one_line(first.name, 64));
   }
   return 0;
 }

@@ -22,7 +22,8 @@ namespace spile::verbs {
 namespace {
 
 // ECMA-48 and xterm's control sequences.
-constexpr std::string_view kOpen = "\x1b[?1049h\x1b[?25l", kClose = "\x1b[?25h\x1b[?1049l", kHome = "\x1b[H", kEndOfLine = "\x1b[K\n", kClearBelow = "\x1b[J";
+constexpr std::string_view kOpen = "\x1b[?1049h\x1b[?25l", kClose = "\x1b[?25h\x1b[?1049l", kHome = "\x1b[H",
+                           kEndOfLine = "\x1b[K\n", kClearBelow = "\x1b[J";
 constexpr std::string_view kReverse = "\x1b[7m", kPlain = "\x1b[0m";
 constexpr int kMostFiles = 1000;
 constexpr char kEscape = '\x1b', kDelete = '\x7f', kBackspace = '\b';
@@ -52,7 +53,8 @@ void remove_last_character(std::string& text) {
   text.pop_back();
 }
 
-// What the probes of a call cost on this machine, ns, estimated: twice what its two readings of the clock cost (docs/performance.md), and the look-up of a caller.
+// What the probes of a call cost on this machine, ns, estimated: twice what its two readings of the clock cost
+// (docs/performance.md), and the look-up of a caller.
 double cost_of_call(bool counts_callers) {
   constexpr int kTurns = 1000;
   constexpr double kCallerNs = 85;
@@ -69,7 +71,11 @@ double cost_of_call(bool counts_callers) {
 }  // namespace
 
 LiveTable::LiveTable(Settings settings, Frame frame)
-    : TableRows(std::move(settings)), frame_(std::move(frame)), sort_by_(this->settings().sort_by), utf8_(has_utf8()), color_(!getenv("NO_COLOR") || !*getenv("NO_COLOR")) {}
+    : TableRows(std::move(settings)),
+      frame_(std::move(frame)),
+      sort_by_(this->settings().sort_by),
+      utf8_(has_utf8()),
+      color_(!getenv("NO_COLOR") || !*getenv("NO_COLOR")) {}
 
 LiveTable::~LiveTable() { leave(); }
 
@@ -109,7 +115,8 @@ void LiveTable::leave() {
   dup2(own_errors_.get(), STDERR_FILENO);
   char bytes[4096];
   lseek(errors_.get(), 0, SEEK_SET);
-  for (ssize_t got; (got = read(errors_.get(), bytes, sizeof bytes)) > 0;) write_all(STDERR_FILENO, {bytes, static_cast<size_t>(got)});
+  for (ssize_t got; (got = read(errors_.get(), bytes, sizeof bytes)) > 0;)
+    write_all(STDERR_FILENO, {bytes, static_cast<size_t>(got)});
 }
 
 void LiveTable::show(Table& table, int64_t time_ns, std::string&) {
@@ -143,7 +150,8 @@ void LiveTable::remember() {
     counts.push_back(count == now.end() ? 0 : count->second);
     if (counts.size() > kPast) counts.pop_front();
   }
-  std::erase_if(past_, [](const auto& known) { return std::ranges::all_of(known.second, [](int64_t count) { return count == 0; }); });
+  std::erase_if(past_,
+                [](const auto& known) { return std::ranges::all_of(known.second, [](int64_t count) { return count == 0; }); });
 }
 
 std::string LiveTable::spark(const std::string& name, size_t length) const {
@@ -163,7 +171,9 @@ std::string LiveTable::head_line(size_t width) const {
   localtime_r(&seconds, &local);
   std::string head = last_time_ == 0 ? frame_.title : fmt::format("{}  {:%H:%M:%S}", frame_.title, local);
   head += fmt::format("  by {}{}", settings().columns[sort_by_].head, is_paused_ ? "  paused" : "");
-  if (!filter_.empty() || edits_filter_) head += fmt::format("  /{}{} ({})", one_line(filter_, 60), edits_filter_ ? "_" : "", with_commas(chosen(SIZE_MAX).rows.size()));
+  if (!filter_.empty() || edits_filter_)
+    head +=
+        fmt::format("  /{}{} ({})", one_line(filter_, 60), edits_filter_ ? "_" : "", with_commas(chosen(SIZE_MAX).rows.size()));
   const std::string keys = fmt::format("q quit s sort / filter p pause w write{}", has_callers() ? " c callers" : "");
   const size_t taken = columns_of(head) + keys.size();
   return taken >= width ? first_columns(head, width) : head + std::string(width - taken, ' ') + keys;
@@ -175,8 +185,9 @@ std::string LiveTable::foot_line() const {
   int64_t rate = 0;
   for (const auto& row : last_.rows) rate += std::max<int64_t>(std::get<int64_t>(row[2]), 0);
   const double overhead = static_cast<double>(rate) * call_ns_ / kSecond * kPercent;
-  std::string foot = fmt::format("{} · {} function{} · {} calls/s · {} lost · overhead ~{:.{}f} %", frame_.subject, with_commas(frame_.functions), frame_.functions == 1 ? "" : "s",
-                                 short_number(rate), with_commas(lost_), overhead, overhead < kWhole ? 1 : 0);
+  std::string foot = fmt::format("{} · {} function{} · {} calls/s · {} lost · overhead ~{:.{}f} %", frame_.subject,
+                                 with_commas(frame_.functions), frame_.functions == 1 ? "" : "s", short_number(rate),
+                                 with_commas(lost_), overhead, overhead < kWhole ? 1 : 0);
   if (utf8_) return foot;
   for (size_t at; (at = foot.find("·")) != std::string::npos;) foot.replace(at, std::string_view("·").size(), "-");
   return foot;
@@ -211,7 +222,8 @@ void LiveTable::draw() {
   if (height > 1) frame += head_line(width) + std::string(kEndOfLine);
   constexpr size_t kMarkWidth = 2;
   const bool marks = has_callers() && !shows_callers_;
-  std::string text = shows_callers_ ? callers_text(width) : text_with_sparks(table, width > kMarkWidth && marks ? width - kMarkWidth : width);
+  std::string text =
+      shows_callers_ ? callers_text(width) : text_with_sparks(table, width > kMarkWidth && marks ? width - kMarkWidth : width);
   size_t lines = 0;
   for (size_t begin = 0; begin < text.size() && lines < body; ++lines) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -250,10 +262,12 @@ std::string LiveTable::callers_text(size_t width) const {
     if (std::get<std::string>(row[0]) != chosen_) continue;
     const int64_t all = std::max<int64_t>(std::get<int64_t>(row[1]), 1);
     for (const auto& [count, name] : callers_in(std::get<std::string>(row.back()))) {
-      table.rows.push_back({count, static_cast<int64_t>(static_cast<double>(count) / static_cast<double>(all) * kPercent + 0.5), std::string(name)});
+      table.rows.push_back({count, static_cast<int64_t>(static_cast<double>(count) / static_cast<double>(all) * kPercent + 0.5),
+                            std::string(name)});
     }
   }
-  return fmt::format("callers of {} (c: back)\n{}", one_line(chosen_, 200), table.rows.empty() ? "no call in this interval\n" : table_text(table, width));
+  return fmt::format("callers of {} (c: back)\n{}", one_line(chosen_, 200),
+                     table.rows.empty() ? "no call in this interval\n" : table_text(table, width));
 }
 
 // Moves the choice by so many rows of those that are shown.
@@ -307,18 +321,10 @@ void LiveTable::take_key(char key) {
     case 'q':
       kill(getpid(), SIGINT);  // ends the session as Ctrl-C does
       break;
-    case 's':
-      sort_by_ = (sort_by_ + 1) % (settings().columns.size() - (has_callers() ? 1 : 0));
-      break;
-    case '/':
-      edits_filter_ = true;
-      break;
-    case 'p':
-      is_paused_ = !is_paused_;
-      break;
-    case 'w':
-      save();
-      break;
+    case 's': sort_by_ = (sort_by_ + 1) % (settings().columns.size() - (has_callers() ? 1 : 0)); break;
+    case '/': edits_filter_ = true; break;
+    case 'p': is_paused_ = !is_paused_; break;
+    case 'w': save(); break;
     case 'j':
     case 'k':
       if (has_callers()) choose(key == 'j' ? 1 : -1);
@@ -331,8 +337,7 @@ void LiveTable::take_key(char key) {
       choose(0);
       shows_callers_ = !shows_callers_;
       break;
-    default:
-      break;
+    default: break;
   }
 }
 

@@ -4,10 +4,10 @@
 //   s  the next column to sort by     /  a filter by the first column     p  pause     w  write the table to a file     q  quit
 //   arrows, j, k  choose a row        c  the callers of the chosen row, where the last column has them (kCallers), and back
 //
-// The first column has a sparkline behind it: its second column, of calls, over the last intervals. The third is calls in a second, whose sum is in the last line,
-// with what was lost and an estimate of what the probes cost. From begin() until finish() (or destruction) the terminal
-// shows the alternate screen and takes single keys, and what the program writes to standard error is kept, to be written then. A terminal's own suspension
-// (Ctrl-Z) is off. NO_COLOR, if it is not empty: without colors.
+// The first column has a sparkline behind it: its second column, of calls, over the last intervals. The third is calls in a
+// second, whose sum is in the last line, with what was lost and an estimate of what the probes cost. From begin() until finish()
+// (or destruction) the terminal shows the alternate screen and takes single keys, and what the program writes to standard error
+// is kept, to be written then. A terminal's own suspension (Ctrl-Z) is off. NO_COLOR, if it is not empty: without colors.
 
 #include <termios.h>
 

@@ -27,7 +27,8 @@ std::vector<Argument> arguments_of(const std::string& text) {
   for (size_t at = 0; (at = text.find('@', at)) != std::string::npos;) {
     const size_t begin = text.find_last_of(" \t", at) == std::string::npos ? 0 : text.find_last_of(" \t", at) + 1;
     size_t end = at + 1;
-    for (int depth = 0; end < text.size() && (depth > 0 || (text[end] != ' ' && text[end] != '\t')); ++end) depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
+    for (int depth = 0; end < text.size() && (depth > 0 || (text[end] != ' ' && text[end] != '\t')); ++end)
+      depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
     std::string size = text.substr(begin, at - begin);
     const bool is_float = size.ends_with('f'), is_signed = size.starts_with('-');
     const long bits = 8 * std::labs(std::strtol(size.c_str(), nullptr, 10));
@@ -51,7 +52,11 @@ void print_mark(const debuginfo::Mark& mark, const std::string& module, bool jso
   if (json) {
     Json list = Json::array();
     for (const Argument& argument : arguments) list.push_back({{"type", argument.type}, {"operand", argument.operand}});
-    Json object = {{"provider", mark.provider}, {"name", mark.name}, {"module", module}, {"address", json_address(mark.address)}, {"arguments", list}};
+    Json object = {{"provider", mark.provider},
+                   {"name", mark.name},
+                   {"module", module},
+                   {"address", json_address(mark.address)},
+                   {"arguments", list}};
     if (has_semaphore) object["semaphore"] = json_address(mark.semaphore);
     print_json(object);
     return;

@@ -28,7 +28,8 @@ std::vector<std::string> alternatives_of(const std::string& word) {
 }  // namespace
 
 bool NamePatterns::excludes(const std::string& name) const {
-  return std::ranges::any_of(unwanted, [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
+  return std::ranges::any_of(unwanted,
+                             [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
 }
 
 Result<NamePatterns> parse_name_patterns(const std::vector<std::string>& words) {
@@ -36,7 +37,8 @@ Result<NamePatterns> parse_name_patterns(const std::vector<std::string>& words) 
   for (const std::string& word : words) {
     const bool excludes = word.starts_with('!');
     for (std::string& pattern : alternatives_of(excludes ? word.substr(1) : word)) {
-      if (pattern.empty()) return Error{fmt::format("'{}' has an empty pattern", word), "patterns are joined by '|': 'get*|set*' '!*_unlocked'"};
+      if (pattern.empty())
+        return Error{fmt::format("'{}' has an empty pattern", word), "patterns are joined by '|': 'get*|set*' '!*_unlocked'"};
       (excludes ? patterns.unwanted : patterns.wanted).push_back(std::move(pattern));
     }
   }

@@ -21,7 +21,10 @@ Result<int> parse_number(const std::string& name, const std::string& text, int l
 }
 
 Result<int64_t> parse_time(const std::string& name, const std::string& text) {
-  constexpr struct { const char* name; double ns; } kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+  constexpr struct {
+    const char* name;
+    double ns;
+  } kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
   double number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string unit(end, static_cast<size_t>(text.data() + text.size() - end));
@@ -33,16 +36,21 @@ Result<int64_t> parse_time(const std::string& name, const std::string& text) {
 
 Result<std::string> parse_function(const std::string& word) {
   for (const char c : word) {
-    if (static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '\\' || c == 0x7f) return Error{fmt::format("'{}' is not the name or pattern of a function", word), {}};
+    if (static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '\\' || c == 0x7f)
+      return Error{fmt::format("'{}' is not the name or pattern of a function", word), {}};
   }
   if (word.empty()) return Error{"the name of a function is empty", {}};
-  if (library_and_function(word).second.empty()) return Error{fmt::format("'{}' names a library, and no function in it", word), fmt::format("{}* is all of its functions", word)};
+  if (library_and_function(word).second.empty())
+    return Error{fmt::format("'{}' names a library, and no function in it", word),
+                 fmt::format("{}* is all of its functions", word)};
   return word;
 }
 
 Result<void> check_expression(const std::string& name, const std::string& text) {
-  const Error wrong{fmt::format("{} '{}': not an expression of the script language", name, text), "such as '$size', 'pid()' or '$p->length > 100'"};
-  if (text.find_first_not_of(" \t\n") == std::string::npos) return Error{fmt::format("the value of option '{}' is empty", name), wrong.hint};
+  const Error wrong{fmt::format("{} '{}': not an expression of the script language", name, text),
+                    "such as '$size', 'pid()' or '$p->length > 100'"};
+  if (text.find_first_not_of(" \t\n") == std::string::npos)
+    return Error{fmt::format("the value of option '{}' is empty", name), wrong.hint};
   if (text.find('@') != std::string::npos) return {};
   constexpr std::string_view kHead = "probe never {(";
   const SourceFile file("", fmt::format("{}{})}}", kHead, text));
@@ -59,13 +67,15 @@ Result<void> check_expression(const std::string& name, const std::string& text) 
 std::pair<std::string, std::string> library_and_function(const std::string& word) {
   const size_t colon = word.find(':');
   const std::string head = word.substr(0, colon);
-  const bool is_library = colon != std::string::npos && head.find(".so") != std::string::npos && head.find('@') == std::string::npos && word.compare(colon, 2, "::") != 0;
+  const bool is_library = colon != std::string::npos && head.find(".so") != std::string::npos &&
+                          head.find('@') == std::string::npos && word.compare(colon, 2, "::") != 0;
   return is_library ? std::pair(head, word.substr(colon + 1)) : std::pair(std::string(), word);
 }
 
 std::string function_point(const std::string& word) {
   const auto [library, function] = library_and_function(word);
-  return library.empty() ? fmt::format("process.function(\"{}\")", function) : fmt::format("process.library(\"{}\").function(\"{}\")", library, function);
+  return library.empty() ? fmt::format("process.function(\"{}\")", function)
+                         : fmt::format("process.library(\"{}\").function(\"{}\")", library, function);
 }
 
 }  // namespace spile::verbs

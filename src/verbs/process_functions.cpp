@@ -16,7 +16,8 @@ namespace spile::verbs {
 namespace {
 
 // Returns the points of a pattern in processes, with their variables. library: a pattern; "": of the program itself.
-Result<std::vector<probes::World::ListedPoint>> list_functions(probes::World& world, const std::string& library, const std::string& pattern, const char* suffix) {
+Result<std::vector<probes::World::ListedPoint>> list_functions(probes::World& world, const std::string& library,
+                                                               const std::string& pattern, const char* suffix) {
   syntax::ProbePoint point;
   const auto add = [&](const char* name, const std::string& text = {}) {
     point.components.emplace_back();
@@ -50,8 +51,10 @@ std::string file_in(const std::string& point) {
 Error with_library(probes::World& world, const std::string& pattern, Error error) {
   if (pattern.find_first_not_of('*') == std::string::npos) return error;
   const size_t colon = pattern.find(':');
-  if (colon != std::string::npos && colon > 0 && pattern.find("::") == std::string::npos && pattern.find('@') == std::string::npos)
-    return {error.message, fmt::format("the name of a library has .so, as in 'libc.so.6:malloc' and '{}.so*:{}'", pattern.substr(0, pattern.find_first_of(".:")), pattern.substr(colon + 1))};
+  if (colon != std::string::npos && colon > 0 && pattern.find("::") == std::string::npos &&
+      pattern.find('@') == std::string::npos)
+    return {error.message, fmt::format("the name of a library has .so, as in 'libc.so.6:malloc' and '{}.so*:{}'",
+                                       pattern.substr(0, pattern.find_first_of(".:")), pattern.substr(colon + 1))};
   const auto elsewhere = list_functions(world, "*", pattern, "call");
   if (!elsewhere.ok() || elsewhere->empty()) return error;
   const std::string& point = elsewhere->front().text;
@@ -60,8 +63,9 @@ Error with_library(probes::World& world, const std::string& pattern, Error error
 
 }  // namespace
 
-Result<std::vector<std::string>> functions_in_processes(const session::TargetOptions& target, const std::vector<std::string>& patterns, const std::vector<std::string>& excluded,
-                                                        const FunctionVisitor& visit) {
+Result<std::vector<std::string>> functions_in_processes(const session::TargetOptions& target,
+                                                        const std::vector<std::string>& patterns,
+                                                        const std::vector<std::string>& excluded, const FunctionVisitor& visit) {
   TRY(const std::unique_ptr<probes::World> world, session::open_world(target));
   std::vector<std::string> names;
   std::unordered_set<std::string> known;
@@ -78,11 +82,14 @@ Result<std::vector<std::string>> functions_in_processes(const session::TargetOpt
     }
     for (const auto& [point, variables] : points) {
       std::string name = function_in(point);
-      const bool is_excluded = std::ranges::any_of(excluded, [&](const std::string& each) { return debuginfo::glob_matches(each, name); });
+      const bool is_excluded =
+          std::ranges::any_of(excluded, [&](const std::string& each) { return debuginfo::glob_matches(each, name); });
       if (!is_excluded && !name.empty() && known.insert(head + name).second) names.push_back(head + name);
     }
   }
-  if (names.empty()) return Error{excluded.empty() ? "no function has such a name" : "all functions that match are left out", "spile funcs lists them"};
+  if (names.empty())
+    return Error{excluded.empty() ? "no function has such a name" : "all functions that match are left out",
+                 "spile funcs lists them"};
   return names;
 }
 

@@ -11,7 +11,8 @@ namespace spile::verbs {
 
 namespace {
 
-// The threads of the processes and, with_children, of all their descendants, as far as the kernel lists these (CONFIG_PROC_CHILDREN).
+// The threads of the processes and, with_children, of all their descendants, as far as the kernel lists these
+// (CONFIG_PROC_CHILDREN).
 std::set<pid_t> threads_of_all(std::vector<pid_t> processes, bool with_children) {
   std::set<pid_t> all;
   while (!processes.empty()) {
@@ -39,15 +40,17 @@ std::string probes_of(const Processes& processes, const std::string& lost) {
   std::string begin;
   for (const pid_t pid : processes.running) begin += fmt::format("  ours[{}] = 1\n", pid);
   if (begin.empty()) begin = "  ours[target()] = 1\n";
-  return fmt::format("probe begin {{\n{}}}\n"
-                     R"(probe kernel.trace("sched:sched_process_fork") {{
+  return fmt::format(
+      "probe begin {{\n{}}}\n"
+      R"(probe kernel.trace("sched:sched_process_fork") {{
   if (!(pid() in ours)) next
   try {{ ours[$child_pid] = 1 }} catch {{ {}++ }}
 }}
 probe kernel.trace("sched:sched_process_exit") {{
   if (tid() != pid() && tid() in ours) delete ours[tid()]
 }}
-)", begin, lost);
+)",
+      begin, lost);
 }
 
 std::string thread_probes_of(const Processes& processes, const std::string& lost) {
@@ -57,12 +60,14 @@ std::string thread_probes_of(const Processes& processes, const std::string& lost
   return "probe begin {\n" + begin + R"(}
 probe kernel.trace("sched:sched_process_fork") {
   if (!(tid() in mine)) next
-  try { born[$child_pid] = 1 } catch { )" + lost + R"(++ }
+  try { born[$child_pid] = 1 } catch { )" +
+         lost + R"(++ }
 }
 probe kernel.function("schedule_tail") {
   if (!(tid() in born)) next
   delete born[tid()]
-  try { mine[tid()] = 1 } catch { )" + lost + R"(++ }
+  try { mine[tid()] = 1 } catch { )" +
+         lost + R"(++ }
 }
 probe kernel.trace("sched:sched_process_exit") {
   if (tid() in mine) delete mine[tid()]

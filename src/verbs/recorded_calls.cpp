@@ -11,7 +11,9 @@ namespace {
 
 // The literal text that a format of trace's script begins with; "": it is another format.
 std::string_view head_of(const codegen::OutputFormat& format) {
-  if (format.kind != codegen::OutputFormat::Kind::kPrintf || format.parts.empty() || format.parts.front().kind != syntax::FormatPart::Kind::kLiteral) return {};
+  if (format.kind != codegen::OutputFormat::Kind::kPrintf || format.parts.empty() ||
+      format.parts.front().kind != syntax::FormatPart::Kind::kLiteral)
+    return {};
   const std::string& head = format.parts.front().literal;
   static constexpr std::string_view kHeads[] = {"root ", "call ", "leave ", "gone ", "name ", "enter ", "exit "};
   return std::ranges::find(kHeads, std::string_view(head)) != std::end(kHeads) ? std::string_view(head) : std::string_view();
@@ -23,8 +25,11 @@ constexpr size_t kTimeOfRoot = 3;
 // What the clock of 1970 is ahead of that of the calls: those in the kernel have times of CLOCK_MONOTONIC.
 int64_t offset_of(const session::RunDocument& run) {
   for (const session::RunEvent& event : run.events) {
-    if (event.format == session::RunEvent::kText || head_of(run.formats[event.format]) != "root " || session::value_count(run, event) <= kTimeOfRoot) continue;
-    return static_cast<int64_t>(static_cast<uint64_t>(event.time_ns) - static_cast<uint64_t>(run.values[event.first_value + kTimeOfRoot]));
+    if (event.format == session::RunEvent::kText || head_of(run.formats[event.format]) != "root " ||
+        session::value_count(run, event) <= kTimeOfRoot)
+      continue;
+    return static_cast<int64_t>(static_cast<uint64_t>(event.time_ns) -
+                                static_cast<uint64_t>(run.values[event.first_value + kTimeOfRoot]));
   }
   return 0;
 }
@@ -32,7 +37,10 @@ int64_t offset_of(const session::RunDocument& run) {
 }  // namespace
 
 bool has_calls(const session::RunDocument& run) {
-  return std::ranges::any_of(run.formats, [](const codegen::OutputFormat& format) { return head_of(format) == "enter " || head_of(format) == "root "; }) && run.facts.script.starts_with("# spile trace");
+  return std::ranges::any_of(
+             run.formats,
+             [](const codegen::OutputFormat& format) { return head_of(format) == "enter " || head_of(format) == "root "; }) &&
+         run.facts.script.starts_with("# spile trace");
 }
 
 Result<std::string> send_calls(const session::RunDocument& run, const std::string& where, int64_t patience_ms) {

@@ -9,14 +9,14 @@
 
 #include "base/print.h"
 #include "session/run/otlp_message.h"
-#include "session/serve/otlp_sender.h"
-#include "session/timeline/perfetto_file.h"
-#include "session/run/run_reader.h"
 #include "session/run/run_events.h"
 #include "session/run/run_page.h"
+#include "session/run/run_reader.h"
 #include "session/run/run_text.h"
 #include "session/run/run_timeline.h"
+#include "session/serve/otlp_sender.h"
 #include "session/stacks/sample_files.h"
+#include "session/timeline/perfetto_file.h"
 #include "verbs/option_values.h"
 #include "verbs/recorded_calls.h"
 
@@ -69,7 +69,11 @@ std::string perfetto_of(const std::vector<session::RunDocument>& runs) {
   const session::Samples samples = session::samples_of(runs);
   if (!samples.samples().empty()) return session::perfetto_samples(samples, {});
   const session::RunFacts& facts = runs.front().facts;
-  return session::perfetto_trace(session::timeline_of(runs), {"spile record " + (facts.script_name.starts_with("spile ") ? facts.script_name.substr(6) : facts.script_name), facts.script, facts.host}, {});
+  return session::perfetto_trace(
+      session::timeline_of(runs),
+      {"spile record " + (facts.script_name.starts_with("spile ") ? facts.script_name.substr(6) : facts.script_name),
+       facts.script, facts.host},
+      {});
 }
 
 // Sends each tick of each run, in order, and its calls, if it has such. Returns the exit status.
@@ -102,14 +106,22 @@ Result<void> take_record(session::Options& options, std::vector<std::pair<std::s
   for (auto option = of_verbs.begin(); option != of_verbs.end(); ++option) {
     if (option->first != "every" || record.stream) continue;  // a stream has numbers when its reader asks: --every is the verb's
     TRY(record.every_ns, parse_time("--every", option->second));
-    if (record.every_ns < kShortestTick || record.every_ns > kLongestTick) return Error{fmt::format("--every {}: out of range", option->second), "from 10ms to 86400s"};
+    if (record.every_ns < kShortestTick || record.every_ns > kLongestTick)
+      return Error{fmt::format("--every {}: out of range", option->second), "from 10ms to 86400s"};
     of_verbs.erase(option);
     break;
   }
   if (record.stream && !options.output.file.empty()) return Error{"record has one output: -o or --stream", {}};
-  if (options.output.file.empty() && !record.stream) return Error{"record needs the name of the file to write", "spile record SCRIPT -x PID -o FILE.spile-run"};
-  const char* other = options.output.bulk ? "-b" : options.output.flight_recorder ? "-F" : options.output.rotate_bytes > 0 ? "-S" : options.verb.json ? "--json" : nullptr;
-  if (other) return Error{fmt::format("record can't be used with {}: its output is one document", other), options.verb.json ? "spile report FILE --json shows it as JSON" : ""};
+  if (options.output.file.empty() && !record.stream)
+    return Error{"record needs the name of the file to write", "spile record SCRIPT -x PID -o FILE.spile-run"};
+  const char* other = options.output.bulk               ? "-b"
+                      : options.output.flight_recorder  ? "-F"
+                      : options.output.rotate_bytes > 0 ? "-S"
+                      : options.verb.json               ? "--json"
+                                                        : nullptr;
+  if (other)
+    return Error{fmt::format("record can't be used with {}: its output is one document", other),
+                 options.verb.json ? "spile report FILE --json shows it as JSON" : ""};
   record.file = std::move(options.output.file);
   options.output.file.clear();
   options.program.is_recorded = true;
@@ -129,8 +141,13 @@ Result<int> answer_report(const std::vector<std::string>& words, const session::
   for (const std::string& word : words) {
     TRY(session::RunDocument run, session::read_run(word));
     // A copy of a document has its host and its begin to the nanosecond.
-    const auto same = std::ranges::find_if(runs, [&](const session::RunDocument& other) { return run.facts.begun_ns != 0 && other.facts.host == run.facts.host && other.facts.begun_ns == run.facts.begun_ns; });
-    if (same != runs.end()) return Error{fmt::format("{} is the same document as {}: its numbers would be added twice", word, words[static_cast<size_t>(same - runs.begin())]), "leave one of them out"};
+    const auto same = std::ranges::find_if(runs, [&](const session::RunDocument& other) {
+      return run.facts.begun_ns != 0 && other.facts.host == run.facts.host && other.facts.begun_ns == run.facts.begun_ns;
+    });
+    if (same != runs.end())
+      return Error{fmt::format("{} is the same document as {}: its numbers would be added twice", word,
+                               words[static_cast<size_t>(same - runs.begin())]),
+                   "leave one of them out"};
     runs.push_back(std::move(run));
   }
   if (!verb.html.empty()) TRY_DO(write(verb.html, session::run_page(runs)));
@@ -149,7 +166,8 @@ Result<int> answer_report(const std::vector<std::string>& words, const session::
     session::write_run_csv(runs, out.taker());
   } else if (verb.folded) {
     const session::Samples samples = session::samples_of(runs);
-    if (samples.samples().empty()) return Error{fmt::format("{} has no samples", words.front()), "spile record flame -x PID -T 10 -o FILE records them"};
+    if (samples.samples().empty())
+      return Error{fmt::format("{} has no samples", words.front()), "spile record flame -x PID -T 10 -o FILE records them"};
     out.taker()(session::folded_stacks(samples));
   } else {
     session::write_run_text(runs, out.taker());

@@ -10,8 +10,9 @@
 
 namespace spile::verbs {
 
-// Takes the words of `spile record` out of the options, so that what is left is the line of the script or verb that is recorded. of_verbs: the options of verbs that
-// were given; those of record are removed. Errors: options that record can't go together with.
+// Takes the words of `spile record` out of the options, so that what is left is the line of the script or verb that is recorded.
+// of_verbs: the options of verbs that were given; those of record are removed. Errors: options that record can't go together
+// with.
 Result<void> take_record(session::Options& options, std::vector<std::pair<std::string, std::string>>& of_verbs);
 extern const VerbOption kRecordOptions[1];
 

@@ -12,7 +12,8 @@ session::SampleFacts run_facts(const std::string& words, const std::string& scri
   for (const pid_t process : options.target.processes) title += fmt::format(" -x {}", process);
   if (!options.target.command.empty()) title += fmt::format(" -c '{}'", options.target.command);
   std::array<char, 256> name{};
-  return {std::move(title), script, ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("unknown")};
+  return {std::move(title), script,
+          ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("unknown")};
 }
 
 }  // namespace spile::verbs

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "session/terms/options.h"
 #include "session/stacks/sample_files.h"
+#include "session/terms/options.h"
 
 namespace spile::verbs {
 

@@ -54,8 +54,8 @@ void Snapshots::take_snapshot(const std::string& why) {
     shortest_ns_ = short_threads_ == 0 ? taken.shortest_ns : std::min(shortest_ns_, taken.shortest_ns);
     short_threads_ += taken.short_threads;
   }
-  print_to(stderr, "snap: {}: {} call{} of {} thread{} in {}\n", why, with_commas(taken.calls), taken.calls == 1 ? "" : "s", taken.threads, taken.threads == 1 ? "" : "s",
-           time_text(taken.end_ns - taken.begin_ns));
+  print_to(stderr, "snap: {}: {} call{} of {} thread{} in {}\n", why, with_commas(taken.calls), taken.calls == 1 ? "" : "s",
+           taken.threads, taken.threads == 1 ? "" : "s", time_text(taken.end_ns - taken.begin_ns));
   if (!has_all()) calls_->go_on();
 }
 
@@ -73,9 +73,12 @@ void Snapshots::before_end() {
 }
 
 void Snapshots::finish(std::string& out) {
-  const auto name_of = [&](int64_t number) { return names_.contains(number) ? std::string_view(names_[number]) : std::string_view(); };
+  const auto name_of = [&](int64_t number) {
+    return names_.contains(number) ? std::string_view(names_[number]) : std::string_view();
+  };
   for (uint32_t i = 0; i < timeline_.processes().size(); ++i)
-    if (timeline_.processes()[i].name.empty()) timeline_.add_process(timeline_.processes()[i].id, name_of(timeline_.processes()[i].id));
+    if (timeline_.processes()[i].name.empty())
+      timeline_.add_process(timeline_.processes()[i].id, name_of(timeline_.processes()[i].id));
   for (uint32_t i = 0; i < timeline_.threads().size(); ++i) {
     const session::Timeline::Thread thread = timeline_.threads()[i];
     if (thread.name.empty() && thread.id >= 0) timeline_.add_thread(thread.process, thread.id, name_of(thread.id));
@@ -85,20 +88,11 @@ void Snapshots::finish(std::string& out) {
     settings_.spans->finish(CallSpans::kPatienceMs);
   }
   switch (settings_.form) {
-    case TimelineForm::kNone:
-      break;
-    case TimelineForm::kTrees:
-      out += session::text_trees(timeline_);
-      break;
-    case TimelineForm::kPerfetto:
-      out += session::perfetto_trace(timeline_, settings_.facts, session::read_clocks());
-      break;
-    case TimelineForm::kChrome:
-      out += session::chrome_trace(timeline_, settings_.facts);
-      break;
-    case TimelineForm::kSpeedscope:
-      out += session::speedscope_timeline(timeline_, settings_.facts);
-      break;
+    case TimelineForm::kNone: break;
+    case TimelineForm::kTrees: out += session::text_trees(timeline_); break;
+    case TimelineForm::kPerfetto: out += session::perfetto_trace(timeline_, settings_.facts, session::read_clocks()); break;
+    case TimelineForm::kChrome: out += session::chrome_trace(timeline_, settings_.facts); break;
+    case TimelineForm::kSpeedscope: out += session::speedscope_timeline(timeline_, settings_.facts); break;
   }
   calls_ = nullptr;
 }
@@ -110,17 +104,21 @@ std::string Snapshots::losses() const {
     text += fmt::format("WARNING: {} of snapshots with less than --last, the least {}: earlier calls were overwritten\n",
                         short_threads_ == 1 ? "1 thread" : fmt::format("{} threads", short_threads_), time_text(shortest_ns_));
   for (const auto& [why, count] : timeline_.missing()) text += fmt::format("WARNING: {} {}\n", count, why);
-  if (timeline_.lost() > 0) text += fmt::format("WARNING: {} calls are not in the snapshot: there are too many\n", timeline_.lost());
+  if (timeline_.lost() > 0)
+    text += fmt::format("WARNING: {} calls are not in the snapshot: there are too many\n", timeline_.lost());
   if (settings_.spans) text += settings_.spans->losses();
   return text;
 }
 
 Result<VerbScript> make_snap(const VerbLine& line, const session::Options& options) {
   VerbLine words = line;
-  std::erase_if(words.options, [](const auto& option) { return option.first != "when" && option.first != "last" && option.first != "count"; });
+  std::erase_if(words.options,
+                [](const auto& option) { return option.first != "when" && option.first != "last" && option.first != "count"; });
   if (words.words.empty()) words.words = {"*"};
   TRY(TaskRequest request, parse_task("snap", words, options, true, kExample));
-  if (options.output.record.is_on()) return Error{"spile snap can't be recorded: the calls that it notes are in no document", "spile snap -o FILE.pftrace writes them; spile record trace stores calls"};
+  if (options.output.record.is_on())
+    return Error{"spile snap can't be recorded: the calls that it notes are in no document",
+                 "spile snap -o FILE.pftrace writes them; spile record trace stores calls"};
   if (options.output.rotate_bytes > 0) return Error{"spile snap can't be used with -S: its output is one file", {}};
   Snapshots::Settings settings;
   settings.form = form_of(options.output.file);
@@ -129,7 +127,9 @@ Result<VerbScript> make_snap(const VerbLine& line, const session::Options& optio
   for (const auto& [name, value] : words.options) {
     if (name == "last") {
       TRY(settings.last_ns, parse_time("--last", value));
-      if (settings.last_ns == 0 || settings.last_ns > kLongest) return Error{fmt::format("--last {}: not from 1ns to 3600s", value), "so much time before the moment is shown; 100ms if nothing is said"};
+      if (settings.last_ns == 0 || settings.last_ns > kLongest)
+        return Error{fmt::format("--last {}: not from 1ns to 3600s", value),
+                     "so much time before the moment is shown; 100ms if nothing is said"};
     }
     if (name == "count") {
       TRY(settings.most, parse_number("--count", value, 1, kMostSnapshots, "so many snapshots are taken; 1 if nothing is said"));
@@ -143,7 +143,8 @@ Result<VerbScript> make_snap(const VerbLine& line, const session::Options& optio
     const auto waited = library_and_function(condition.function);
     const auto matches = [&](const std::string& word) {
       const auto noted = library_and_function(word);
-      return noted.first == waited.first && (noted.second == waited.second || debuginfo::glob_matches(noted.second, waited.second));
+      return noted.first == waited.first &&
+             (noted.second == waited.second || debuginfo::glob_matches(noted.second, waited.second));
     };
     if (!std::ranges::any_of(request.functions, matches)) request.functions.push_back(condition.function);
   }
@@ -151,9 +152,10 @@ Result<VerbScript> make_snap(const VerbLine& line, const session::Options& optio
     TRY(request.functions, functions_in_processes(options.target, request.functions, request.excluded));
   }
   VerbScript script;
-  script.text = fmt::format("# spile snap{}\nprobe {} {{\n  call_history_add(@entry(get_cycles()))\n}}\n"
-                            "probe process.begin, process.thread.begin {{\n  printf(\"name %d %s\\n\", tid(), execname())\n}}\n{}", request.text,
-                            return_points(request.functions, !request.excluded.empty()), probe);
+  script.text = fmt::format(
+      "# spile snap{}\nprobe {} {{\n  call_history_add(@entry(get_cycles()))\n}}\n"
+      "probe process.begin, process.thread.begin {{\n  printf(\"name %d %s\\n\", tid(), execname())\n}}\n{}",
+      request.text, return_points(request.functions, !request.excluded.empty()), probe);
   script.limits = {"MAXSKIPPED=0"};
   settings.facts = run_facts("snap" + request.text, script.text, options);
   if (!options.output.otlp.empty() && options.output.record.file.empty()) {

@@ -1,15 +1,16 @@
 #pragma once
-// `spile snap`: what led to a moment. All calls of functions are noted in memory that overwrites itself; when a condition holds, the last of them are shown as a timeline.
+// `spile snap`: what led to a moment. All calls of functions are noted in memory that overwrites itself; when a condition holds,
+// the last of them are shown as a timeline.
 
 #include <memory>
 #include <string>
 #include <unordered_map>
 
 #include "base/result.h"
-#include "session/timeline/call_history.h"
+#include "session/stacks/sample_files.h"
 #include "session/terms/options.h"
 #include "session/text/presenter.h"
-#include "session/stacks/sample_files.h"
+#include "session/timeline/call_history.h"
 #include "session/timeline/timeline.h"
 #include "verbs/call_spans.h"
 #include "verbs/verb_script.h"
@@ -18,17 +19,17 @@ namespace spile::verbs {
 
 enum class TimelineForm : uint8_t { kNone, kTrees, kPerfetto, kChrome, kSpeedscope };
 
-// Takes a snapshot of the calls at each record "snap PID TID NS FUNCTION DURATION" and at SIGUSR1, and at the end if there was none; writes all as one timeline. Records
-// "name TID NAME" name threads that have ended by then.
+// Takes a snapshot of the calls at each record "snap PID TID NS FUNCTION DURATION" and at SIGUSR1, and at the end if there was
+// none; writes all as one timeline. Records "name TID NAME" name threads that have ended by then.
 class Snapshots final : public session::Presenter {
  public:
   struct Settings {
     TimelineForm form = TimelineForm::kTrees;
     session::SampleFacts facts = {};
     std::shared_ptr<CallSpans> spans = {};  // not null: calls are sent to a collector, too
-    int64_t last_ns = 0;      // how far back a snapshot goes
-    int most = 1;             // snapshots, then the run ends
-    std::string when = {};    // --when as given; "": snapshots are taken by signals and at the end
+    int64_t last_ns = 0;                    // how far back a snapshot goes
+    int most = 1;                           // snapshots, then the run ends
+    std::string when = {};                  // --when as given; "": snapshots are taken by signals and at the end
   };
   explicit Snapshots(Settings settings) : settings_(std::move(settings)) {}
 
@@ -49,7 +50,7 @@ class Snapshots final : public session::Presenter {
   session::Timeline timeline_;
   std::unordered_map<int64_t, std::string> names_;  // by thread
   int taken_ = 0;
-  bool at_end_ = false;           // nothing met --when
+  bool at_end_ = false;  // nothing met --when
   uint32_t short_threads_ = 0;
   int64_t shortest_ns_ = 0;
 };

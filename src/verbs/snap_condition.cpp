@@ -42,12 +42,16 @@ Result<SnapCondition> parse_condition(const std::string& text) {
 std::string condition_probe(const SnapCondition& condition) {
   const std::string point = fmt::format("{}.{}", function_point(condition.function), condition.at_return ? "return" : "call");
   if (condition.over_ns > 0) {
-    return fmt::format("probe {} {{\n  took = gettimeofday_ns() - @entry(gettimeofday_ns())\n"
-                       "  if (took > {} && call_history_stop()) printf(\"snap %d %d %d %s %d\\n\", pid(), tid(), gettimeofday_ns(), ppfunc(), took)\n}}\n",
-                       point, condition.over_ns);
+    return fmt::format(
+        "probe {} {{\n  took = gettimeofday_ns() - @entry(gettimeofday_ns())\n"
+        "  if (took > {} && call_history_stop()) printf(\"snap %d %d %d %s %d\\n\", pid(), tid(), gettimeofday_ns(), ppfunc(), "
+        "took)\n}}\n",
+        point, condition.over_ns);
   }
-  return fmt::format("probe {} {{\n  if (({}) && call_history_stop()) printf(\"snap %d %d %d %s %d\\n\", pid(), tid(), gettimeofday_ns(), ppfunc(), -1)\n}}\n", point,
-                     condition.expression);
+  return fmt::format(
+      "probe {} {{\n  if (({}) && call_history_stop()) printf(\"snap %d %d %d %s %d\\n\", pid(), tid(), gettimeofday_ns(), "
+      "ppfunc(), -1)\n}}\n",
+      point, condition.expression);
 }
 
 }  // namespace spile::verbs

@@ -22,14 +22,10 @@ std::string cell_text(const Cell& cell, Unit unit) {
   if (const auto* text = std::get_if<std::string>(&cell)) return one_line(*text, 4096);
   const int64_t number = std::get<int64_t>(cell);
   switch (unit) {
-    case Unit::kTime:
-      return time_text(number);
-    case Unit::kBytes:
-      return short_number(number);
-    case Unit::kId:
-      return fmt::format("{}", number);
-    default:
-      return number < 0 ? fmt::format("{}", number) : with_commas(static_cast<uint64_t>(number));
+    case Unit::kTime: return time_text(number);
+    case Unit::kBytes: return short_number(number);
+    case Unit::kId: return fmt::format("{}", number);
+    default: return number < 0 ? fmt::format("{}", number) : with_commas(static_cast<uint64_t>(number));
   }
 }
 
@@ -57,7 +53,8 @@ std::string padded(const std::string& text, size_t width, bool right) {
 // A line of cells; the blanks behind the last are left out.
 std::string line_of(const std::vector<std::string>& cells, const std::vector<size_t>& widths, std::span<const Column> columns) {
   std::string line;
-  for (size_t i = 0; i < cells.size(); ++i) line += fmt::format("{}{}", i == 0 ? "" : kGap, padded(cells[i], widths[i], columns[i].unit != Unit::kText));
+  for (size_t i = 0; i < cells.size(); ++i)
+    line += fmt::format("{}{}", i == 0 ? "" : kGap, padded(cells[i], widths[i], columns[i].unit != Unit::kText));
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
 }
@@ -116,10 +113,12 @@ std::string table_text(const Table& table, size_t width, bool is_cut) {
     if (!has_stacks) continue;
     if (table.columns.back().unit == Unit::kCallers) {
       for (const auto& [count, name] : callers_in(std::get<std::string>(table.rows[i].back())))
-        out += fmt::format("{}{:>12}  from {}\n", kStackIndent, with_commas(static_cast<uint64_t>(count)), one_line(name, std::max(width, size_t{60}) - 30));
+        out += fmt::format("{}{:>12}  from {}\n", kStackIndent, with_commas(static_cast<uint64_t>(count)),
+                           one_line(name, std::max(width, size_t{60}) - 30));
       continue;
     }
-    for (const std::string_view frame : lines_of(std::get<std::string>(table.rows[i].back()))) out += fmt::format("{}{}\n", kStackIndent, one_line(frame, std::max(width, size_t{40}) - kStackIndent.size()));
+    for (const std::string_view frame : lines_of(std::get<std::string>(table.rows[i].back())))
+      out += fmt::format("{}{}\n", kStackIndent, one_line(frame, std::max(width, size_t{40}) - kStackIndent.size()));
   }
   return out;
 }
@@ -140,7 +139,8 @@ std::string table_json(const Table& table, int64_t time_ns, bool with_ms) {
       const Column& column = table.columns[i];
       if (column.unit == Unit::kCallers) {
         Json callers = Json::array();
-        for (const auto& [count, name] : callers_in(std::get<std::string>(row[i]))) callers.push_back({{"function", name}, {"calls", count}});
+        for (const auto& [count, name] : callers_in(std::get<std::string>(row[i])))
+          callers.push_back({{"function", name}, {"calls", count}});
         object[column.json] = std::move(callers);
       } else if (column.unit == Unit::kStack) {
         object[column.json] = lines_of(std::get<std::string>(row[i]));

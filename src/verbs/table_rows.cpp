@@ -68,15 +68,21 @@ void TableRows::take(std::string_view head, session::PayloadReader& arguments, s
 void TableRows::merge_last() {
   const std::vector<Cell>& last = rows_.back();
   std::string key;
-  const auto is_key = [&](size_t column) { return std::holds_alternative<std::string>(last[column]) || settings_.columns[column].unit == Unit::kId; };
+  const auto is_key = [&](size_t column) {
+    return std::holds_alternative<std::string>(last[column]) || settings_.columns[column].unit == Unit::kId;
+  };
   for (size_t i = 0; i < last.size(); ++i) {
-    if (is_key(i)) key += std::holds_alternative<std::string>(last[i]) ? std::get<std::string>(last[i]) + '\0' : fmt::format("{}\n", std::get<int64_t>(last[i]));
+    if (is_key(i))
+      key += std::holds_alternative<std::string>(last[i]) ? std::get<std::string>(last[i]) + '\0'
+                                                          : fmt::format("{}\n", std::get<int64_t>(last[i]));
   }
   const auto [known, is_first] = indexes_.try_emplace(std::move(key), rows_.size() - 1);
   if (is_first) return;
   std::vector<Cell>& first = rows_[known->second];
   for (size_t i = 0; i < last.size(); ++i) {
-    if (!is_key(i)) std::get<int64_t>(first[i]) = static_cast<int64_t>(static_cast<uint64_t>(std::get<int64_t>(first[i])) + static_cast<uint64_t>(std::get<int64_t>(last[i])));
+    if (!is_key(i))
+      std::get<int64_t>(first[i]) = static_cast<int64_t>(static_cast<uint64_t>(std::get<int64_t>(first[i])) +
+                                                         static_cast<uint64_t>(std::get<int64_t>(last[i])));
   }
   rows_.pop_back();
 }
@@ -120,7 +126,8 @@ void TableRows::show(Table& table, int64_t time_ns, std::string& out) {
 std::string TableRows::losses() const {
   std::string text;
   if (lost_ > 0) text += fmt::format("WARNING: {} rows of the table are not shown: there are too many\n", lost_);
-  if (lost_callers_ > 0) text += fmt::format("WARNING: {} callers in the table are not shown: there are too many\n", lost_callers_);
+  if (lost_callers_ > 0)
+    text += fmt::format("WARNING: {} callers in the table are not shown: there are too many\n", lost_callers_);
   return text;
 }
 

@@ -2,7 +2,8 @@
 // Makes tables of what a verb's script prints. Its printfs begin with
 //
 //   row       a row follows: a cell for each column, %d or %s
-//   caller    %s %s %d: who has called what the first cell of a row names, and how often; of tables whose last column is kCallers. Several of one name are added up
+//   caller    %s %s %d: who has called what the first cell of a row names, and how often; of tables whose last column is
+//             kCallers. Several of one name are added up
 //   more      %d: rows that the script has left out of this table
 //   done      %d: the table is whole, at a time in ns since 1970
 //   begin     the script runs
@@ -22,14 +23,14 @@ class TableRows : public session::Presenter {
  public:
   struct Settings {
     std::vector<Column> columns;
-    size_t sort_by = 1;           // the column by which rows are sorted, the largest first; texts the other way
-    size_t most = 20;             // rows that are shown; the others are counted
-    bool json = false;            // all rows, as JSON Lines
-    bool repeats = false;         // several tables, each headed by the time
-    std::string empty = {};       // what is said of a table without rows
-    bool with_ms = false;         // times have milliseconds: there are several tables in a second
+    size_t sort_by = 1;      // the column by which rows are sorted, the largest first; texts the other way
+    size_t most = 20;        // rows that are shown; the others are counted
+    bool json = false;       // all rows, as JSON Lines
+    bool repeats = false;    // several tables, each headed by the time
+    std::string empty = {};  // what is said of a table without rows
+    bool with_ms = false;    // times have milliseconds: there are several tables in a second
     std::function<void(std::vector<Cell>&)> complete = {};  // of a row, before it is sorted
-    bool merges = false;          // rows whose texts and IDs complete() has made equal are one, with the sums of their numbers
+    bool merges = false;  // rows whose texts and IDs complete() has made equal are one, with the sums of their numbers
   };
   explicit TableRows(Settings settings) : settings_(std::move(settings)) {}
 
@@ -60,7 +61,8 @@ class TableRows : public session::Presenter {
   bool is_last_ = false, has_shown_ = false;
 };
 
-// "0x556e2527159d [/usr/bin/postgres+0x47259d/0x8b8000]" -> "[postgres+0x47259d]": code without a name, whose address alone means nothing in another run. Other names stay.
+// "0x556e2527159d [/usr/bin/postgres+0x47259d/0x8b8000]" -> "[postgres+0x47259d]": code without a name, whose address alone means
+// nothing in another run. Other names stay.
 std::string place_in_file(const std::string& name);
 
 // Sorts rows by a column: the largest numbers first, texts from A to Z.

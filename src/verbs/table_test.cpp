@@ -1,19 +1,24 @@
-#include "verbs/table_rows.h"
-
 #include <gmock/gmock.h>
 
 #include "verbs/glyphs.h"
 #include "verbs/option_values.h"
+#include "verbs/table_rows.h"
 
 namespace spile::verbs {
 namespace {
 
 using testing::HasSubstr;
 
-const std::vector<Column> kColumns = {{"name", "name", Unit::kText}, {"pid", "pid", Unit::kId}, {"calls", "calls", Unit::kCount}, {"total", "total_ns", Unit::kTime}, {"", "stack", Unit::kStack}};
+const std::vector<Column> kColumns = {{"name", "name", Unit::kText},
+                                      {"pid", "pid", Unit::kId},
+                                      {"calls", "calls", Unit::kCount},
+                                      {"total", "total_ns", Unit::kTime},
+                                      {"", "stack", Unit::kStack}};
 
 Table two_rows() {
-  return {kColumns, {{std::string("short"), int64_t{4711}, int64_t{1234567}, int64_t{1500}, std::string("f+0x1\nmain\n")}, {std::string("b\x1b[2Jd"), int64_t{1}, int64_t{2}, int64_t{3}, std::string()}}};
+  return {kColumns,
+          {{std::string("short"), int64_t{4711}, int64_t{1234567}, int64_t{1500}, std::string("f+0x1\nmain\n")},
+           {std::string("b\x1b[2Jd"), int64_t{1}, int64_t{2}, int64_t{3}, std::string()}}};
 }
 
 // What a script's printf has: numbers in 8 bytes, strings as abi/record.h says.
@@ -48,13 +53,16 @@ TEST(Table, CutsTextsRatherThanNumbers) {
 
 TEST(Table, CountsColumnsOfTheTerminalRatherThanBytes) {
   // Sparklines (three bytes a character) that fit stay whole, and a name of wide characters takes two columns for each.
-  Table table{{{"file", "file", Unit::kText}, {"", "", Unit::kText}, {"n", "n", Unit::kCount}}, {{std::string(60, 'x'), std::string("▁▂▃▄▅▆▇█"), int64_t{1}}, {std::string("世界"), std::string("█"), int64_t{2}}}};
-  EXPECT_EQ(table_text(table, 40), "file" + std::string(35, ' ') + "n\n" + std::string(24, 'x') + "...  ▁▂▃▄▅▆▇█  1\n" + "世界" + std::string(25, ' ') + "█         2\n");
+  Table table{{{"file", "file", Unit::kText}, {"", "", Unit::kText}, {"n", "n", Unit::kCount}},
+              {{std::string(60, 'x'), std::string("▁▂▃▄▅▆▇█"), int64_t{1}}, {std::string("世界"), std::string("█"), int64_t{2}}}};
+  EXPECT_EQ(table_text(table, 40), "file" + std::string(35, ' ') + "n\n" + std::string(24, 'x') + "...  ▁▂▃▄▅▆▇█  1\n" + "世界" +
+                                       std::string(25, ' ') + "█         2\n");
 }
 
 TEST(Table, IsJsonLines) {
   EXPECT_EQ(table_json(two_rows(), 1'764'084'010'000'000'000),
-            "{\"time\":\"2025-11-25T15:20:10Z\",\"name\":\"short\",\"pid\":4711,\"calls\":1234567,\"total_ns\":1500,\"stack\":[\"f+0x1\",\"main\"]}\n"
+            "{\"time\":\"2025-11-25T15:20:10Z\",\"name\":\"short\",\"pid\":4711,\"calls\":1234567,\"total_ns\":1500,\"stack\":["
+            "\"f+0x1\",\"main\"]}\n"
             "{\"time\":\"2025-11-25T15:20:10Z\",\"name\":\"b\\u001b[2Jd\",\"pid\":1,\"calls\":2,\"total_ns\":3,\"stack\":[]}\n");
 }
 
@@ -102,7 +110,8 @@ TEST(Glyphs, OnlyNothingIsBlank) {
 
 TEST(OptionValues, SayWhatIsWrong) {
   EXPECT_EQ(parse_time("--every", "1.5ms").value(), 1'500'000);
-  for (const char* text : {"", "1", "ms", "-1s", "1m", "1e30s", "nan s"}) EXPECT_THAT(parse_time("--every", text).error().message, HasSubstr("not a time")) << text;
+  for (const char* text : {"", "1", "ms", "-1s", "1m", "1e30s", "nan s"})
+    EXPECT_THAT(parse_time("--every", text).error().message, HasSubstr("not a time")) << text;
   EXPECT_THAT(parse_number("--limit", "0", 1, 9, "").error().message, HasSubstr("from 1 to 9"));
   EXPECT_FALSE(parse_function("a\"b").ok());
   EXPECT_FALSE(parse_function("libc.so.6:").ok());
@@ -156,14 +165,20 @@ TEST(TableRows, AddUpRowsThatAreMadeEqual) {
 
 TEST(TableRows, ShowCodeWithoutANameByItsFile) {
   EXPECT_EQ(place_in_file("0x556e2527159d [/usr/bin/postgres+0x47259d/0x8b8000]"), "[postgres+0x47259d]");
-  for (const char* other : {"main", "0x1234", "0x1 [/", "0x1 [/x", "0x12 [heap]", "operator/(int)"}) EXPECT_EQ(place_in_file(other), other);
+  for (const char* other : {"main", "0x1234", "0x1 [/", "0x1 [/x", "0x12 [heap]", "operator/(int)"})
+    EXPECT_EQ(place_in_file(other), other);
 }
 
 TEST(OptionValues, TakeOneExpression) {
-  for (const char* expression : {"$size", "pid()", "$p->length > 100 && tid() != 3", "\"a\" . execname()", "@cast($p, \"node\")->next"}) EXPECT_TRUE(check_expression("--by", expression).ok()) << expression;
-  EXPECT_EQ(check_expression("--by", "$x y").error().message, "--by '$x y': not an expression of the script language, from 'y' on");
-  EXPECT_EQ(check_expression("--by", "$x +").error().message, "--by '$x +': not an expression of the script language: it lacks its end");
-  for (const char* wrong : {"", " ", "1); (2", "1) } probe begin { (2", "if (1) 2", "1 // 2) }", "}"}) EXPECT_FALSE(check_expression("--by", wrong).ok()) << wrong;
+  for (const char* expression :
+       {"$size", "pid()", "$p->length > 100 && tid() != 3", "\"a\" . execname()", "@cast($p, \"node\")->next"})
+    EXPECT_TRUE(check_expression("--by", expression).ok()) << expression;
+  EXPECT_EQ(check_expression("--by", "$x y").error().message,
+            "--by '$x y': not an expression of the script language, from 'y' on");
+  EXPECT_EQ(check_expression("--by", "$x +").error().message,
+            "--by '$x +': not an expression of the script language: it lacks its end");
+  for (const char* wrong : {"", " ", "1); (2", "1) } probe begin { (2", "if (1) 2", "1 // 2) }", "}"})
+    EXPECT_FALSE(check_expression("--by", wrong).ok()) << wrong;
 }
 
 }  // namespace

@@ -16,13 +16,15 @@ constexpr int64_t kLeastInterval = 10'000'000, kMostInterval = 86'400'000'000'00
 
 Result<int64_t> parse_interval(const std::string& text) {
   TRY(const int64_t ns, parse_time("--every", text));
-  if (ns < kLeastInterval || ns > kMostInterval) return Error{fmt::format("--every {}: not from 10ms to 86400s", text), "a table is printed so often, such as 1s"};
+  if (ns < kLeastInterval || ns > kMostInterval)
+    return Error{fmt::format("--every {}: not from 10ms to 86400s", text), "a table is printed so often, such as 1s"};
   return ns;
 }
 
 }  // namespace
 
-Result<TaskRequest> parse_task(const std::string& name, const VerbLine& line, const session::Options& options, bool takes_functions, const std::string& example) {
+Result<TaskRequest> parse_task(const std::string& name, const VerbLine& line, const session::Options& options,
+                               bool takes_functions, const std::string& example) {
   TaskRequest request{name, {}};
   for (const auto& [option, value] : line.options) {
     request.text += value.empty() ? fmt::format(" --{}", option) : fmt::format(" --{} '{}'", option, value);
@@ -48,8 +50,10 @@ Result<TaskRequest> parse_task(const std::string& name, const VerbLine& line, co
     (excludes ? request.excluded : request.functions).push_back(std::move(pattern));
   }
   std::ranges::replace(request.text, '\n', ' ');
-  if (takes_functions && request.functions.empty()) return Error{fmt::format("{} needs the name or pattern of a function", name), example};
-  if (options.target.command.empty() && options.target.processes.empty()) return Error{fmt::format("{} needs the processes to look at", name), example + ", or -c COMMAND"};
+  if (takes_functions && request.functions.empty())
+    return Error{fmt::format("{} needs the name or pattern of a function", name), example};
+  if (options.target.command.empty() && options.target.processes.empty())
+    return Error{fmt::format("{} needs the processes to look at", name), example + ", or -c COMMAND"};
   return request;
 }
 
@@ -66,14 +70,19 @@ Result<size_t> sort_column(const TaskRequest& request, const std::vector<Column>
 
 std::string return_points(const std::vector<std::string>& functions, bool are_names) {
   std::string text;
-  for (const std::string& function : functions) text += fmt::format("{}{}.return{}", text.empty() ? "" : ",\n  ", function_point(function), are_names ? "?" : "");
+  for (const std::string& function : functions)
+    text += fmt::format("{}{}.return{}", text.empty() ? "" : ",\n  ", function_point(function), are_names ? "?" : "");
   return text;
 }
 
-std::string tried(const std::string& statements) { return fmt::format("  try {{\n{}  }} catch {{\n    left_out++\n  }}\n", statements); }
+std::string tried(const std::string& statements) {
+  return fmt::format("  try {{\n{}  }} catch {{\n    left_out++\n  }}\n", statements);
+}
 
-std::string task_script(const TaskRequest& request, const std::string& globals, const std::string& probes, const std::string& report, const std::string& clear, const std::string& full) {
-  std::string text = fmt::format("# spile {}{}\n{}{}\n", request.name, request.text, globals, full.empty() ? "" : "\nglobal left_out");
+std::string task_script(const TaskRequest& request, const std::string& globals, const std::string& probes,
+                        const std::string& report, const std::string& clear, const std::string& full) {
+  std::string text =
+      fmt::format("# spile {}{}\n{}{}\n", request.name, request.text, globals, full.empty() ? "" : "\nglobal left_out");
   text += fmt::format("probe begin {{\n  printf(\"begin\\n\")\n}}\n{}", probes);
   text += fmt::format("function report() {{\n{}  printf(\"done %d\\n\", gettimeofday_ns())\n}}\n", report);
   if (request.every_ns > 0) text += fmt::format("probe timer.ms({}) {{\n  report()\n{}}}\n", request.every_ns / 1'000'000, clear);
@@ -81,7 +90,8 @@ std::string task_script(const TaskRequest& request, const std::string& globals, 
   return text + "probe end {\n  printf(\"last\\n\")\n  report()\n" + warning + "}\n";
 }
 
-VerbScript table_script(const TaskRequest& request, const session::Options& options, std::string text, TableRows::Settings settings, std::vector<std::string> limits) {
+VerbScript table_script(const TaskRequest& request, const session::Options& options, std::string text,
+                        TableRows::Settings settings, std::vector<std::string> limits) {
   settings.most = static_cast<size_t>(request.limit);
   settings.json = options.verb.json;
   settings.repeats = request.every_ns > 0;

@@ -1,6 +1,7 @@
 #pragma once
-// Verbs that answer one question each with a table: where calls take their time, what system calls are made and fail, which files are used, what is not freed, where
-// threads wait. All are Verb::make functions, and print an ordinary script's numbers (table_rows.h).
+// Verbs that answer one question each with a table: where calls take their time, what system calls are made and fail, which files
+// are used, what is not freed, where threads wait. All are Verb::make functions, and print an ordinary script's numbers
+// (table_rows.h).
 
 #include <string>
 
@@ -18,7 +19,8 @@ Result<VerbScript> make_files(const VerbLine& line, const session::Options& opti
 Result<VerbScript> make_leaks(const VerbLine& line, const session::Options& options);
 Result<VerbScript> make_locks(const VerbLine& line, const session::Options& options);
 
-// Returns a statement that is tried: where an array is full, the script goes on, and counts the hit in `left_out`, which the script declares and warns of at the end.
+// Returns a statement that is tried: where an array is full, the script goes on, and counts the hit in `left_out`, which the
+// script declares and warns of at the end.
 std::string tried(const std::string& statements);
 
 // The limit, as -D takes it, of verbs whose reports visit all elements of arrays, which alone bound them.

@@ -12,8 +12,10 @@
 
 namespace spile::verbs {
 
-// Return the scripts, which print what call_tree.h lists. REQUIRES: calls.roots is not empty. returns_know_stack: as Features::multi_return_stack.
-std::string kernel_trace_script(const TraceRequest& request, const KernelCalls& calls, const Processes& processes, bool returns_know_stack = true);
+// Return the scripts, which print what call_tree.h lists. REQUIRES: calls.roots is not empty. returns_know_stack: as
+// Features::multi_return_stack.
+std::string kernel_trace_script(const TraceRequest& request, const KernelCalls& calls, const Processes& processes,
+                                bool returns_know_stack = true);
 std::string process_trace_script(const TraceRequest& request);
 
 // As Verb::make.

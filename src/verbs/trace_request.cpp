@@ -45,7 +45,8 @@ Result<TraceRequest> parse_trace(const VerbLine& line) {
   if (request.functions.empty())
     return Error{"trace needs the name of a function", "spile trace --kernel vfs_read, or spile trace 'parse_*' -c COMMAND"};
   if (!request.in_kernel && !request.also.empty())
-    return Error{"--also is for the kernel", "in processes, all functions that match are traced: give the pattern beside the others"};
+    return Error{"--also is for the kernel",
+                 "in processes, all functions that match are traced: give the pattern beside the others"};
   if (!request.in_kernel && request.interrupts) return Error{"--interrupts is for the kernel", {}};
   if (request.depth == 0) request.depth = request.in_kernel ? kDefaultKernelDepth : kMostDepth;
   std::erase(request.text, '\n');

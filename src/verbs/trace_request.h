@@ -12,15 +12,17 @@ namespace spile::verbs {
 
 struct TraceRequest {
   bool in_kernel = false;
-  std::vector<std::string> functions;  // names and patterns: the roots of trees in the kernel; all functions that are traced in processes
-  std::vector<std::string> also;       // in the kernel: patterns of functions that are traced below the roots, beside those that the roots call
-  std::vector<std::string> excluded;   // patterns
-  bool interrupts = false;             // in the kernel: calls in interrupts, rather than in threads
-  int depth = 0;                       // calls of a tree from its root on, the root included
+  // names and patterns: the roots of trees in the kernel; all functions that are traced in processes
+  std::vector<std::string> functions;
+  // in the kernel: patterns of functions that are traced below the roots, beside those that the roots call
+  std::vector<std::string> also;
+  std::vector<std::string> excluded;  // patterns
+  bool interrupts = false;            // in the kernel: calls in interrupts, rather than in threads
+  int depth = 0;                      // calls of a tree from its root on, the root included
   bool depth_given = false;
-  int64_t over_ns = 0;                 // trees of root calls that take no longer are not shown
+  int64_t over_ns = 0;  // trees of root calls that take no longer are not shown
   bool json = false;
-  std::string text;                    // the words, for the script's first line
+  std::string text;  // the words, for the script's first line
 };
 
 inline constexpr int kDefaultKernelDepth = 3, kMostDepth = 500;

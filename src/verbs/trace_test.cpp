@@ -24,7 +24,9 @@ Error error_of(const VerbLine& line) {
 }
 
 TEST(TraceWords, AreFunctionsAndOptions) {
-  const TraceRequest request = parse_trace({{"vfs_read", "!lock_*"}, {{"kernel", ""}, {"depth", "5"}, {"over", "1.5ms"}, {"also", "ext4_*,xfs_*"}}}).value();
+  const TraceRequest request =
+      parse_trace({{"vfs_read", "!lock_*"}, {{"kernel", ""}, {"depth", "5"}, {"over", "1.5ms"}, {"also", "ext4_*,xfs_*"}}})
+          .value();
   EXPECT_TRUE(request.in_kernel);
   EXPECT_THAT(request.functions, ElementsAre("vfs_read"));
   EXPECT_THAT(request.excluded, ElementsAre("lock_*"));
@@ -48,9 +50,11 @@ TEST(TraceWords, AreRejectedWithWhatTheyMayBe) {
 
 TEST(TraceScript, ProbesRootsAndCallees) {
   TraceRequest request;
-  const std::string text = kernel_trace_script(request, {{{"vfs_read", ""}}, {{"rw_verify_area", ""}, {"ext4_get", "ext4"}}, {}}, {});
+  const std::string text =
+      kernel_trace_script(request, {{{"vfs_read", ""}}, {{"rw_verify_area", ""}, {"ext4_get", "ext4"}}, {}}, {});
   EXPECT_THAT(text, HasSubstr("probe kernel.function(\"vfs_read\") {\n  if (execution_flow() < 0) next\n  thread = tid()"));
-  EXPECT_THAT(text, HasSubstr("probe kernel.function(\"vfs_read\").return,\n  kernel.function(\"rw_verify_area\").return,\n  module(\"ext4\").function(\"ext4_get\").return {"));
+  EXPECT_THAT(text, HasSubstr("probe kernel.function(\"vfs_read\").return,\n  kernel.function(\"rw_verify_area\").return,\n  "
+                              "module(\"ext4\").function(\"ext4_get\").return {"));
   EXPECT_THAT(text, Not(HasSubstr("mine")));
   EXPECT_THAT(text, HasSubstr("probe kernel.function(\"preempt_schedule_irq\")? {"));
   request.interrupts = true;
@@ -62,7 +66,8 @@ TEST(TraceScript, ProbesRootsAndCallees) {
 TEST(TraceScript, ProbesProcesses) {
   TraceRequest request;
   request.functions = {"parse_*", "run"};
-  EXPECT_THAT(process_trace_script(request), HasSubstr("probe process.function(\"parse_*\").return,\n  process.function(\"run\").return {"));
+  EXPECT_THAT(process_trace_script(request),
+              HasSubstr("probe process.function(\"parse_*\").return,\n  process.function(\"run\").return {"));
 }
 
 // ---- callees
@@ -83,7 +88,10 @@ class CallSearchTest : public testing::Test {
     code.resize(16, 0x90);
   }
   std::map<uint64_t, int> find(int levels) {
-    CallSearch search({[&](uint64_t address) { auto known = functions_.find(address / 16); return known == functions_.end() ? nullptr : &known->second; },
+    CallSearch search({[&](uint64_t address) {
+                         auto known = functions_.find(address / 16);
+                         return known == functions_.end() ? nullptr : &known->second;
+                       },
                        [&](const CallSearch::Function& function) { return code_[function.begin / 16]; }});
     const uint64_t root = 16;
     return search.find({&root, 1}, levels);
@@ -156,7 +164,9 @@ class Record {
 
 class TreeTest : public testing::Test {
  protected:
-  void make(int depth = 10, int64_t over = 0, bool json = false) { tree_ = std::make_unique<CallTree>(CallTree::Settings{depth, over, json}); }
+  void make(int depth = 10, int64_t over = 0, bool json = false) {
+    tree_ = std::make_unique<CallTree>(CallTree::Settings{depth, over, json});
+  }
   void take(const char* head, const Record& record) {
     session::PayloadReader reader(record.bytes().data(), record.bytes().size());
     tree_->take(head, reader, out_);
@@ -164,8 +174,12 @@ class TreeTest : public testing::Test {
   void root(int64_t flow, int64_t ns, int64_t stack, const char* function) {
     take("root ", Record().numbers({flow, flow, flow, ns, stack, 1, 2, 3, 4, 5, 6}).text(function).text("sh"));
   }
-  void call(int64_t flow, int64_t ns, int64_t stack, const char* function) { take("call ", Record().numbers({flow, ns, stack, 1, 2, 3, 4, 5, 6}).text(function)); }
-  void leave(int64_t flow, int64_t ns, int64_t stack, const char* function) { take("leave ", Record().numbers({flow, ns, stack, 0}).text(function)); }
+  void call(int64_t flow, int64_t ns, int64_t stack, const char* function) {
+    take("call ", Record().numbers({flow, ns, stack, 1, 2, 3, 4, 5, 6}).text(function));
+  }
+  void leave(int64_t flow, int64_t ns, int64_t stack, const char* function) {
+    take("leave ", Record().numbers({flow, ns, stack, 0}).text(function));
+  }
   std::string printed() {
     tree_->finish(out_);
     return out_;
@@ -219,7 +233,9 @@ TEST_F(TreeTest, KeepsThreadsApart) {
   leave(8, 2500, 5800, "sync");
   leave(8, 3000, 5900, "write");
   leave(7, 4000, 900, "read");
-  EXPECT_THAT(printed(), HasSubstr("sh 8 ------\n            | write(...) {\n   0.400 us |   sync(...)\n   1.500 us | } write\n\n------ sh 7"));
+  EXPECT_THAT(
+      printed(),
+      HasSubstr("sh 8 ------\n            | write(...) {\n   0.400 us |   sync(...)\n   1.500 us | } write\n\n------ sh 7"));
 }
 
 TEST_F(TreeTest, EndsCallsThatAreLeftWithoutAReturn) {
@@ -299,7 +315,8 @@ TEST_F(TreeTest, EndsWhatStillRunsAfterTheCallsWithinIt) {
   call(7, 2000, 800, "wait");
   leave(7, 3000, 800, "wait");
   printed();
-  for (const session::Timeline::Slice& slice : settings.timeline->slices()) EXPECT_EQ(slice.end_ns, 3000) << settings.timeline->text_at(slice.name);
+  for (const session::Timeline::Slice& slice : settings.timeline->slices())
+    EXPECT_EQ(slice.end_ns, 3000) << settings.timeline->text_at(slice.name);
   EXPECT_THAT(settings.timeline->slices(), testing::SizeIs(2));
 }
 
@@ -339,7 +356,10 @@ TEST_F(TreeTest, WritesJsonLines) {
   take("name ", Record().number(7).text("app"));
   take("enter ", Record().numbers({7, 7, 1000, 900}).text("f").text("a=1 s=\"x y\" p=0x10"));
   take("exit ", Record().numbers({7, 1500, 900}).text("f").text("return=-1"));
-  EXPECT_THAT(printed(), HasSubstr(R"("function":"f","arguments":{"a":1,"s":"\"x y\"","p":"0x10"},"result":-1,"begin_ns":1000,"duration_ns":500,"end":"returned"})"));
+  EXPECT_THAT(
+      printed(),
+      HasSubstr(
+          R"("function":"f","arguments":{"a":1,"s":"\"x y\"","p":"0x10"},"result":-1,"begin_ns":1000,"duration_ns":500,"end":"returned"})"));
 }
 
 TEST_F(TreeTest, WritesJsonLinesOfTreesOfAnySize) {

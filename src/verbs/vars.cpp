@@ -49,7 +49,9 @@ using Lines = std::vector<std::pair<int, int>>;
 
 std::string text_of(const Lines& lines) {
   std::string text;
-  for (auto [first, last] : lines) text += fmt::format("{}{}", text.empty() ? "" : ", ", first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
+  for (auto [first, last] : lines)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ",
+                        first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
   return text;
 }
 
@@ -108,8 +110,14 @@ void add_globals(const FunctionSource& source, std::vector<Variable>& variables)
 }
 
 Json json_of(const FunctionSource& source, const Point& point, const Variable& variable) {
-  Json object = {{"function", source.function.name()}, {"module", source.module->path()}, {"address", json_address(point.place.address)}, {"name", variable.name},
-                 {"kind", text_of(variable.kind)},     {"type", variable.place.type.name()}, {"size", variable.place.type.size()}, {"available", variable.place.available()}};
+  Json object = {{"function", source.function.name()},
+                 {"module", source.module->path()},
+                 {"address", json_address(point.place.address)},
+                 {"name", variable.name},
+                 {"kind", text_of(variable.kind)},
+                 {"type", variable.place.type.name()},
+                 {"size", variable.place.type.size()},
+                 {"available", variable.place.available()}};
   object[variable.place.available() ? "place" : "reason"] = text_of(variable.place);
   if (source.declared.line > 0) object["file"] = source.declared.file;
   if (point.line > 0) object["line"] = point.line;
@@ -121,14 +129,17 @@ class Printer {
   explicit Printer(const session::VerbOptions& options) : options_(options) {}
 
   void print(const FunctionSource& source, const Point& point, const std::vector<Variable>& variables) {
-    if (options_.ranges && ranges_of_ != source.function.address) ranges_ = ranges_of(source), ranges_of_ = source.function.address;
+    if (options_.ranges && ranges_of_ != source.function.address)
+      ranges_ = ranges_of(source), ranges_of_ = source.function.address;
     if (options_.json) {
       for (const Variable& variable : variables) print_json(with_ranges(json_of(source, point, variable), variable));
       return;
     }
     std::string where = source.function.name();
-    if (source.declared.line > 0) where += fmt::format(" of {}:{}", source.declared.file, point.line > 0 ? point.line : source.declared.line);
-    print_to(stdout, "{}{}, {} at {:#x}{}\n", first_ ? "" : "\n", where, point.line > 0 ? "this line" : "its entry", point.place.address.value,
+    if (source.declared.line > 0)
+      where += fmt::format(" of {}:{}", source.declared.file, point.line > 0 ? point.line : source.declared.line);
+    print_to(stdout, "{}{}, {} at {:#x}{}\n", first_ ? "" : "\n", where, point.line > 0 ? "this line" : "its entry",
+             point.place.address.value,
              point.place.function != source.function.address || point.place.scope != 0 ? " (an inlined copy)" : "");
     first_ = false;
     if (variables.empty()) print_to(stdout, "  no variables\n");
@@ -154,15 +165,21 @@ class Printer {
       type_width = std::max(type_width, std::min(variable.place.type.name().size(), kWidest));
     }
     for (const Variable& variable : variables) {
-      std::string line = fmt::format("  {:<9}  {:<{}}  {:<{}}  {}{}", text_of(variable.kind), "$" + variable.name, name_width, variable.place.type.name(), type_width,
+      std::string line = fmt::format("  {:<9}  {:<{}}  {:<{}}  {}{}", text_of(variable.kind), "$" + variable.name, name_width,
+                                     variable.place.type.name(), type_width,
                                      variable.place.available() ? "" : "not readable: ", text_of(variable.place));
       if (!options_.ranges && !variable.place.available()) {
-        const std::string elsewhere = debuginfo::where_readable(*source.module, point.place.function, point.place.address, variable.name, point.place.scope);
+        const std::string elsewhere = debuginfo::where_readable(*source.module, point.place.function, point.place.address,
+                                                                variable.name, point.place.scope);
         if (!elsewhere.empty()) line += fmt::format("\n{:>13}{}", "", elsewhere);
       }
       if (options_.ranges && variable.kind != Variable::Kind::kGlobal) {
         auto found = ranges_.find(variable.name);
-        line += found == ranges_.end() ? "; on no line" : (found->second.size() == 1 && found->second[0].first == found->second[0].second ? "; on line " : "; on lines ") + text_of(found->second);
+        line += found == ranges_.end()
+                    ? "; on no line"
+                    : (found->second.size() == 1 && found->second[0].first == found->second[0].second ? "; on line "
+                                                                                                      : "; on lines ") +
+                          text_of(found->second);
       }
       print_to(stdout, "{}\n", line);
     }
@@ -180,13 +197,15 @@ Result<int> answer_vars(const std::vector<std::string>& words, const session::Op
   TRY(AskedFiles files, open_asked_files("vars", words, options));
   if (files.words.size() != 1) return Error{"vars takes one function", "spile vars FILE f, or f:12 for line 12"};
   TRY(const AskedPlace asked, parse_asked_place(files.words.front()));
-  if (asked.function.empty()) return Error{fmt::format("'{}' names a file, not a function", files.words.front()), "spile vars FILE f, or f@file.c:12"};
+  if (asked.function.empty())
+    return Error{fmt::format("'{}' names a file, not a function", files.words.front()), "spile vars FILE f, or f@file.c:12"};
   TRY(const std::vector<FunctionSource> sources, functions_at(files, asked, asked.has_lines || options.verb.ranges));
   Printer printer(options.verb);
   size_t found = 0;
   for (const FunctionSource& source : sources) {
     for (const Point& point : points_of(source, asked)) {
-      TRY(std::vector<Variable> variables, source.module->variables(point.place.function, point.place.address, point.place.scope));
+      TRY(std::vector<Variable> variables,
+          source.module->variables(point.place.function, point.place.address, point.place.scope));
       std::erase_if(variables, [](const Variable& variable) { return variable.name.empty(); });
       if (options.verb.globals) add_globals(source, variables);
       printer.print(source, point, variables);

@@ -2,21 +2,33 @@
 
 #include <asm/ptrace.h>
 #include <gtest/gtest.h>
-#include <sys/syscall.h>
 #include <stddef.h>
+#include <sys/syscall.h>
 #include <sys/ucontext.h>
 
-#include "abi/system_calls.h"
 #include "abi/native_elf.h"
+#include "abi/system_calls.h"
 #include "abi/trampoline.h"
 
 namespace spile::abi {
 namespace {
 
 TEST(RegisterNames, StandForARegisterOrAPartOfIt) {
-  struct Case { const char* text; int number, bits, shift; };
-  for (const Case& each : {Case{"rax", 0, 64, 0}, {"%eax", 0, 32, 0}, {"ax", 0, 64, 0}, {"al", 0, 8, 0}, {"ah", 0, 8, 8}, {"rdx", 1, 64, 0},
-                           {"sil", 4, 8, 0}, {"r10d", 10, 32, 0}, {"r15w", 15, 16, 0}, {"rip", 16, 64, 0}, {"flags", 17, 32, 0}}) {
+  struct Case {
+    const char* text;
+    int number, bits, shift;
+  };
+  for (const Case& each : {Case{"rax", 0, 64, 0},
+                           {"%eax", 0, 32, 0},
+                           {"ax", 0, 64, 0},
+                           {"al", 0, 8, 0},
+                           {"ah", 0, 8, 8},
+                           {"rdx", 1, 64, 0},
+                           {"sil", 4, 8, 0},
+                           {"r10d", 10, 32, 0},
+                           {"r15w", 15, 16, 0},
+                           {"rip", 16, 64, 0},
+                           {"flags", 17, 32, 0}}) {
     const RegisterName* found = find_register(each.text);
     ASSERT_TRUE(found) << each.text;
     EXPECT_EQ(found->number, each.number) << each.text;

@@ -56,7 +56,7 @@ struct TracedSystemCall {
   const char* name;
 };
 inline constexpr TracedSystemCall kTracedSystemCalls[] = {
-    {"newstat", "stat"},   {"newfstat", "fstat"},      {"newlstat", "lstat"},  {"newuname", "uname"},
+    {"newstat", "stat"},   {"newfstat", "fstat"},      {"newlstat", "lstat"}, {"newuname", "uname"},
     {"umount", "umount2"}, {"sendfile64", "sendfile"}, {"sysctl", "_sysctl"},
 };
 

@@ -93,12 +93,16 @@ struct Registers {
   uint64_t site_id;
 };
 static_assert(sizeof(Registers) == 152);
-static_assert(offsetof(Registers, rdx) == 8 * kRdx && offsetof(Registers, rcx) == 8 * kRcx && offsetof(Registers, rbx) == 8 * kRbx);
-static_assert(offsetof(Registers, rsi) == 8 * kRsi && offsetof(Registers, rdi) == 8 * kRdi && offsetof(Registers, rbp) == 8 * kRbp);
+static_assert(offsetof(Registers, rdx) == 8 * kRdx && offsetof(Registers, rcx) == 8 * kRcx &&
+              offsetof(Registers, rbx) == 8 * kRbx);
+static_assert(offsetof(Registers, rsi) == 8 * kRsi && offsetof(Registers, rdi) == 8 * kRdi &&
+              offsetof(Registers, rbp) == 8 * kRbp);
 static_assert(offsetof(Registers, rsp) == 8 * kRsp && offsetof(Registers, r8) == 8 * kR8 && offsetof(Registers, r15) == 8 * kR15);
-static_assert(offsetof(Registers, rip) == 8 * kRip && offsetof(Registers, flags) == 8 * kFlags && offsetof(Registers, site_id) == 144);
+static_assert(offsetof(Registers, rip) == 8 * kRip && offsetof(Registers, flags) == 8 * kFlags &&
+              offsetof(Registers, site_id) == 144);
 
-// Offsets in bytes from the place of the handler's return address, for handlers that are not given a Registers block, as in the pictures.
+// Offsets in bytes from the place of the handler's return address, for handlers that are not given a Registers block, as in the
+// pictures.
 inline constexpr int64_t kSiteIdOffset = 8;
 inline constexpr int64_t kEntryCfaOffset = 16;
 inline constexpr int64_t kEntrySiteIdCfaOffset = 24;

@@ -32,7 +32,8 @@ llvm::Value* ArenaKernelPlace::all_registers(Body& body) {
   return copy;
 }
 
-// A function of its own: what it has from the kernel's helpers must stay in registers, while large handlers keep values in memory.
+// A function of its own: what it has from the kernel's helpers must stay in registers, while large handlers keep values in
+// memory.
 llvm::Value* ArenaKernelPlace::keep_kernel_stack(Body& body) {
   if (!body.site.program_context) return nullptr;
   // With fentry and fexit a stack begins with the trampoline's frames, which have no names.

@@ -1,6 +1,7 @@
 #pragma once
-// Handlers in the kernel over a BPF arena (abi/kernel.h): globals, strings and records are where handlers of processes have theirs, and only the
-// probed place is the kernel's. The lowering's bodies get the argument of the eBPF program as SiteValues::program_context.
+// Handlers in the kernel over a BPF arena (abi/kernel.h): globals, strings and records are where handlers of processes have
+// theirs, and only the probed place is the kernel's. The lowering's bodies get the argument of the eBPF program as
+// SiteValues::program_context.
 
 #include "codegen/kernel_site.h"
 

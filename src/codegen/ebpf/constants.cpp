@@ -18,7 +18,8 @@ void write_constant(const llvm::DataLayout& layout, const llvm::Constant& value,
     }
   } else if (const auto* structure = llvm::dyn_cast<llvm::ConstantStruct>(&value)) {
     const llvm::StructLayout* offsets = layout.getStructLayout(structure->getType());
-    for (unsigned i = 0; i < structure->getNumOperands(); ++i) write_constant(layout, *structure->getOperand(i), at + offsets->getElementOffset(i));
+    for (unsigned i = 0; i < structure->getNumOperands(); ++i)
+      write_constant(layout, *structure->getOperand(i), at + offsets->getElementOffset(i));
   } else {
     const auto& elements = llvm::cast<llvm::ConstantArray>(value);
     uint64_t stride = layout.getTypeAllocSize(elements.getType()->getElementType());
@@ -36,13 +37,15 @@ void move_constants(llvm::Module& module, uint64_t constants_offset) {
     size_t at = (bytes.size() + 15) / 16 * 16;
     bytes.resize(at + layout.getTypeAllocSize(variable.getValueType()));
     write_constant(layout, *variable.getInitializer(), bytes.data() + at);
-    auto* address = llvm::ConstantInt::get(llvm::Type::getInt64Ty(module.getContext()), abi::kKernelArenaBase + constants_offset + at);
+    auto* address =
+        llvm::ConstantInt::get(llvm::Type::getInt64Ty(module.getContext()), abi::kKernelArenaBase + constants_offset + at);
     variable.replaceAllUsesWith(llvm::ConstantExpr::getIntToPtr(address, variable.getType()));
     variable.eraseFromParent();
   }
   if (bytes.empty()) return;
   auto* content = llvm::ConstantDataArray::get(module.getContext(), bytes);
-  auto* variable = new llvm::GlobalVariable(module, content->getType(), true, llvm::GlobalValue::ExternalLinkage, content, "spile_arena_constants");
+  auto* variable = new llvm::GlobalVariable(module, content->getType(), true, llvm::GlobalValue::ExternalLinkage, content,
+                                            "spile_arena_constants");
   variable->setSection(abi::kKernelConstantsSection);
 }
 

@@ -1,9 +1,9 @@
 // The stack of eBPF has 512 bytes for all functions that are active, and no address on it may meet one of the arena at the same
-// instruction. So variables that are not in registers lie in the frame of the handler's slot (abi/kernel.h), each function's behind those of all
-// its callers: no function calls itself.
+// instruction. So variables that are not in registers lie in the frame of the handler's slot (abi/kernel.h), each function's
+// behind those of all its callers: no function calls itself.
 //
-// A function finds the frame by its abi::Context, which lies at the frame's start. Which of its arguments is the context follows from
-// its callers: a body's first one is. A function that has variables and no context becomes part of its callers.
+// A function finds the frame by its abi::Context, which lies at the frame's start. Which of its arguments is the context follows
+// from its callers: a body's first one is. A function that has variables and no context becomes part of its callers.
 
 #include <algorithm>
 #include <map>
@@ -103,8 +103,8 @@ void inline_always(llvm::Module& module) {
   passes.run(module, analyses.modules);
 }
 
-// Places in the program's own argument, and in what helpers write to, can't be kept in memory, which gives back numbers that mean the arena:
-// each use computes its own.
+// Places in the program's own argument, and in what helpers write to, can't be kept in memory, which gives back numbers that mean
+// the arena: each use computes its own.
 void compute_at_uses(llvm::Function& function) {
   const llvm::DataLayout& layout = function.getParent()->getDataLayout();
   std::vector<llvm::GetElementPtrInst*> places;
@@ -146,11 +146,14 @@ class ContextPassing {
   void run() {
     for (bool again = true; again;) {
       again = false;
-      for (llvm::Function& function : module_) again |= !made_.contains(&function) && may_have_one(function) && needs_one(function) && made_.insert({&function, nullptr}).second;
+      for (llvm::Function& function : module_)
+        again |= !made_.contains(&function) && may_have_one(function) && needs_one(function) &&
+                 made_.insert({&function, nullptr}).second;
     }
     for (auto& [function, made] : made_) made = remake(*function);
     for (auto& [function, made] : made_) {
-      for (llvm::User* user : llvm::make_early_inc_range(function->users())) rewrite_call(*llvm::cast<llvm::CallInst>(user), *made);
+      for (llvm::User* user : llvm::make_early_inc_range(function->users()))
+        rewrite_call(*llvm::cast<llvm::CallInst>(user), *made);
       std::string name = function->getName().str();
       function->eraseFromParent();
       made->setName(name);
@@ -159,8 +162,8 @@ class ContextPassing {
 
  private:
   bool may_have_one(llvm::Function& function) const {
-    if (function.isDeclaration() || function.hasFnAttribute(kProgramAttribute) || function.hasFnAttribute(llvm::Attribute::AlwaysInline) ||
-        contexts_.contains(&function))
+    if (function.isDeclaration() || function.hasFnAttribute(kProgramAttribute) ||
+        function.hasFnAttribute(llvm::Attribute::AlwaysInline) || contexts_.contains(&function))
       return false;
     return std::ranges::all_of(function.users(), [&](llvm::User* user) {
       auto* call = llvm::dyn_cast<llvm::CallInst>(user);
@@ -243,7 +246,9 @@ Result<void> move_frames(llvm::Module& module) {
     at = llvm::alignTo(at, 8);
     most = std::max(most, at);
   }
-  if (most > abi::kKernelFrameSize) return Error{"a handler is too large for the kernel: its values take more than 64 KiB", "split the probe, or do a part of it in a timer or end probe"};
+  if (most > abi::kKernelFrameSize)
+    return Error{"a handler is too large for the kernel: its values take more than 64 KiB",
+                 "split the probe, or do a part of it in a timer or end probe"};
   return {};
 }
 

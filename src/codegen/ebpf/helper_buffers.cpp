@@ -1,5 +1,5 @@
-// Helpers of the kernel write to the stack of eBPF, which has 512 bytes: bpf_get_func_arg for each use of a parameter, pid(), execname(). A buffer
-// that has been read is free afterwards, so that the next call can have it.
+// Helpers of the kernel write to the stack of eBPF, which has 512 bytes: bpf_get_func_arg for each use of a parameter, pid(),
+// execname(). A buffer that has been read is free afterwards, so that the next call can have it.
 
 #include <algorithm>
 #include <map>
@@ -40,12 +40,15 @@ std::optional<std::vector<Access>> accesses_of(llvm::AllocaInst& buffer) {
       auto* instruction = llvm::cast<llvm::Instruction>(user);
       if (auto* place = llvm::dyn_cast<llvm::GetElementPtrInst>(instruction)) {
         llvm::APInt moved(64, 0);
-        if (!place->accumulateConstantOffset(buffer.getModule()->getDataLayout(), moved) || moved.isNegative()) return std::nullopt;
+        if (!place->accumulateConstantOffset(buffer.getModule()->getDataLayout(), moved) || moved.isNegative())
+          return std::nullopt;
         addresses.emplace_back(place, offset + moved.getZExtValue());
         continue;
       }
       const auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction);
-      if (store ? store->getValueOperand() == address : !llvm::isa<llvm::LoadInst>(instruction) && !llvm::isa<llvm::CallInst>(instruction)) return std::nullopt;
+      if (store ? store->getValueOperand() == address
+                : !llvm::isa<llvm::LoadInst>(instruction) && !llvm::isa<llvm::CallInst>(instruction))
+        return std::nullopt;
       accesses.push_back({instruction, offset});
     }
   }
@@ -65,8 +68,8 @@ bool starts_with_stores(std::vector<Access> accesses, uint64_t size) {
   return std::ranges::all_of(written, [](bool one) { return one; });
 }
 
-// Where a buffer is in use: all of a block that another block's value lives in. Absent: its address goes elsewhere, or it may be read before it
-// is written, which would yield another one's value.
+// Where a buffer is in use: all of a block that another block's value lives in. Absent: its address goes elsewhere, or it may be
+// read before it is written, which would yield another one's value.
 std::optional<Intervals> intervals_of(llvm::AllocaInst& buffer) {
   std::optional<std::vector<Access>> accesses = accesses_of(buffer);
   if (!accesses) return std::nullopt;
@@ -108,7 +111,9 @@ void share_buffers(llvm::Function& function) {
   std::vector<std::pair<llvm::AllocaInst*, Intervals>> kept, buffers;
   for (llvm::Instruction& instruction : function.getEntryBlock()) {
     auto* buffer = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
-    if (!buffer || buffer->isArrayAllocation() || !is_helper_buffer(*buffer) || size_of(*buffer) > kLargest || buffer->getAlign() > 8) continue;
+    if (!buffer || buffer->isArrayAllocation() || !is_helper_buffer(*buffer) || size_of(*buffer) > kLargest ||
+        buffer->getAlign() > 8)
+      continue;
     if (std::optional<Intervals> intervals = intervals_of(*buffer)) buffers.emplace_back(buffer, std::move(*intervals));
   }
   // The larger ones first: smaller ones fit into them.

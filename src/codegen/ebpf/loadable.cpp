@@ -79,7 +79,8 @@ bool is_helper_buffer(const llvm::AllocaInst& variable) {
   });
 }
 
-// Instructions of a function with those of all functions that it calls, once for each call: what would be left if all calls were inlined.
+// Instructions of a function with those of all functions that it calls, once for each call: what would be left if all calls were
+// inlined.
 using ExpandedSizes = std::map<const llvm::Function*, uint64_t>;
 static uint64_t expanded_size(const llvm::Function& function, ExpandedSizes& known) {
   const auto [entry, is_new] = known.emplace(&function, 0);  // 0: a call of itself counts once
@@ -94,14 +95,15 @@ static uint64_t expanded_size(const llvm::Function& function, ExpandedSizes& kno
 }
 
 static bool has_large_body(const llvm::Module& module) {
-  constexpr unsigned kLargeBody = 1'000;  // instructions, most of which are calls that become ten or a hundred
+  constexpr unsigned kLargeBody = 1'000;       // instructions, most of which are calls that become ten or a hundred
   constexpr unsigned kLargeExpanded = 20'000;  // a body of 23,000 had more values than the stack of eBPF has room for
   ExpandedSizes sizes;
   return std::ranges::any_of(module, [&](const llvm::Function& function) {
     const bool is_body = function.hasFnAttribute(kBodyAttribute);
     // A script's function that is called once would be inlined into its caller, whatever its size.
     const bool of_script = is_body || function.getName().starts_with("script.");
-    return (of_script && function.getInstructionCount() > kLargeBody) || (is_body && expanded_size(function, sizes) > kLargeExpanded);
+    return (of_script && function.getInstructionCount() > kLargeBody) ||
+           (is_body && expanded_size(function, sizes) > kLargeExpanded);
   });
 }
 
@@ -111,12 +113,13 @@ static bool is_called_once_by_body(const llvm::Function& function) {
   return call && call->getFunction()->hasFnAttribute(kBodyAttribute);
 }
 
-// A function that handlers call once each is a part of each: what the verifier follows in a function of its own depends on nothing that a caller knows, and
-// conditions of which many follow one another are more than it takes.
+// A function that handlers call once each is a part of each: what the verifier follows in a function of its own depends on
+// nothing that a caller knows, and conditions of which many follow one another are more than it takes.
 static void inline_into_bodies(llvm::Module& module) {
   constexpr unsigned kMostInlined = 1'000, kMostCallers = 8;  // instructions; handlers
   for (llvm::Function& function : module) {
-    if (function.isDeclaration() || !function.getName().starts_with("script.") || function.getInstructionCount() > kMostInlined) continue;
+    if (function.isDeclaration() || !function.getName().starts_with("script.") || function.getInstructionCount() > kMostInlined)
+      continue;
     std::set<const llvm::Function*> callers;
     const bool once_each = std::ranges::all_of(function.users(), [&](const llvm::User* user) {
       const auto* call = llvm::dyn_cast<llvm::CallBase>(user);
@@ -136,7 +139,9 @@ void limit_inlining(ScriptModule& script) {
   for (llvm::Function& function : module) {
     // These take the program's own argument, or are a part of the program.
     bool belongs_to_program = function.getName().starts_with("spile_rt_kernel_");
-    if (function.isDeclaration() || function.hasSection() || belongs_to_program || function.getInstructionCount() <= kWorthCalling) continue;
+    if (function.isDeclaration() || function.hasSection() || belongs_to_program ||
+        function.getInstructionCount() <= kWorthCalling)
+      continue;
     if (is_called_once_by_body(function)) continue;  // calls nest at most 8 deep
     function.removeFnAttr(llvm::Attribute::AlwaysInline);
     function.addFnAttr(llvm::Attribute::NoInline);
@@ -172,7 +177,9 @@ static CallDepths call_depths(llvm::Module& module) {
     for_each_callee(*function, [&](llvm::Function& callee) { depth.below = std::max(depth.below, depths[&callee].below + 1); });
   }
   for (auto function = callees_first.rbegin(); function != callees_first.rend(); ++function) {
-    for_each_callee(**function, [&](llvm::Function& callee) { depths[&callee].above = std::max(depths[&callee].above, depths[*function].above + 1); });
+    for_each_callee(**function, [&](llvm::Function& callee) {
+      depths[&callee].above = std::max(depths[&callee].above, depths[*function].above + 1);
+    });
   }
   return depths;
 }
@@ -183,7 +190,9 @@ void shorten_calls(llvm::Module& module, unsigned deepest) {
     llvm::Function* shortest = nullptr;
     uint64_t least = kMostMoved;
     for (auto& [function, depth] : call_depths(module)) {
-      if (depth.above + depth.below - 1 <= deepest || function->hasFnAttribute(kProgramAttribute) || function->hasFnAttribute(kBodyAttribute)) continue;
+      if (depth.above + depth.below - 1 <= deepest || function->hasFnAttribute(kProgramAttribute) ||
+          function->hasFnAttribute(kBodyAttribute))
+        continue;
       const bool only_called = std::ranges::all_of(function->users(), [&](const llvm::User* user) {
         const auto* call = llvm::dyn_cast<llvm::CallInst>(user);
         return call && call->getCalledFunction() == function;
@@ -215,8 +224,8 @@ void define_values(llvm::Module& module) {
 
 void inline_what_must_be(llvm::Module& module) {
   for (llvm::Function& function : module) {
-    const bool takes_structure =
-        std::ranges::any_of(function.args(), [](const llvm::Argument& a) { return a.getType()->isAggregateType() || a.hasByValAttr(); });
+    const bool takes_structure = std::ranges::any_of(
+        function.args(), [](const llvm::Argument& a) { return a.getType()->isAggregateType() || a.hasByValAttr(); });
     if (function.isDeclaration() || (!function.getReturnType()->isAggregateType() && !takes_structure)) continue;
     function.removeFnAttr(llvm::Attribute::NoInline);
     function.addFnAttr(llvm::Attribute::AlwaysInline);
@@ -254,7 +263,8 @@ Result<void> make_loadable(ScriptModule& script, const LoadableOptions& options)
     bool is_body = function.hasFnAttribute(kBodyAttribute);
     std::string name = function.getName().str();
     function.setName("run." + name);
-    function.setSection(is_body ? abi::kKernelBodyPrefix + name : abi::kKernelFunctionPrefix + std::to_string(function.arg_size()) + "." + name);
+    function.setSection(is_body ? abi::kKernelBodyPrefix + name
+                                : abi::kKernelFunctionPrefix + std::to_string(function.arg_size()) + "." + name);
     function.setLinkage(llvm::GlobalValue::ExternalLinkage);
     function.setVisibility(llvm::GlobalValue::HiddenVisibility);
   }

@@ -14,7 +14,9 @@ class Module {
  public:
   explicit Module(const std::string& text) {
     llvm::SMDiagnostic complaint;
-    module_ = llvm::parseAssemblyString("target datalayout = \"e-m:e-p:64:64-i64:64-i128:128-n32:64-S128\"\ntarget triple = \"bpfel\"\n" + text, complaint, context_);
+    module_ = llvm::parseAssemblyString(
+        "target datalayout = \"e-m:e-p:64:64-i64:64-i128:128-n32:64-S128\"\ntarget triple = \"bpfel\"\n" + text, complaint,
+        context_);
     EXPECT_TRUE(module_) << complaint.getMessage().str();
   }
   llvm::Module& operator*() { return *module_; }
@@ -100,11 +102,15 @@ TEST(Memory, CopiesOfKnownSizeAreWordsAndAtomicLoadsAreVolatile) {
 
 // A large body keeps values in memory, but for addresses in the program's own argument, which are not the arena's.
 TEST(Frames, AddressesInTheProgramsArgumentStayThere) {
-  std::string text = "define void @body(ptr %context, ptr %program_context) \"spile-body\" {\nentry:\n %field = getelementptr i8, ptr %program_context, i64 24\n"
-                     " %first = load i32, ptr %field\n br label %b0\n";
+  std::string text =
+      "define void @body(ptr %context, ptr %program_context) \"spile-body\" {\nentry:\n %field = getelementptr i8, ptr "
+      "%program_context, i64 24\n"
+      " %first = load i32, ptr %field\n br label %b0\n";
   constexpr int kBlocks = 100;
-  for (int i = 0; i < kBlocks; ++i) text += "b" + std::to_string(i) + ":\n store volatile i32 %first, ptr %context\n br label %b" + std::to_string(i + 1) + "\n";
-  text += "b" + std::to_string(kBlocks) + ":\n %second = load i32, ptr %field\n store volatile i32 %second, ptr %context\n ret void\n}";
+  for (int i = 0; i < kBlocks; ++i)
+    text += "b" + std::to_string(i) + ":\n store volatile i32 %first, ptr %context\n br label %b" + std::to_string(i + 1) + "\n";
+  text += "b" + std::to_string(kBlocks) +
+          ":\n %second = load i32, ptr %field\n store volatile i32 %second, ptr %context\n ret void\n}";
   Module module(text);
   ASSERT_TRUE(move_frames(*module).ok());
   EXPECT_EQ(module.count("getelementptr i8, ptr %program_context, i64 24"), 2u);
@@ -175,7 +181,8 @@ TEST(Frames, VariablesMoveToTheContextsFrameEachToItsOwnPlace) {
   ASSERT_TRUE(move_frames(*module).ok());
   EXPECT_EQ(module.count("alloca"), 0u);
   EXPECT_EQ(module.count("ptr %context, i64 " + std::to_string(abi::kKernelVariablesOffset)), 1u);
-  EXPECT_EQ(module.count("ptr %context, i64 " + std::to_string(abi::kKernelVariablesOffset + 8)), 2u + 2u) << "each use has its own; both leaves are behind the body";
+  EXPECT_EQ(module.count("ptr %context, i64 " + std::to_string(abi::kKernelVariablesOffset + 8)), 2u + 2u)
+      << "each use has its own; both leaves are behind the body";
 }
 
 TEST(Calls, OfLongChainsBecomePartsOfTheirCallersTheSmallestFirst) {
@@ -239,7 +246,8 @@ TEST(Frames, PlacesInTheProgramsArgumentStayThere) {
       %later = getelementptr i8, ptr %place, i64 8
       %first = load i64, ptr %place
       br label %b0
-    )" + blocks + R"(
+    )" + blocks +
+                R"(
     b100:
       %second = load i64, ptr %later
       %sum = add i64 %first, %second
@@ -272,12 +280,15 @@ TEST(Frames, AFunctionWithoutTheContextBecomesPartOfItsCallers) {
 TEST(Frames, ALargeBodyKeepsValuesThereButNoAddressesOfOtherMemory) {
   std::string chain;
   constexpr int kBlocks = 80;
-  for (int i = 0; i < kBlocks; ++i) chain += "b" + std::to_string(i) + ":\n br i1 %q, label %b" + std::to_string(i + 1) + ", label %end\n";
-  Module module("define void @body(ptr %context, ptr %program) \"spile-body\" {\n"
-                " %array = getelementptr i8, ptr %program, i64 8\n %address = getelementptr i8, ptr %array, i64 8\n"
-                " %first = load i64, ptr %address\n %q = icmp eq i64 %first, 7\n br label %b0\n" +
-                chain + "b" + std::to_string(kBlocks) + ":\n %second = load i64, ptr %address\n %sum = add i64 %first, %second\n"
-                " store i64 %sum, ptr %context\n br label %end\nend:\n ret void\n}\n");
+  for (int i = 0; i < kBlocks; ++i)
+    chain += "b" + std::to_string(i) + ":\n br i1 %q, label %b" + std::to_string(i + 1) + ", label %end\n";
+  Module module(
+      "define void @body(ptr %context, ptr %program) \"spile-body\" {\n"
+      " %array = getelementptr i8, ptr %program, i64 8\n %address = getelementptr i8, ptr %array, i64 8\n"
+      " %first = load i64, ptr %address\n %q = icmp eq i64 %first, 7\n br label %b0\n" +
+      chain + "b" + std::to_string(kBlocks) +
+      ":\n %second = load i64, ptr %address\n %sum = add i64 %first, %second\n"
+      " store i64 %sum, ptr %context\n br label %end\nend:\n ret void\n}\n");
   ASSERT_TRUE(move_frames(*module).ok());
   EXPECT_EQ(module.count("store ptr"), 0u);
   EXPECT_EQ(module.count("ptr %program, i64 16"), 2u);
@@ -329,7 +340,8 @@ TEST(Frames, HelpersWriteToOnePlaceOneAfterTheOther) {
 
 // As of execname(): written in one block, filled and read in another one; of pid(): a part is read.
 TEST(Frames, BuffersOfAllSizesAreSharedAcrossBlocks) {
-  std::string text = "define i64 @f(ptr %c, i1 %b) {\nentry:\n %helper = inttoptr i64 16 to ptr\n %numbers = inttoptr i64 120 to ptr\n";
+  std::string text =
+      "define i64 @f(ptr %c, i1 %b) {\nentry:\n %helper = inttoptr i64 16 to ptr\n %numbers = inttoptr i64 120 to ptr\n";
   constexpr int kUses = 30;
   for (int i = 0; i < kUses; ++i) text += fmt::format(" %name{0} = alloca [2 x i64]\n %pair{0} = alloca {{ i32, i32 }}\n", i);
   text += " br label %b0\n";
@@ -353,7 +365,8 @@ TEST(Frames, BuffersOfAllSizesAreSharedAcrossBlocks) {
         %x{0} = zext i32 %v{0} to i64
         %y{0} = add i64 %x{0}, %w{0}
         %sum{0} = add i64 %t{0}, %y{0}
-        br label %b{1})", i, i + 1, i == 0 ? "0" : fmt::format("%sum{}", i - 1), i == 0 ? "entry" : fmt::format("done{}", i - 1));
+        br label %b{1})",
+                        i, i + 1, i == 0 ? "0" : fmt::format("%sum{}", i - 1), i == 0 ? "entry" : fmt::format("done{}", i - 1));
   }
   text += fmt::format("\nb{0}:\n ret i64 %sum{1}\n}}", kUses, kUses - 1);
   Module module(text);
@@ -500,7 +513,8 @@ TEST(Pointers, AnAddressThatIsKnownIsAccessedWhereItIs) {
   Module module(kSharedAccesses + (R"(
     define void @f(ptr %context, ptr %program) "spile-body" {
       %a = load i64, ptr inttoptr (i64 65600 to ptr)
-      store i64 %a, ptr inttoptr (i64 )" + shared + R"( to ptr)
+      store i64 %a, ptr inttoptr (i64 )" +
+                                   shared + R"( to ptr)
       %field = getelementptr i8, ptr %context, i64 8
       store i64 %a, ptr %field
       ret void

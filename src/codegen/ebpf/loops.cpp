@@ -1,6 +1,7 @@
 // The verifier follows each loop until another turn brings nothing new. may_goto (Linux 6.9) at each turn bounds the loop by a
-// count of the kernel's own, so that it need not end by itself; but a variable of which the verifier knows more at each turn ("at least 8, at
-// least 16") makes each turn new. So each variable of a loop gets a zero added that is read from memory, which makes it any number to the verifier.
+// count of the kernel's own, so that it need not end by itself; but a variable of which the verifier knows more at each turn ("at
+// least 8, at least 16") makes each turn new. So each variable of a loop gets a zero added that is read from memory, which makes
+// it any number to the verifier.
 
 #include "abi/kernel.h"
 #include "codegen/ebpf/loadable.h"
@@ -38,7 +39,8 @@ class LoopBounds {
       bool is_pointer = variable.getType()->isPointerTy();
       llvm::Value* number = is_pointer ? b.CreatePtrToInt(&variable, b.getInt64Ty()) : b.CreateZExt(&variable, b.getInt64Ty());
       llvm::Value* hidden = b.CreateCall(type, add, {number, zero()});
-      llvm::Value* instead = is_pointer ? b.CreateIntToPtr(hidden, variable.getType()) : b.CreateTrunc(hidden, variable.getType());
+      llvm::Value* instead =
+          is_pointer ? b.CreateIntToPtr(hidden, variable.getType()) : b.CreateTrunc(hidden, variable.getType());
       variable.replaceUsesWithIf(instead, [&](llvm::Use& use) { return use.getUser() != number && use.getUser() != hidden; });
     }
   }
@@ -46,7 +48,8 @@ class LoopBounds {
   llvm::Value* zero() {
     if (zero_) return zero_;
     llvm::IRBuilder<> b(&*function_.getEntryBlock().getFirstInsertionPt());
-    llvm::Value* place = llvm::ConstantExpr::getIntToPtr(b.getInt64(abi::kKernelArenaBase + offsetof(abi::ArenaHeader, zero)), b.getPtrTy());
+    llvm::Value* place =
+        llvm::ConstantExpr::getIntToPtr(b.getInt64(abi::kKernelArenaBase + offsetof(abi::ArenaHeader, zero)), b.getPtrTy());
     return zero_ = b.CreateLoad(b.getInt64Ty(), place, /*isVolatile=*/true);
   }
 

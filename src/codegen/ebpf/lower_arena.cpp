@@ -1,16 +1,18 @@
 // Programs of the kernel's object, each in a section of its own, and their bodies:
 //
-//   int program(void* context)        context: struct pt_regs, a tracepoint's record, struct bpf_perf_event_data, or an array of arguments
+//   int program(void* context)        context: struct pt_regs, a tracepoint's record, struct bpf_perf_event_data, or an array of
+//                                     arguments
 //     which point was hit?            on some raw tracepoints only (kernel_points.h)
 //     Context* c = enter(probe)       takes a level of this CPU; null: the hit is not ours, or skipped
 //     body(c, context)
 //     leave(c)
 //
-// A return probe with values of its function's entry has two: one at the entry, whose body stores the values into a frame that is found by the
-// thread and the call (runtime/kernel/returns.cpp), and one at the return, whose body runs where that frame is found.
+// A return probe with values of its function's entry has two: one at the entry, whose body stores the values into a frame that is
+// found by the thread and the call (runtime/kernel/returns.cpp), and one at the return, whose body runs where that frame is
+// found.
 //
-// A tracepoint's handler that does not look at the context runs on a raw tracepoint. Of a probe on the kernel's functions there are two of each
-// program where the kernel describes arguments of some of them: for kprobes, and for fentry and fexit.
+// A tracepoint's handler that does not look at the context runs on a raw tracepoint. Of a probe on the kernel's functions there
+// are two of each program where the kernel describes arguments of some of them: for kprobes, and for fentry and fexit.
 //
 // Loops are in bodies and in functions: a loop that the kernel ends ends these, and the level is given back all the same.
 
@@ -51,11 +53,14 @@ class ArenaHandler {
     PointChooser chooser(unit_, b, *program, probe_, llvm::ConstantPointerNull::get(unit_.module.ptr()));
     PointChooser::Chosen chosen = chooser.choose(choice, place_.reads_call_registers());
     if (runs_in_traced_processes(probe_)) chooser.only_if_traced();
-    llvm::BasicBlock *run = llvm::BasicBlock::Create(context_, "run", program), *end = llvm::BasicBlock::Create(context_, "end", program);
-    llvm::Value* entered = unit_.module.call_runtime(b, "spile_rt_kernel_enter", unit_.module.ptr(), {b.getInt32(static_cast<uint32_t>(probe_.index))});
+    llvm::BasicBlock *run = llvm::BasicBlock::Create(context_, "run", program),
+                     *end = llvm::BasicBlock::Create(context_, "end", program);
+    llvm::Value* entered = unit_.module.call_runtime(b, "spile_rt_kernel_enter", unit_.module.ptr(),
+                                                     {b.getInt32(static_cast<uint32_t>(probe_.index))});
     b.CreateCondBr(b.CreateIsNull(entered), end, run);
     b.SetInsertPoint(run);
-    static_assert(abi::kKernelStateOffset >= sizeof(abi::Context) && abi::kKernelStateOffset + sizeof(State) <= abi::kKernelPointOffset);
+    static_assert(abi::kKernelStateOffset >= sizeof(abi::Context) &&
+                  abi::kKernelStateOffset + sizeof(State) <= abi::kKernelPointOffset);
     pass_on(b, chosen, entered);
     b.CreateCall(body, {entered, program->getArg(0)});
     unit_.module.call_runtime(b, "spile_rt_kernel_leave", unit_.module.none(), {entered});
@@ -137,13 +142,15 @@ class ArenaHandler {
     llvm::BasicBlock *keep = body.block("keep"), *store = body.block("store"), *done = body.block("done");
     b.CreateCondBr(saves.ok, keep, done);
     b.SetInsertPoint(keep);
-    llvm::Value* place = body.call("spile_rt_kernel_return_enter", unit_.module.ptr(), {body.context, place_.call_key(body), site_id(body)});
+    llvm::Value* place =
+        body.call("spile_rt_kernel_return_enter", unit_.module.ptr(), {body.context, place_.call_key(body), site_id(body)});
     b.CreateCondBr(b.CreateIsNull(place), done, store);
     b.SetInsertPoint(store);
     const std::vector<uint32_t>& offsets = unit_.layout.saves[static_cast<size_t>(probe_.index)];
     for (size_t i = 0; i < offsets.size(); ++i) {
       llvm::Value* to = b.CreateConstGEP1_64(b.getInt8Ty(), place, offsets[i]);
-      if (saves.values[i]->getType()->isPointerTy()) body.call("spile_rt_string_copy", unit_.module.none(), {to, saves.values[i]});
+      if (saves.values[i]->getType()->isPointerTy())
+        body.call("spile_rt_string_copy", unit_.module.none(), {to, saves.values[i]});
       else b.CreateStore(saves.values[i], to);
     }
     b.CreateBr(done);
@@ -154,7 +161,8 @@ class ArenaHandler {
   void lower_with_saves(Body& body, Lowering& lowering) {
     llvm::IRBuilder<>& b = body.b;
     llvm::BasicBlock *found = body.block("found"), *done = body.block("done");
-    llvm::Value* saves = body.call("spile_rt_kernel_return_find", unit_.module.ptr(), {body.context, place_.call_key(body), site_id(body)});
+    llvm::Value* saves =
+        body.call("spile_rt_kernel_return_find", unit_.module.ptr(), {body.context, place_.call_key(body), site_id(body)});
     b.CreateCondBr(b.CreateIsNull(saves), done, found);
     b.SetInsertPoint(found);
     body.site.saves = saves;
@@ -181,7 +189,8 @@ class ArenaProbes {
 
   void lower(const sema::Probe& probe) {
     if (probe.points.size() > kMostKernelPoints) {
-      unit_.refuse(probe.range, "a probe in the kernel can have 65536 places, and this one has " + std::to_string(probe.points.size()),
+      unit_.refuse(probe.range,
+                   "a probe in the kernel can have 65536 places, and this one has " + std::to_string(probe.points.size()),
                    "divide the pattern among several probes");
       return;
     }
@@ -212,7 +221,8 @@ class ArenaProbes {
     KernelSite::Context given;
     given.arguments = arguments;
     bool kept = true;
-    ArenaHandler entry(unit_, place_, probe, section + ".entry", Side::kEntry), handler(unit_, place_, probe, section, keeps ? Side::kReturn : Side::kWhole);
+    ArenaHandler entry(unit_, place_, probe, section + ".entry", Side::kEntry),
+        handler(unit_, place_, probe, section, keeps ? Side::kReturn : Side::kWhole);
     if (keeps) {
       entry.lower(given);
       kept = !place_.asked_too_much();
@@ -265,7 +275,8 @@ KernelMap level_map(const char* symbol, uint32_t bytes) {
 namespace {
 // Bytes that the slots of handlers in the kernel take, and that are touched besides.
 uint64_t memory_of(const ArenaLayout& arena) {
-  uint64_t rings = arena.kernel_slots / abi::kKernelLevels * (arena.kernel_ring_size + (abi::kKernelLevels - 1) * uint64_t{arena.kernel_small_ring_size});
+  uint64_t rings = arena.kernel_slots / abi::kKernelLevels *
+                   (arena.kernel_ring_size + (abi::kKernelLevels - 1) * uint64_t{arena.kernel_small_ring_size});
   uint64_t sparse = arena.tables_size + arena.kernel_code_size;
   return uint64_t{arena.kernel_slots} * arena.ring_offset + rings + arena.private_offset - sparse;
 }
@@ -292,8 +303,9 @@ Result<Layouts> layouts_of(const sema::Program& program, const LayoutOptions& op
       TRY(mixed, make_mixed_layout(program, with_small_rings(options)));
     }
     if (!has_room(mixed.kernel.arena, options)) {
-      return Error{"handlers in the kernel need more memory for the script's globals than they may take beside handlers in processes",
-                   "--runtime=bpf, which runs all of the script in the kernel"};
+      return Error{
+          "handlers in the kernel need more memory for the script's globals than they may take beside handlers in processes",
+          "--runtime=bpf, which runs all of the script in the kernel"};
     }
     layouts.main = std::move(mixed.processes);
     layouts.kernel = std::move(mixed.kernel);

@@ -1,5 +1,6 @@
-// Memory operations that the back end of eBPF doesn't have. Copies and fills of known size become loads and stores of words, others calls of
-// the runtime's memcpy, memmove and memset. Atomic loads and stores become volatile ones: an aligned word is read and written whole.
+// Memory operations that the back end of eBPF doesn't have. Copies and fills of known size become loads and stores of words,
+// others calls of the runtime's memcpy, memmove and memset. Atomic loads and stores become volatile ones: an aligned word is read
+// and written whole.
 
 #include "codegen/ebpf/loadable.h"
 
@@ -37,13 +38,17 @@ void expand(llvm::MemIntrinsic& operation) {
   auto* to = operation.getRawDest();
   auto at = [&](llvm::Value* pointer, uint64_t offset) { return b.CreateConstGEP1_64(b.getInt8Ty(), pointer, offset); };
   if (auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(&operation)) {
-    if (!is_small) return call_library(operation, copy->getIntrinsicID() == llvm::Intrinsic::memmove ? "memmove" : "memcpy", {to, copy->getRawSource(), copy->getLength()});
+    if (!is_small)
+      return call_library(operation, copy->getIntrinsicID() == llvm::Intrinsic::memmove ? "memmove" : "memcpy",
+                          {to, copy->getRawSource(), copy->getLength()});
     std::vector<llvm::Value*> words;  // all are read first: ranges may overlap
     for_each_word(length->getZExtValue(), [&](uint64_t offset, uint64_t size) {
-      words.push_back(b.CreateAlignedLoad(b.getIntNTy(static_cast<unsigned>(8 * size)), at(copy->getRawSource(), offset), llvm::Align(1)));
+      words.push_back(
+          b.CreateAlignedLoad(b.getIntNTy(static_cast<unsigned>(8 * size)), at(copy->getRawSource(), offset), llvm::Align(1)));
     });
     size_t next = 0;
-    for_each_word(length->getZExtValue(), [&](uint64_t offset, uint64_t) { b.CreateAlignedStore(words[next++], at(to, offset), llvm::Align(1)); });
+    for_each_word(length->getZExtValue(),
+                  [&](uint64_t offset, uint64_t) { b.CreateAlignedStore(words[next++], at(to, offset), llvm::Align(1)); });
     return;
   }
   auto& fill = llvm::cast<llvm::MemSetInst>(operation);

@@ -1,6 +1,6 @@
 // Every address of the arena is a number to the verifier, wherever it comes from. Where memory is accessed, the number is cast to
-// the arena's address space (addr_space_cast, Linux 6.9), one instruction, after which the kernel takes the low 32 bits as an offset
-// into the arena.
+// the arena's address space (addr_space_cast, Linux 6.9), one instruction, after which the kernel takes the low 32 bits as an
+// offset into the arena.
 
 #include <map>
 #include <optional>
@@ -14,7 +14,8 @@ namespace {
 
 class PointerCasts {
  public:
-  PointerCasts(llvm::Function& function, bool shares) : function_(function), layout_(function.getParent()->getDataLayout()), shares_(shares) {}
+  PointerCasts(llvm::Function& function, bool shares)
+      : function_(function), layout_(function.getParent()->getDataLayout()), shares_(shares) {}
 
   Result<void> run() {
     for (llvm::BasicBlock& block : function_) {
@@ -38,8 +39,8 @@ class PointerCasts {
   }
 
   enum class Memory { kArena, kOther, kMixed };
-  // Memory that is not the arena's is reached from what has been kept on the stack, from the program's argument, from the loader's data, and
-  // from what a helper of the kernel has returned.
+  // Memory that is not the arena's is reached from what has been kept on the stack, from the program's argument, from the
+  // loader's data, and from what a helper of the kernel has returned.
   static Memory memory_of(llvm::Value* base) {
     llvm::SmallVector<const llvm::Value*, 4> objects;
     llvm::getUnderlyingObjects(base, objects, nullptr, 0);
@@ -84,7 +85,9 @@ class PointerCasts {
       llvm::Value* user = b.CreateIntToPtr(b.CreatePtrToInt(base, b.getInt64Ty()), b.getPtrTy(1));
       known = b.CreateAddrSpaceCast(user, b.getPtrTy());
     }
-    instruction.setOperand(operand, offset.isZero() ? known : b.CreateConstGEP1_64(b.getInt8Ty(), known, static_cast<uint64_t>(offset.getSExtValue())));
+    instruction.setOperand(
+        operand,
+        offset.isZero() ? known : b.CreateConstGEP1_64(b.getInt8Ty(), known, static_cast<uint64_t>(offset.getSExtValue())));
     set_alignment(instruction);
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) keep_apart(*load);
     return {};
@@ -106,7 +109,8 @@ class PointerCasts {
   llvm::GlobalVariable* shared_array() const {
     llvm::Module& module = *function_.getParent();
     if (llvm::GlobalVariable* known = module.getNamedGlobal(abi::kKernelSharedMap)) return known;
-    return new llvm::GlobalVariable(module, llvm::Type::getInt8Ty(module.getContext()), false, llvm::GlobalValue::ExternalLinkage, nullptr, abi::kKernelSharedMap);
+    return new llvm::GlobalVariable(module, llvm::Type::getInt8Ty(module.getContext()), false, llvm::GlobalValue::ExternalLinkage,
+                                    nullptr, abi::kKernelSharedMap);
   }
 
   // Has a function of runtime/kernel/shared.cpp do the access.
@@ -117,7 +121,8 @@ class PointerCasts {
       return value->getType()->isPointerTy() ? b.CreatePtrToInt(value, b.getInt64Ty()) : b.CreateZExt(value, b.getInt64Ty());
     };
     auto call = [&](const char* what, llvm::Type* type, llvm::ArrayRef<llvm::Value*> arguments) -> llvm::Value* {
-      std::string name = std::string("spile_rt_shared_") + what + "_" + std::to_string(layout_.getTypeStoreSizeInBits(type).getFixedValue());
+      std::string name =
+          std::string("spile_rt_shared_") + what + "_" + std::to_string(layout_.getTypeStoreSizeInBits(type).getFixedValue());
       llvm::Function* function = function_.getParent()->getFunction(name);
       if (!function || function->isDeclaration()) return nullptr;
       llvm::Value* result = b.CreateCall(function, arguments);
@@ -132,7 +137,9 @@ class PointerCasts {
     } else if (auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
       llvm::Value* expected = swap->getCompareOperand();
       llvm::Value* old = call("swap", expected->getType(), {place, as_number(expected), as_number(swap->getNewValOperand())});
-      if (old) result = b.CreateInsertValue(b.CreateInsertValue(llvm::PoisonValue::get(swap->getType()), old, 0), b.CreateICmpEQ(old, expected), 1);
+      if (old)
+        result = b.CreateInsertValue(b.CreateInsertValue(llvm::PoisonValue::get(swap->getType()), old, 0),
+                                     b.CreateICmpEQ(old, expected), 1);
     } else if (auto* change = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
       llvm::Value* value = change->getValOperand();
       using Change = llvm::AtomicRMWInst;
@@ -141,7 +148,8 @@ class PointerCasts {
       if (change->getOperation() == Change::Xchg) result = call("exchange", value->getType(), {place, as_number(value)});
     }
     if (!result) {
-      return Error{"compile: internal error: " + function_.getName().str() + " changes memory that processes share in a way that the runtime does not have",
+      return Error{"compile: internal error: " + function_.getName().str() +
+                       " changes memory that processes share in a way that the runtime does not have",
                    "this is a mistake in spile; please report it with the script"};
     }
     if (!instruction.getType()->isVoidTy()) instruction.replaceAllUsesWith(result);
@@ -149,11 +157,13 @@ class PointerCasts {
     return {};
   }
 
-  // The kernel has no loads from an arena that extend the sign, so an extension has to stay another instruction: LLVM does not look through
-  // an empty piece of assembly. Signed comparisons of bytes extend, too.
+  // The kernel has no loads from an arena that extend the sign, so an extension has to stay another instruction: LLVM does not
+  // look through an empty piece of assembly. Signed comparisons of bytes extend, too.
   static void keep_apart(llvm::LoadInst& load) {
     auto may_extend = [](llvm::User* user) { return !llvm::isa<llvm::ZExtInst>(user) && !llvm::isa<llvm::StoreInst>(user); };
-    if (!load.getType()->isIntegerTy() || load.getType()->getIntegerBitWidth() == 64 || std::ranges::none_of(load.users(), may_extend)) return;
+    if (!load.getType()->isIntegerTy() || load.getType()->getIntegerBitWidth() == 64 ||
+        std::ranges::none_of(load.users(), may_extend))
+      return;
     llvm::IRBuilder<> b(load.getNextNode());
     llvm::Value* wide = b.CreateZExt(&load, b.getInt64Ty());
     auto* type = llvm::FunctionType::get(b.getInt64Ty(), {b.getInt64Ty()}, false);
@@ -165,12 +175,13 @@ class PointerCasts {
   // x86-64 accesses words at any address; the back end would take them apart.
   void set_alignment(llvm::Instruction& instruction) const {
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) load->setAlignment(layout_.getABITypeAlign(load->getType()));
-    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) store->setAlignment(layout_.getABITypeAlign(store->getValueOperand()->getType()));
+    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+      store->setAlignment(layout_.getABITypeAlign(store->getValueOperand()->getType()));
   }
 
   llvm::Function& function_;
   const llvm::DataLayout& layout_;
-  const bool shares_;  // an address that is not known may be that of a shared global
+  const bool shares_;                           // an address that is not known may be that of a shared global
   std::map<llvm::Value*, llvm::Value*> casts_;  // of the block that is being done
 };
 
@@ -179,10 +190,13 @@ class PointerCasts {
 namespace {
 bool is_shared_access(const llvm::Function& function) { return function.getName().starts_with("spile_rt_shared_"); }
 // SPILE_ARENA_ONLY of runtime/core/attributes.h.
-bool uses_arena_alone(const llvm::Function& function) { return function.getFnAttribute("llvm.assume").getValueAsString() == "spile_arena_only"; }
+bool uses_arena_alone(const llvm::Function& function) {
+  return function.getFnAttribute("llvm.assume").getValueAsString() == "spile_arena_only";
+}
 }  // namespace
 
-// The number goes by the frame in the arena, where the verifier does not follow it. Only bodies do this, whose first argument is the frame.
+// The number goes by the frame in the arena, where the verifier does not follow it. Only bodies do this, whose first argument is
+// the frame.
 void hide_program_context(llvm::Module& module) {
   for (llvm::Function& function : module) {
     if (!function.hasFnAttribute(kBodyAttribute)) continue;
@@ -206,7 +220,8 @@ void keep_shared_accesses(ScriptModule& script) {
 
 Result<void> cast_pointers(llvm::Module& module, bool shares) {
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration()) TRY_DO(PointerCasts(function, shares && !is_shared_access(function) && !uses_arena_alone(function)).run());
+    if (!function.isDeclaration())
+      TRY_DO(PointerCasts(function, shares && !is_shared_access(function) && !uses_arena_alone(function)).run());
   }
   return {};
 }

@@ -1,5 +1,5 @@
-// eBPF has eight frames of calls at most, and its verifier follows no function into itself. So functions that call each other in a circle become
-// one function with a stack of its own in the arena:
+// eBPF has eight frames of calls at most, and its verifier follows no function into itself. So functions that call each other in
+// a circle become one function with a stack of its own in the arena:
 //
 //   run(context, entry, arguments)          arguments: those of the first call, eight bytes each
 //     push a frame {resume: entry, arguments}
@@ -8,8 +8,8 @@
 //       ... call f(x):  frame.resume = behind the call; push {resume: f's beginning, x}; goto turn
 //       ... return v:   result = v; pop; no frame is left: return v; else goto turn
 //
-// All that a function keeps from one block to another lies in its frame, and its variables do: so their addresses stay valid while its callees run.
-// How deep the calls go is bounded by the functions themselves, which count MAXNESTING.
+// All that a function keeps from one block to another lies in its frame, and its variables do: so their addresses stay valid
+// while its callees run. How deep the calls go is bounded by the functions themselves, which count MAXNESTING.
 
 #include <algorithm>
 #include <map>
@@ -23,8 +23,13 @@ namespace {
 class Circle {
  public:
   Circle(llvm::Module& module, std::vector<llvm::Function*> functions, uint32_t deepest)
-      : module_(module), layout_(module.getDataLayout()), context_(module.getContext()), functions_(std::move(functions)), deepest_(deepest),
-        i64_(llvm::Type::getInt64Ty(context_)), pointer_(llvm::PointerType::getUnqual(context_)) {}
+      : module_(module),
+        layout_(module.getDataLayout()),
+        context_(module.getContext()),
+        functions_(std::move(functions)),
+        deepest_(deepest),
+        i64_(llvm::Type::getInt64Ty(context_)),
+        pointer_(llvm::PointerType::getUnqual(context_)) {}
 
   // Functions have been made ones of numbers (simplify_signatures).
   void run() {
@@ -153,8 +158,8 @@ class Circle {
     for (llvm::Function* function : functions_) {
       for (llvm::Instruction& instruction : llvm::instructions(*function)) {
         auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-        if (llvm::isa<llvm::AllocaInst>(instruction) || llvm::isa<llvm::ReturnInst>(instruction) || (call && call_numbers_.contains(call)) ||
-            std::ranges::find(calls_, &instruction, &Call::result) != calls_.end()) {
+        if (llvm::isa<llvm::AllocaInst>(instruction) || llvm::isa<llvm::ReturnInst>(instruction) ||
+            (call && call_numbers_.contains(call)) || std::ranges::find(calls_, &instruction, &Call::result) != calls_.end()) {
           special.push_back(&instruction);
         }
       }
@@ -168,7 +173,9 @@ class Circle {
         argument.replaceAllUsesWith(made_->getArg(0));  // the context, the same in all calls
         continue;
       }
-      replace_uses(argument, [&](llvm::IRBuilder<>& b) { return b.CreateLoad(argument.getType(), in_frame(b, 8 + 8 * argument.getArgNo())); });
+      replace_uses(argument, [&](llvm::IRBuilder<>& b) {
+        return b.CreateLoad(argument.getType(), in_frame(b, 8 + 8 * argument.getArgNo()));
+      });
     }
     made_->splice(made_->end(), &function);
   }
@@ -217,7 +224,8 @@ class Circle {
       for (llvm::User* user : llvm::make_early_inc_range(function->users())) {
         auto* call = llvm::cast<llvm::CallInst>(user);
         llvm::BasicBlock& entry = call->getFunction()->getEntryBlock();
-        auto* arguments = new llvm::AllocaInst(llvm::ArrayType::get(i64_, most_arguments_), 0, "arguments", &*entry.getFirstInsertionPt());
+        auto* arguments =
+            new llvm::AllocaInst(llvm::ArrayType::get(i64_, most_arguments_), 0, "arguments", &*entry.getFirstInsertionPt());
         llvm::IRBuilder<> b(call);
         for (unsigned i = 1; i < call->arg_size(); ++i) {
           b.CreateStore(call->getArgOperand(i), b.CreateConstGEP1_64(b.getInt8Ty(), arguments, 8ull * i));

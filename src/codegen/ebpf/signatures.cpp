@@ -1,5 +1,5 @@
-// Functions become i64(i64 or pointer, ...) with five arguments at most: what the verifier checks apart from callers, and what eBPF's calling
-// convention has registers for. Further arguments go by memory:
+// Functions become i64(i64 or pointer, ...) with five arguments at most: what the verifier checks apart from callers, and what
+// eBPF's calling convention has registers for. Further arguments go by memory:
 //
 //   f(a, b, c, d, e, f)      f(a, b, c, d, rest)      rest: {e, f} in the caller's frame, eight bytes each
 
@@ -77,7 +77,9 @@ class Signature {
   void rewrite_call(llvm::CallInst& call) {
     llvm::IRBuilder<> b(&call);
     std::vector<llvm::Value*> arguments;
-    auto widened = [&](llvm::Value* value) { return value->getType() == wide(value->getType()) ? value : b.CreateZExt(value, i64_); };
+    auto widened = [&](llvm::Value* value) {
+      return value->getType() == wide(value->getType()) ? value : b.CreateZExt(value, i64_);
+    };
     for (unsigned i = 0; i < direct_; ++i) arguments.push_back(widened(call.getArgOperand(i)));
     if (packs_) {
       llvm::BasicBlock& entry = call.getFunction()->getEntryBlock();
@@ -110,8 +112,8 @@ class Signature {
 llvm::Function* take_body(llvm::Function& from, llvm::FunctionType* type) {
   llvm::Function* made = llvm::Function::Create(type, from.getLinkage(), "", from.getParent());
   for (llvm::Attribute attribute : from.getAttributes().getFnAttrs()) {
-    bool is_of_memory =
-        attribute.isEnumAttribute() ? attribute.getKindAsEnum() == llvm::Attribute::Memory : attribute.hasAttribute(llvm::Attribute::Memory);
+    bool is_of_memory = attribute.isEnumAttribute() ? attribute.getKindAsEnum() == llvm::Attribute::Memory
+                                                    : attribute.hasAttribute(llvm::Attribute::Memory);
     if (!is_of_memory) made->addFnAttr(attribute);
   }
   made->setDSOLocal(true);

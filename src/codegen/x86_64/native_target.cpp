@@ -33,7 +33,8 @@ void keep_all_registers(llvm::Function& handler) {
 
 llvm::Value* read_vector_register(llvm::IRBuilder<>& b, int64_t place) {
   // 66 48 0f 7e c0   movq %xmm0, %rax: as bytes, since the compiler is not to use such registers
-  std::string code = ".byte 0x66, " + std::to_string(place < 8 ? 0x48 : 0x4c) + ", 0x0f, 0x7e, " + std::to_string(0xc0 | (place & 7) << 3);
+  std::string code =
+      ".byte 0x66, " + std::to_string(place < 8 ? 0x48 : 0x4c) + ", 0x0f, 0x7e, " + std::to_string(0xc0 | (place & 7) << 3);
   auto* read = llvm::InlineAsm::get(llvm::FunctionType::get(b.getInt64Ty(), {}, false), code, "={rax}", true);
   return b.CreateCall(read);
 }

@@ -19,11 +19,8 @@ Relocated apply_relocation(uint64_t type, int64_t value, uint8_t* at) {
       std::memcpy(at, &narrow, sizeof narrow);
       return Relocated::kDone;
     }
-    case R_X86_64_PC64:
-      std::memcpy(at, &value, sizeof value);
-      return Relocated::kDone;
-    default:
-      return Relocated::kUnknown;
+    case R_X86_64_PC64: std::memcpy(at, &value, sizeof value); return Relocated::kDone;
+    default: return Relocated::kUnknown;
   }
 }
 

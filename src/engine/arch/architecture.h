@@ -1,9 +1,9 @@
 #pragma once
-// What the engine must know about a processor. Instructions are decoded, moved and written behind this interface only. All functions are
-// without state, and may be called from any thread, except those that take a `tid` of a traced thread: they use ptrace, so the thread must
-// be stopped, and the caller must be its tracer (the engine's thread). Addresses are run-time addresses in the target. The rest of engine/
-// uses registers by what they are for (abi/trampoline.h, abi/machine.h), and system calls by <sys/syscall.h>.
-// README.md lists what a new processor needs.
+// What the engine must know about a processor. Instructions are decoded, moved and written behind this interface only. All
+// functions are without state, and may be called from any thread, except those that take a `tid` of a traced thread: they use
+// ptrace, so the thread must be stopped, and the caller must be its tracer (the engine's thread). Addresses are run-time
+// addresses in the target. The rest of engine/ uses registers by what they are for (abi/trampoline.h, abi/machine.h), and system
+// calls by <sys/syscall.h>. README.md lists what a new processor needs.
 
 #include <sys/types.h>
 
@@ -50,17 +50,18 @@ struct PunRange {
 // How one site is going to be patched. `window` is the run of whole instructions that the patch displaces.
 struct SitePlan {
   Mechanism mechanism = Mechanism::kRefused;
-  std::string reason;         // of kRefused
-  Address begin;              // the window's first byte, the first byte that changes
-  uint8_t window = 0;         // bytes of displaced instructions (and of padding behind them); kNop: of the nop
-  uint8_t displaced = 0;      // of these, bytes of code that have to be carried out elsewhere
-  uint8_t overwritten = 0;    // bytes that the jump itself takes, from begin
-  uint8_t lead = 0;           // kJump: its first byte, in front of the opcode and without effect; 0: none
-  Address relay;              // kShortJump: where the 5-byte jump to the trampoline is; kPunned: the stub
+  std::string reason;          // of kRefused
+  Address begin;               // the window's first byte, the first byte that changes
+  uint8_t window = 0;          // bytes of displaced instructions (and of padding behind them); kNop: of the nop
+  uint8_t displaced = 0;       // of these, bytes of code that have to be carried out elsewhere
+  uint8_t overwritten = 0;     // bytes that the jump itself takes, from begin
+  uint8_t lead = 0;            // kJump: its first byte, in front of the opcode and without effect; 0: none
+  Address relay;               // kShortJump: where the 5-byte jump to the trampoline is; kPunned: the stub
   std::vector<PunRange> puns;  // kPunned: where the stub may be, the best first
   uint8_t prefixes = 0;        // kPunned, once a range is chosen
-  bool falls_through = true;  // control can leave the window at its end
-  Address continues;          // not 0: the trampoline has only fragments, and goes on there, where the next client's fragments are
+  bool falls_through = true;   // control can leave the window at its end
+  // not 0: the trampoline has only fragments, and goes on there, where the next client's fragments are
+  Address continues;
 
   static SitePlan refused(std::string why) {
     SitePlan plan;
@@ -83,8 +84,8 @@ struct FunctionExit {
   bool transfers;   // by such a transfer
 };
 
-// A return instruction at `offset`, which ends at `end`. From `first` on control can only go straight to it; `straight`, no earlier
-// than `first`, is where a jump fits in front of it. All three may be one place. In bytes from the function's begin.
+// A return instruction at `offset`, which ends at `end`. From `first` on control can only go straight to it; `straight`, no
+// earlier than `first`, is where a jump fits in front of it. All three may be one place. In bytes from the function's begin.
 struct ReturnSite {
   uint64_t offset, straight, end, first;
 };
@@ -123,18 +124,18 @@ struct Fragment {
   abi::SiteKind kind;
   uint32_t flags;
   uint32_t site_id;
-  Address enter;  // the handlers; abi/trampoline.h shows which ones a kind has
-  Address exit;   // 0: none
-  uint32_t client = 0;  // ClientId
-  uint8_t offset = 0;  // bytes from the window's begin: the fragment runs before the displaced instruction that stood there
-  uint32_t touches = 0;  // SiteRequest::touches
+  Address enter;          // the handlers; abi/trampoline.h shows which ones a kind has
+  Address exit;           // 0: none
+  uint32_t client = 0;    // ClientId
+  uint8_t offset = 0;     // bytes from the window's begin: the fragment runs before the displaced instruction that stood there
+  uint32_t touches = 0;   // SiteRequest::touches
   int32_t goroutine = 0;  // not 0: find_goroutine_offset(); kWantsRegisters then leaves the goroutine's stack
 };
 
 // Where a kSwitchable fragment is switched: an aligned 8-byte word in the trampoline, which is written at once while threads run.
 struct Gate {
   uint32_t client, site_id;
-  uint32_t offset;  // from the trampoline's begin
+  uint32_t offset;   // from the trampoline's begin
   uint64_t on, off;  // values of the word; the emitted code has `on`
 };
 
@@ -153,28 +154,29 @@ struct HandlerEntry {
 // A trampoline, ready for one address.
 struct Trampoline {
   std::vector<uint8_t> code;
-  uint32_t displaced_begin = 0;      // offset of the first relocated instruction; 0 with SitePlan::continues
-  // By original offset, except that a system call instruction adds three behind its own: the first with an original offset is the way in.
-  // The last is the window's end if control can come there. Empty with SitePlan::continues.
+  uint32_t displaced_begin = 0;  // offset of the first relocated instruction; 0 with SitePlan::continues
+  // By original offset, except that a system call instruction adds three behind its own: the first with an original offset is the
+  // way in. The last is the window's end if control can come there. Empty with SitePlan::continues.
   std::vector<Boundary> boundaries;
   std::vector<Gate> gates;
-  // Of SiteKind::kSystemCall: the offset of its instruction in the window, and in the trampoline those of the call itself, and of what
-  // comes behind the call and its handlers.
+  // Of SiteKind::kSystemCall: the offset of its instruction in the window, and in the trampoline those of the call itself, and of
+  // what comes behind the call and its handlers.
   uint16_t call_original = 0, call = 0, behind_call = 0;  // call 0: the trampoline makes no call
 };
 
-// Returns [begin, end) of the last function that begins at `at` or before; it may end before `at`. Empty: no such function is known.
+// Returns [begin, end) of the last function that begins at `at` or before; it may end before `at`. Empty: no such function is
+// known.
 using FunctionBefore = std::function<std::optional<std::pair<Address, Address>>(Address at)>;
 
 // A system call instruction that was found in text.
 struct FoundSystemCall {
   Address at;
-  // False: it may be data or part of another instruction, makes calls of another kind (int $0x80, sysenter), or frees the stack that its
-  // handlers would need.
+  // False: it may be data or part of another instruction, makes calls of another kind (int $0x80, sysenter), or frees the stack
+  // that its handlers would need.
   bool certain = false;
-  Address before;        // the begin of its function; 0: unknown
+  Address before;  // the begin of its function; 0: unknown
   // The members from here on are set only if it is certain.
-  uint64_t behind = 0;   // bytes from `at` to the end of the code around it
+  uint64_t behind = 0;       // bytes from `at` to the end of the code around it
   bool ends_thread = false;  // its number, which the instruction before it sets, is that of exit
   uint8_t returning = 0;     // bytes of the instruction before it, if that sets the number of rt_sigreturn; 0: it does not
 };
@@ -187,11 +189,12 @@ struct SignalHandler {
   uint64_t restorer_offset;  // sigaction's sa_restorer
 };
 
-// The tracer writes this to si_errno of a signal when it has moved the thread on, before it drops the signal. If the tracer is killed in
-// between, the signal is delivered, and our handler sees that there is nothing left to do.
+// The tracer writes this to si_errno of a signal when it has moved the thread on, before it drops the signal. If the tracer is
+// killed in between, the signal is delivered, and our handler sees that there is nothing left to do.
 inline constexpr int32_t kMovedOn = 0x6c7073;  // "spl"
 
-// Registers of a stopped thread, as the architecture's ptrace regset has them. Undefined until Architecture::read_registers has succeeded.
+// Registers of a stopped thread, as the architecture's ptrace regset has them. Undefined until Architecture::read_registers has
+// succeeded.
 struct ThreadRegisters {
   alignas(8) std::array<uint8_t, 512> bytes;
 };
@@ -213,22 +216,22 @@ struct RecoveryFrame {
   std::vector<uint8_t> bytes;  // to be written there
 };
 
-// What is needed only for processors whose instructions differ in length: a patch may need more bytes than the instruction at its place
-// has, and shorter jumps, which reach less far, may have to lead to it (patch/eviction.h).
+// What is needed only for processors whose instructions differ in length: a patch may need more bytes than the instruction at its
+// place has, and shorter jumps, which reach less far, may have to lead to it (patch/eviction.h).
 class VariableLengthPatching {
  public:
   virtual ~VariableLengthPatching() = default;
 
-  // Turns a plan of plan_single or plan_displacement into a kShortJump to `relay`, if a short jump fits and reaches that far. Returns
-  // whether it did.
+  // Turns a plan of plan_single or plan_displacement into a kShortJump to `relay`, if a short jump fits and reaches that far.
+  // Returns whether it did.
   virtual bool relay_nearby(SitePlan& plan, Address relay) const = 0;
-  // Turns a plan for one byte into a kShortJump of which only the first byte is written. The byte behind it, `second`, stays as it is and
-  // determines plan.relay.
+  // Turns a plan for one byte into a kShortJump of which only the first byte is written. The byte behind it, `second`, stays as
+  // it is and determines plan.relay.
   virtual void relay_by_next_byte(SitePlan& plan, uint8_t second) const = 0;
   // A jump over whole instructions, of which none but the last is a call, that take at least `room` bytes (with padding that
   // is not executed), so that what a 5-byte jump leaves of them can be used otherwise: kJump, or kRefused if they can't be moved.
-  // The caller must know whether branches lead into them, and must shorten the jump by relay_nearby() if `room` is less than 5. text: from
-  // `at`, with lookahead. left: bytes to the function's end, which must be known.
+  // The caller must know whether branches lead into them, and must shorten the jump by relay_nearby() if `room` is less than 5.
+  // text: from `at`, with lookahead. left: bytes to the function's end, which must be known.
   virtual SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room) const = 0;
   // What a kJump may begin with: 0 (its opcode comes first), or bytes for SitePlan::lead, by which it is one byte longer.
   virtual std::span<const uint8_t> leads() const = 0;
@@ -250,16 +253,15 @@ class Architecture {
   // How many bytes from a site's address on a plan for it may look at.
   virtual uint64_t lookahead() const = 0;
   // Decides how the function at `entry` can be patched. text: its bytes as they are now, with at least lookahead()
-  // bytes behind its end where there are any. size: of the function; 0 if unknown. The plan begins behind the entry_mark(): a kJump, kNop,
-  // kShortJump to padding behind the function, or kRefused, for which plan_single may find something. Branches from outside of the
-  // function are the caller's concern.
+  // bytes behind its end where there are any. size: of the function; 0 if unknown. The plan begins behind the entry_mark(): a
+  // kJump, kNop, kShortJump to padding behind the function, or kRefused, for which plan_single may find something. Branches from
+  // outside of the function are the caller's concern.
   virtual SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const = 0;
-  // Decides how the instruction at `at` can be patched: kJump, kNop or kRefused. text: from `at`, with lookahead. left: bytes to the
-  // function's end; 0 if unknown. flow: of the function; nullptr if nothing is known of it.
-  virtual SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t left,
-                                    const FunctionFlow* flow) const = 0;
-  // Finds where control can go within a function. text: from the entry, with lookahead; if it is shorter than `size`, only that much is
-  // analyzed (FunctionFlow::size). read: reads jump tables.
+  // Decides how the instruction at `at` can be patched: kJump, kNop or kRefused. text: from `at`, with lookahead. left: bytes to
+  // the function's end; 0 if unknown. flow: of the function; nullptr if nothing is known of it.
+  virtual SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t left, const FunctionFlow* flow) const = 0;
+  // Finds where control can go within a function. text: from the entry, with lookahead; if it is shorter than `size`, only that
+  // much is analyzed (FunctionFlow::size). read: reads jump tables.
   virtual FunctionFlow analyze_function(std::span<const uint8_t> text, Address entry, uint64_t size,
                                         const MemoryReader& read) const = 0;
   // Whether this is runtime.goexit of Go: a call between two nops of one byte (runtime/asm_amd64.s).
@@ -271,7 +273,8 @@ class Architecture {
   // How far into a function of Go its own code begins: behind the check whether the stack has room, after whose failure it
   // begins again. 0: the function has no such check.
   virtual uint64_t behind_stack_check(std::span<const uint8_t> function) const = 0;
-  // Where instructions in `text` load the goroutine from, in bytes from the thread pointer, below 0; 0: no such instruction is there.
+  // Where instructions in `text` load the goroutine from, in bytes from the thread pointer, below 0; 0: no such instruction is
+  // there.
   virtual int32_t find_goroutine_offset(std::span<const uint8_t> text) const = 0;
   // Plans a patch that displaces only the one instruction at `at`, so that no branch can spoil it: kPunned if there are ranges,
   // else kInt3 (the tracer moves the thread on); kRefused if the instruction can't be moved. text: from there, with
@@ -283,32 +286,34 @@ class Architecture {
   virtual uint64_t instruction_length(std::span<const uint8_t> text) const = 0;
   // Adds to `called` where direct calls in `text`, which lies at `at`, lead, and where bytes lead that look like direct calls.
   virtual void find_called(std::span<const uint8_t> text, Address at, std::vector<Address>& called) const = 0;
-  // Where the first direct jump or call in `code` leads that leaves `code`, which lies at `at`. Empty: none leaves it before the first
-  // bytes that are not an instruction.
+  // Where the first direct jump or call in `code` leads that leaves `code`, which lies at `at`. Empty: none leaves it before the
+  // first bytes that are not an instruction.
   virtual std::optional<Address> first_branch_out(std::span<const uint8_t> code, Address at) const = 0;
   // Whether `text` begins with a jump through a word at a fixed distance, as in a procedure linkage table.
   virtual bool is_stub(std::span<const uint8_t> text) const = 0;
-  // How many bytes at the begin of a function do nothing and are left alone: the mark of a target of indirect branches (endbr64), and
-  // the sled that XRay writes over. 0: the function begins with neither, or a branch in `function` leads to what is right behind them.
+  // How many bytes at the begin of a function do nothing and are left alone: the mark of a target of indirect branches (endbr64),
+  // and the sled that XRay writes over. 0: the function begins with neither, or a branch in `function` leads to what is right
+  // behind them.
   virtual uint64_t entry_mark(std::span<const uint8_t> function) const = 0;
   // Emits a jump from `at` to any address that keeps all registers and flags. Its size depends on the distance.
   virtual std::vector<uint8_t> emit_stub(Address at, Address target) const = 0;
   // Whether `offset`, from plan.begin, is where an instruction begins that the plan displaces. original: the window's bytes.
   virtual bool is_boundary(const SitePlan& plan, std::span<const uint8_t> original, uint64_t offset) const = 0;
-  // Why the return address of the function at `entry` can't be replaced; empty if no reason was found (x86_64/return_safety.h says what is
-  // looked for). text: gives no byte behind the end of that function. readers: in run-time addresses.
-  virtual std::string return_obstacle(Address entry, const TextSource& text, const MemoryReader& read, const ReturnReaders& readers) const = 0;
-  // Finds bytes in `text` that look like direct branches (on x86-64 those with 32-bit distances only; find_short_branches finds the others)
-  // to bytes of `text` which are marked in `covered` (of text's size). By `from`.
-  virtual std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text,
-                                                     const std::vector<bool>& covered) const = 0;
+  // Why the return address of the function at `entry` can't be replaced; empty if no reason was found (x86_64/return_safety.h
+  // says what is looked for). text: gives no byte behind the end of that function. readers: in run-time addresses.
+  virtual std::string return_obstacle(Address entry, const TextSource& text, const MemoryReader& read,
+                                      const ReturnReaders& readers) const = 0;
+  // Finds bytes in `text` that look like direct branches (on x86-64 those with 32-bit distances only; find_short_branches finds
+  // the others) to bytes of `text` which are marked in `covered` (of text's size). By `from`.
+  virtual std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text, const std::vector<bool>& covered) const = 0;
   // Whether disassembly of `text` from its begin meets `offset`. Skips bytes that are not an instruction, one by one.
   // REQUIRES: offset <= text.size().
   virtual bool is_instruction(std::span<const uint8_t> text, uint64_t offset) const = 0;
   // Whether `code`, which lies at `at` and begins with an instruction, has a direct jump to `target`, conditional or not.
   virtual bool jumps_to(std::span<const uint8_t> code, Address at, Address target) const = 0;
-  // Emits the trampoline for a plan, at address `at`. original: the window's bytes, or more. fragments: in the order in which they are
-  // called, at most one kSystemCall for an instruction. Fails if something is out of reach, or a displaced instruction can't be moved.
+  // Emits the trampoline for a plan, at address `at`. original: the window's bytes, or more. fragments: in the order in which
+  // they are called, at most one kSystemCall for an instruction. Fails if something is out of reach, or a displaced instruction
+  // can't be moved.
   virtual Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
                                              std::span<const Fragment> fragments, Address at) const = 0;
   // An upper bound for the size of a trampoline with these fragments, in bytes.
@@ -316,29 +321,31 @@ class Architecture {
   // The bytes that make plan.begin jump to `trampoline`, or to plan.relay (kShortJump, kPunned): plan.overwritten bytes. kInt3: a
   // breakpoint. REQUIRES: the plan is not kRefused, and what it leads to is within reach.
   virtual std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) const = 0;
-  // For a thread that enters rt_sigreturn(2): the addresses in its signal frame of the program counter and the stack pointer with which
-  // it goes on.
+  // For a thread that enters rt_sigreturn(2): the addresses in its signal frame of the program counter and the stack pointer with
+  // which it goes on.
   virtual Address signal_frame_pc(const ThreadRegisters& registers) const = 0;
   virtual Address signal_frame_sp(const ThreadRegisters& registers) const = 0;
   // Whether `code` begins with an instruction that a trampoline has for abi::kTouchesStack.
   virtual bool is_stack_touch(std::span<const uint8_t> code) const = 0;
-  // Emits code that runs before the displaced instructions and stops the thread with SIGTRAP at *trap_offset, unless the 32-bit word at
-  // `word` has a bit of `mask` set. Changes the flags, so it is for a function's entry. only_for: the thread stops only if the function's
-  // first argument (32 bits) has one of these values; empty: whatever value it has.
+  // Emits code that runs before the displaced instructions and stops the thread with SIGTRAP at *trap_offset, unless the 32-bit
+  // word at `word` has a bit of `mask` set. Changes the flags, so it is for a function's entry. only_for: the thread stops only
+  // if the function's first argument (32 bits) has one of these values; empty: whatever value it has.
   virtual std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, std::span<const uint32_t> only_for,
                                                 uint32_t* trap_offset) const = 0;
   // Refuses compiled handlers that could do harm (x86_64/checker.h). Returns how many bytes of stack the deepest of them takes.
   virtual Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const = 0;
-  // Takes a thread out of a handler that can't go on, as if it had returned; its result is 0, where it has one. at: where the image lies in the process.
-  // Returns false, with the registers as they were, where the checker has not seen what the handler has made of the thread's registers. REQUIRES: check_handlers
-  // has let the entries pass.
-  virtual bool leave_handler(const abi::CodeImage& image, std::span<const HandlerEntry> entries, Address at, ThreadRegisters& registers, const WordReader& read) const = 0;
-  // Emits a handler at `at` for SIGTRAP, which goes on where its table (all zero yet, at a multiple of 8) of at most `entries` pairs says.
-  // A signal that our code has not raised does what it does by default, with all that came with it: the handler resets the action. Another
-  // thread that meets a bad pointer in that moment ends the process first, and is what a core file shows.
+  // Takes a thread out of a handler that can't go on, as if it had returned; its result is 0, where it has one. at: where the
+  // image lies in the process. Returns false, with the registers as they were, where the checker has not seen what the handler
+  // has made of the thread's registers. REQUIRES: check_handlers has let the entries pass.
+  virtual bool leave_handler(const abi::CodeImage& image, std::span<const HandlerEntry> entries, Address at,
+                             ThreadRegisters& registers, const WordReader& read) const = 0;
+  // Emits a handler at `at` for SIGTRAP, which goes on where its table (all zero yet, at a multiple of 8) of at most `entries`
+  // pairs says. A signal that our code has not raised does what it does by default, with all that came with it: the handler
+  // resets the action. Another thread that meets a bad pointer in that moment ends the process first, and is what a core file
+  // shows.
   virtual SignalHandler emit_trap_handler(Address at, uint64_t entries) const = 0;
-  // Emits a handler at `at` for SIGSEGV and SIGBUS, which goes on where the fix-ups of the region say in which the signal was raised.
-  // Other signals as above. regions: the address of a CodeRegionList.
+  // Emits a handler at `at` for SIGSEGV and SIGBUS, which goes on where the fix-ups of the region say in which the signal was
+  // raised. Other signals as above. regions: the address of a CodeRegionList.
   virtual SignalHandler emit_fault_handler(Address at, Address regions) const = 0;
   // Finds all that can make system calls in `text`, which lies at `at` and is executable. Not sorted.
   virtual std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at,
@@ -369,8 +376,8 @@ class Architecture {
   // make it with; 0: as it is. arguments: at most 6.
   virtual void set_system_call(ThreadRegisters& registers, Address instruction, Address stack, uint64_t number,
                                std::span<const uint64_t> arguments) const = 0;
-  // Builds the frame for a thread at rest with these registers and this signal mask (bit N-1 stands for signal N), below all that the
-  // thread's stack holds. The caller writes it. restore: SystemCallText::restore, not 0.
+  // Builds the frame for a thread at rest with these registers and this signal mask (bit N-1 stands for signal N), below all that
+  // the thread's stack holds. The caller writes it. restore: SystemCallText::restore, not 0.
   virtual Result<RecoveryFrame> build_recovery_frame(pid_t tid, const ThreadRegisters& registers, uint64_t signal_mask,
                                                      Address restore) const = 0;
   // The result of the system call that has just been made, or -errno.
@@ -379,14 +386,14 @@ class Architecture {
   virtual void find_system_call(std::span<const uint8_t> text, Address at, SystemCallText& found) const = 0;
   // Whether the instructions that were found are still there.
   virtual bool is_intact(const SystemCallText& found, const TextSource& text) const = 0;
-  // What the instruction at the program counter pushes if it saves the flags: under a single step it saves the trap flag with them
-  // (pushf), and the thread would go on by single steps when it restores them. Empty: it does not save them.
+  // What the instruction at the program counter pushes if it saves the flags: under a single step it saves the trap flag with
+  // them (pushf), and the thread would go on by single steps when it restores them. Empty: it does not save them.
   virtual std::optional<uint64_t> pushed_flags(const ThreadRegisters& registers, std::span<const uint8_t> instruction) const = 0;
-  // Clears the trap flag, and returns whether it was set. The kernel leaves it to a thread whose single step onto an instruction that
-  // restores the flags (popf) was interrupted.
+  // Clears the trap flag, and returns whether it was set. The kernel leaves it to a thread whose single step onto an instruction
+  // that restores the flags (popf) was interrupted.
   virtual bool clear_trap_flag(ThreadRegisters& registers) const = 0;
-  // Offsets in a thread's stack memory, which begins at a multiple of 8, where a signal frame keeps the interrupted program counter.
-  // Words that merely look like a frame's may be among them.
+  // Offsets in a thread's stack memory, which begins at a multiple of 8, where a signal frame keeps the interrupted program
+  // counter. Words that merely look like a frame's may be among them.
   virtual std::vector<uint64_t> find_signal_frames(std::span<const uint8_t> stack) const = 0;
 };
 

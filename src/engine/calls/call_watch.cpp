@@ -26,9 +26,7 @@ constexpr const char* kMayBeMissed = "system calls of code that it adds may be m
 constexpr int kCancelSignal = 32;
 constexpr int64_t kCallSize = 2;  // of a `syscall` instruction
 
-std::string place_in(const Module& module, Address at) {
-  return fmt::format("{}+{:#x}", module.path, at.value - module.bias);
-}
+std::string place_in(const Module& module, Address at) { return fmt::format("{}+{:#x}", module.path, at.value - module.bias); }
 
 // Whether all memory that the process maps to be read can be executed too.
 bool reads_imply_execution(pid_t pid) {
@@ -127,9 +125,8 @@ std::vector<SiteRequest> CallWatch::requests_for(const AddressSpace& space, cons
 }
 
 bool CallWatch::probes_differ(const AddressSpace& space) const {
-  return std::any_of(space.users.begin(), space.users.end(), [&](const Process* process) {
-    return probes_of(process->pid) != probes_of(pid_of(space));
-  });
+  return std::any_of(space.users.begin(), space.users.end(),
+                     [&](const Process* process) { return probes_of(process->pid) != probes_of(pid_of(space)); });
 }
 
 // Why not all system calls of the processes pass sites; empty: they do.
@@ -162,7 +159,8 @@ std::string CallWatch::gap(const AddressSpace& space) const {
       Address at(call.value + module.bias);
       const PatchedSite* site = site_at(space.sites.in_text(), at);
       if (site && site->call != 0 && site->begin + site->call_original == at) continue;
-      return fmt::format("{} can't be probed{}", place_in(module, at), space.calls.refusal().empty() ? "" : ": " + space.calls.refusal());
+      return fmt::format("{} can't be probed{}", place_in(module, at),
+                         space.calls.refusal().empty() ? "" : ": " + space.calls.refusal());
     }
   }
   return "";
@@ -216,7 +214,8 @@ Result<void> CallWatch::hand_over(AddressSpace& space, std::string found) {
 void CallWatch::write_traced(const AddressSpace& space, bool traced) const {
   auto own = space.clients.find(kOwnClient);
   if (own == space.clients.end() || own->second.process_table.begin == Address()) return;
-  (void)space.memory.write_value(own->second.process_table.begin + offsetof(abi::ProcessTable, calls_are_traced), uint32_t{traced});
+  (void)space.memory.write_value(own->second.process_table.begin + offsetof(abi::ProcessTable, calls_are_traced),
+                                 uint32_t{traced});
 }
 
 void CallWatch::begin_child(AddressSpace& space, Process& child) const {
@@ -234,7 +233,8 @@ void CallWatch::begin_child(AddressSpace& space, Process& child) const {
 
 // A handler records the call before it reports it, and has done both when the thread comes to the call.
 bool CallWatch::handler_has_reported(const AddressSpace& space, const Thread& thread, const abi::Registers& call) {
-  if (call.site_id == SYS_rt_sigreturn || call.site_id == SYS_exit || call.site_id == SYS_exit_group) return !thread.process->stops_at_calls;
+  if (call.site_id == SYS_rt_sigreturn || call.site_id == SYS_exit || call.site_id == SYS_exit_group)
+    return !thread.process->stops_at_calls;
   auto own = space.clients.find(kOwnClient);
   ThreadRegisters registers;
   if (own == space.clients.end() || !native_architecture().read_registers(thread.tid, registers).ok()) return false;
@@ -305,7 +305,8 @@ void CallWatch::leave_call(const AddressSpace& space, Thread& thread) {
   }
 }
 
-// The signal's handler mostly does not return, as the thread is canceled. Other instructions may be where the thread was moved to.
+// The signal's handler mostly does not return, as the thread is canceled. Other instructions may be where the thread was moved
+// to.
 void CallWatch::return_to_call(const AddressSpace& space, Thread& thread, uint64_t frame) {
   if (thread.calls.moved_to == Address()) return;
   Address place(frame + offsetof(ucontext_t, uc_mcontext.gregs) + REG_RIP * sizeof(greg_t));

@@ -27,7 +27,7 @@ namespace {
 
 // The user-space program counter of a thread in the kernel, from /proc/PID/task/TID/syscall (proc(5)).
 struct BlockedPlace {
-  bool is_known = true;  // false: the thread has just woken up, and will stop before it returns to user space
+  bool is_known = true;       // false: the thread has just woken up, and will stop before it returns to user space
   std::optional<Address> pc;  // absent: the thread has ended
 };
 
@@ -118,7 +118,8 @@ bool step_out(Tracer& tracer, AddressSpace& space, Thread& thread) {
     bool stepped = machine.sp(registers) != before;  // not where another stop came first
     if (flags && stepped) (void)space.memory.write_value(machine.sp(registers), *flags);
   }
-  bool leaked = !thread.gone && !thread.running && machine.read_registers(thread.tid, registers).ok() && machine.clear_trap_flag(registers);
+  bool leaked =
+      !thread.gone && !thread.running && machine.read_registers(thread.tid, registers).ok() && machine.clear_trap_flag(registers);
   if (leaked) (void)machine.write_registers(thread.tid, registers);
   // A thread that ended meanwhile needs nothing more.
   if (!thread.gone) (void)tracer.settle(thread);
@@ -129,7 +130,8 @@ void step_out_of_stop(Tracer& tracer, AddressSpace& space, pid_t sparing) {
   std::vector<Thread*> stopped;
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) {
-      if (tid != sparing && !thread->running && (thread->kind == StopKind::kGroupStop || thread->holds > 0)) stopped.push_back(thread.get());
+      if (tid != sparing && !thread->running && (thread->kind == StopKind::kGroupStop || thread->holds > 0))
+        stopped.push_back(thread.get());
     }
   }
   for (Thread* thread : stopped) (void)step_out(tracer, space, *thread);
@@ -188,8 +190,8 @@ PatchedSite site_of(const JournalEntry& entry, Address region) {
   return site;
 }
 
-// Numbers that the engine itself never exceeds. A process can map memory of this name itself: its contents can make us change only that
-// process's memory, and read and keep no more than this.
+// Numbers that the engine itself never exceeds. A process can map memory of this name itself: its contents can make us change
+// only that process's memory, and read and keep no more than this.
 constexpr uint64_t kMostSites = 1 << 20, kMostShadowFrames = 1 << 16, kMostPending = 1 << 22;
 constexpr size_t kMostRegions = 1 << 10;
 constexpr uint64_t kHighestAddress = uint64_t{1} << 47;
@@ -197,13 +199,14 @@ constexpr uint64_t kHighestAddress = uint64_t{1} << 47;
 // sites: adds those of the region.
 Result<void> adopt_region(AddressSpace& space, const Mapping& mapping, std::vector<PatchedSite>& sites) {
   TRY(RegionHeader header, space.memory.read_value<RegionHeader>(Address(mapping.begin)));
-  if (header.magic != kRegionMagic || header.size > mapping.size())
-    return Error{"not a code region of this version", ""};
+  if (header.magic != kRegionMagic || header.size > mapping.size()) return Error{"not a code region of this version", ""};
   bool sound = header.arena < kHighestAddress && header.arena_size < kHighestAddress && header.process_table < kHighestAddress &&
                header.slot_stride < kHighestAddress && header.shadow_capacity <= kMostShadowFrames &&
                header.shadow_offset <= header.slot_stride && header.shadow_stride <= header.slot_stride &&
-               (header.shadow_capacity == 0 || header.shadow_stride <= (header.slot_stride - header.shadow_offset) / header.shadow_capacity) &&
-               header.journal_offset <= header.size && header.journal_count <= (header.size - header.journal_offset) / sizeof(JournalEntry) &&
+               (header.shadow_capacity == 0 ||
+                header.shadow_stride <= (header.slot_stride - header.shadow_offset) / header.shadow_capacity) &&
+               header.journal_offset <= header.size &&
+               header.journal_count <= (header.size - header.journal_offset) / sizeof(JournalEntry) &&
                header.journal_count + sites.size() <= kMostSites && space.clients.size() <= kMostRegions;
   if (!sound) return Error{"not a code region of ours", ""};
   // Regions with one arena are one client's. Its address is 0 where the controller was killed before it had written it.
@@ -213,12 +216,12 @@ Result<void> adopt_region(AddressSpace& space, const Mapping& mapping, std::vect
   client.code.push_back({Address(mapping.begin), Address(mapping.end)});
   if (header.arena != 0) client.arena = {Address(header.arena), Address(header.arena)};  // find_remains knows its end
   client.geometry = {.size = header.arena_size,
-                    .slots_offset = header.slots_offset,
-                    .slot_stride = header.slot_stride,
-                    .slot_count = static_cast<uint32_t>(header.slot_count),
-                    .shadow_offset = header.shadow_offset,
-                    .shadow_stride = header.shadow_stride,
-                    .shadow_capacity = static_cast<uint32_t>(header.shadow_capacity)};
+                     .slots_offset = header.slots_offset,
+                     .slot_stride = header.slot_stride,
+                     .slot_count = static_cast<uint32_t>(header.slot_count),
+                     .shadow_offset = header.shadow_offset,
+                     .shadow_stride = header.shadow_stride,
+                     .shadow_capacity = static_cast<uint32_t>(header.shadow_capacity)};
   if (header.process_table != 0) {
     client.process_table = {Address(header.process_table), Address(header.process_table + table_size(client.geometry))};
   }
@@ -327,8 +330,8 @@ std::vector<PendingReturn> read_pending(const AddressSpace& space, std::optional
 
 namespace {
 
-// Limits on the work for a process, whose memory may be made to cost us as much as possible. True frames of one stack slot are those of tail
-// calls, the newest first, and alternate between clients 16 times at most.
+// Limits on the work for a process, whose memory may be made to cost us as much as possible. True frames of one stack slot are
+// those of tail calls, the newest first, and alternate between clients 16 times at most.
 constexpr int kMostPasses = 64;
 constexpr size_t kMostOfOneSlot = 1 << 15;
 constexpr uint64_t kMostLooks = uint64_t{1} << 25;  // at frames, by one call beyond the first look at each
@@ -435,7 +438,8 @@ static bool leave_handlers(AddressSpace& space, const HandlerLeaver& leave) {
   return any;
 }
 
-Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms, AfterRemoval after, const HandlerLeaver& leave) {
+Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms, AfterRemoval after,
+                        const HandlerLeaver& leave) {
   if (space.empty()) return {};
   TRY_DO(tracer.keep_still(space.users, patience_ms));
   settle_breakpoints(tracer, space);
@@ -445,7 +449,9 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   for (const PatchedSite& site : space.sites.in_text()) {
     (space.traps.is_tracing_site(site.begin) ? traps : sites).push_back(site);
   }
-  auto restore = [&](std::span<const PatchedSite> from) { write_patches(space.memory, from, PatchDirection::kRestore, [](size_t) {}); };
+  auto restore = [&](std::span<const PatchedSite> from) {
+    write_patches(space.memory, from, PatchDirection::kRestore, [](size_t) {});
+  };
   restore(sites);
   space.sites.mark_restored();
   count_semaphores(space.memory, space.sites.in_text(), {}, PatchDirection::kRestore);
@@ -465,7 +471,9 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
     if (late && leave && leaving-- > 0 && leave_handlers(space, leave)) late = false;
     if (late) restore(traps);
     tracer.let_go(space.users);
-    if (late) return Error{"a thread does not leave our code: handlers stay mapped, all functions are restored", "is the process stopped (SIGSTOP)?"};
+    if (late)
+      return Error{"a thread does not leave our code: handlers stay mapped, all functions are restored",
+                   "is the process stopped (SIGSTOP)?"};
     // Each wait is longer than the one before: on a busy machine a thread gets no processor at all within a millisecond.
     let_run(tracer, space, run);
     run = std::min(2 * run, std::chrono::milliseconds(64));
@@ -492,7 +500,8 @@ Result<AddressSpace> find_remains(pid_t pid) {
   TRY(MemoryMap map, MemoryMap::read(pid));
   std::vector<AddressRange> arenas, stubs;
   std::vector<PatchedSite> sites;
-  const Mapping* within = nullptr;  // the last mapping, if it may be the shared pages of the last arena: more of the arena follows then
+  // the last mapping, if it may be the shared pages of the last arena: more of the arena follows then
+  const Mapping* within = nullptr;
   for (const Mapping& mapping : map.all()) {
     bool arena = mapping.path.starts_with("/memfd:spile-arena");
     const Mapping* before = std::exchange(within, nullptr);

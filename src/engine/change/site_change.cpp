@@ -14,14 +14,14 @@ namespace spile::engine {
 namespace {
 
 constexpr int64_t kLongestWindow = 32;  // a jump, and what is left of the instruction that it ends in
-constexpr int64_t kEntryMark = 15;    // endbr64 and what XRay writes over, behind which a function's site begins
+constexpr int64_t kEntryMark = 15;      // endbr64 and what XRay writes over, behind which a function's site begins
 
 Address end_of(const PatchedSite& site) { return site.begin + std::max(site.window, site.overwritten); }
 
 bool lies_in(const PatchedSite& site, const ClientSpace* client) {
   return client && std::any_of(client->code.begin(), client->code.end(), [&](const AddressRange& range) {
-    return range.contains(site.trampoline) || range.contains(site.body);
-  });
+           return range.contains(site.trampoline) || range.contains(site.body);
+         });
 }
 
 void take_out(Tracer& tracer, AddressSpace& space, std::span<const PatchedSite> leaving) {
@@ -29,8 +29,7 @@ void take_out(Tracer& tracer, AddressSpace& space, std::span<const PatchedSite> 
   settle_breakpoints(tracer, space);
   (void)leave_relays(space, leaving);
   std::set<Address> untouched;
-  write_patches(space.memory, leaving, PatchDirection::kRestore,
-                [&](size_t index) { untouched.insert(leaving[index].begin); });
+  write_patches(space.memory, leaving, PatchDirection::kRestore, [&](size_t index) { untouched.insert(leaving[index].begin); });
   count_semaphores(space.memory, leaving, untouched, PatchDirection::kRestore);
   std::map<Address, Address> struck;
   for (const PatchedSite& site : leaving) {
@@ -61,8 +60,7 @@ std::optional<Address> out_of_retired(const AddressSpace& space, Address pc) {
 
 }  // namespace
 
-std::vector<PatchedSite> find_conflicts(const AddressSpace& space, const Module& module,
-                                        std::span<const SiteRequest> requests) {
+std::vector<PatchedSite> find_conflicts(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests) {
   std::set<Address> begins;
   if (space.sites.in_text().empty()) return {};
   for (const SiteRequest& request : requests) {
@@ -113,8 +111,8 @@ Result<ChangeOutcome> apply_change(Tracer& tracer, AddressSpace& space, SiteChan
                 [&](size_t index) { outcome.left_alone.insert(change.coming[index].begin); });
   count_semaphores(space.memory, change.coming, outcome.left_alone, PatchDirection::kApply);
   tracer.let_go(space.users);
-  outcome.pause_ns = static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Tracer::Clock::now() - start).count());
+  outcome.pause_ns =
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Tracer::Clock::now() - start).count());
   space.sites.remove(outcome.left_alone);
   return outcome;
 }
@@ -123,7 +121,8 @@ namespace {
 
 // Whether a thread there has made its system call, which the kernel may have to make again.
 bool is_behind_call(const AddressSpace& space, Address pc) {
-  return std::ranges::any_of(space.sites.retired(), [&](const PatchedSite& site) { return pc == site.waiting_place() && site.call != 0; });
+  return std::ranges::any_of(space.sites.retired(),
+                             [&](const PatchedSite& site) { return pc == site.waiting_place() && site.call != 0; });
 }
 
 struct LeadOut {
@@ -175,7 +174,9 @@ Result<void> lead_out(Tracer& tracer, AddressSpace& space, const LeadOut& wanted
     step_out_of_stop(tracer, space, wanted.sparing);
     bool late = Tracer::Clock::now() > deadline;
     tracer.let_go(space.users);
-    if (late) return Error{"a thread does not leave our code: handlers stay mapped, and are not called", "is the process stopped (SIGSTOP)?"};
+    if (late)
+      return Error{"a thread does not leave our code: handlers stay mapped, and are not called",
+                   "is the process stopped (SIGSTOP)?"};
     let_run(tracer, space, run);
     if (space.users.empty()) return {};
     TRY_DO(tracer.keep_still(space.users, patience_ms));

@@ -9,7 +9,8 @@ constexpr uint64_t kMostDisassembled = uint64_t{64} << 10;
 constexpr uint64_t kInStep = 512;
 constexpr int64_t kShortReach = 130;
 
-// Bytes that look like a branch may be the middle of an instruction, as disassembly from the entry of a known function nearby shows.
+// Bytes that look like a branch may be the middle of an instruction, as disassembly from the entry of a known function nearby
+// shows.
 class Disassembly {
  public:
   Disassembly(const std::vector<Group>& groups, Address begin, std::span<const uint8_t> bytes)
@@ -48,8 +49,7 @@ class Disassembly {
 
 }  // namespace
 
-std::vector<Address> far_branch_targets(const std::vector<Group>& groups, const TextImage& text,
-                                        const TargetMarker& marker) {
+std::vector<Address> far_branch_targets(const std::vector<Group>& groups, const TextImage& text, const TargetMarker& marker) {
   std::vector<Address> targets;
   text.each([&](Address begin, std::span<const uint8_t> bytes) {
     std::vector<bool> covered(bytes.size());
@@ -82,8 +82,8 @@ std::vector<Branch> short_branches(const TextImage& text, Address begin, Address
   return found;
 }
 
-bool has_short_branch_into(const std::vector<Group>& groups, const TextImage& text, Address begin, Address end,
-                           Address function, uint64_t size) {
+bool has_short_branch_into(const std::vector<Group>& groups, const TextImage& text, Address begin, Address end, Address function,
+                           uint64_t size) {
   Address behind = function + static_cast<int64_t>(size);
   bool found = false;
   auto look = [&](Address from, Address to) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kOwnerDied = 0x40000000;  // FUTEX_OWNER_DIED
 constexpr uint64_t kMostStrings = uint64_t{16} << 20;
-constexpr uint32_t kMostSymbols = 1 << 16;   // of a dynamic linker; guards against a table that never ends
+constexpr uint32_t kMostSymbols = 1 << 16;  // of a dynamic linker; guards against a table that never ends
 constexpr int kMostHeaders = 4096;
 constexpr uint64_t kMostEntries = 4096 * sizeof(Elf64_Dyn);
 
@@ -97,8 +97,7 @@ Result<Address> find_dynamic_symbol(const TargetMemory& memory, const Module& mo
   TRY(DynamicTables tables, read_tables(memory, module));
   TRY(uint32_t count, count_symbols(memory, tables));
   std::vector<Elf64_Sym> symbols(count);
-  TRY_DO(memory.read(Address(tables.symbols),
-                     {reinterpret_cast<uint8_t*>(symbols.data()), symbols.size() * sizeof(Elf64_Sym)}));
+  TRY_DO(memory.read(Address(tables.symbols), {reinterpret_cast<uint8_t*>(symbols.data()), symbols.size() * sizeof(Elf64_Sym)}));
   std::vector<uint8_t> text(name.size() + 1);
   for (const Elf64_Sym& symbol : symbols) {
     if (symbol.st_value == 0 || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
@@ -114,7 +113,9 @@ Result<DynamicNames> read_dynamic_names(const TargetMemory& memory, const Module
   TRY(DynamicTables tables, read_tables(memory, module));
   std::string strings(std::min(tables.strings_size, kMostStrings), '\0');
   TRY_DO(memory.read(Address(tables.strings), {reinterpret_cast<uint8_t*>(strings.data()), strings.size()}));
-  auto string_at = [&](uint64_t offset) { return offset < strings.size() ? std::string(strings.c_str() + offset) : std::string(); };
+  auto string_at = [&](uint64_t offset) {
+    return offset < strings.size() ? std::string(strings.c_str() + offset) : std::string();
+  };
   DynamicNames names;
   for (uint64_t offset : tables.needed) names.needed.push_back(string_at(offset));
   auto count = count_symbols(memory, tables);
@@ -131,13 +132,15 @@ Result<DynamicNames> read_dynamic_names(const TargetMemory& memory, const Module
   return names;
 }
 
-Result<PatchedSite> build_trap(const AddressSpace& space, Address function, Region& region, std::span<const uint32_t> only_for, Address* trap) {
+Result<PatchedSite> build_trap(const AddressSpace& space, Address function, Region& region, std::span<const uint32_t> only_for,
+                               Address* trap) {
   const Architecture& machine = native_architecture();
   std::vector<uint8_t> text(machine.lookahead());
   text.resize(space.memory.read_some(function, text));
   // Its size in the symbol table is that of a lone return; the padding behind it takes the jump.
   SitePlan plan = machine.plan_entry(text, function, 0);
-  if (plan.mechanism == Mechanism::kRefused) return Error{fmt::format("the function at {:#x} can't be patched: {}", function.value, plan.reason), ""};
+  if (plan.mechanism == Mechanism::kRefused)
+    return Error{fmt::format("the function at {:#x} can't be patched: {}", function.value, plan.reason), ""};
   std::span<const uint8_t> original = std::span(text).subspan(static_cast<size_t>(plan.begin - function), plan.window);
 
   Address word = space.clients.at(kOwnClient).arena.begin + offsetof(abi::ArenaHeader, controller_futex);

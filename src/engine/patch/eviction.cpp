@@ -29,9 +29,7 @@ bool needs_better(const SitePlan& plan) {
 bool may_carry(const Group& group) {
   return group.plan.mechanism == Mechanism::kJump && !group.is_absorbed && group.absorbed == 0 && group.size != 0;
 }
-uint8_t jump_size(const SitePlan& plan) {
-  return plan.lead == 0 ? kJumpSize : kJumpSize + 1;
-}
+uint8_t jump_size(const SitePlan& plan) { return plan.lead == 0 ? kJumpSize : kJumpSize + 1; }
 // How many bytes from the group's begin the patch changes.
 uint8_t extent_of(const Group& group) {
   uint8_t end = jump_size(group.plan);
@@ -41,7 +39,8 @@ uint8_t extent_of(const Group& group) {
 
 class Eviction {
  public:
-  Eviction(const VariableLengthPatching& patching, std::vector<Group>& groups, const TextImage& text, Flows& flows, OccupiedText& occupied)
+  Eviction(const VariableLengthPatching& patching, std::vector<Group>& groups, const TextImage& text, Flows& flows,
+           OccupiedText& occupied)
       : patching_(patching), groups_(groups), text_(text), flows_(flows), occupied_(occupied) {}
 
   void run() {
@@ -191,12 +190,11 @@ class Eviction {
   }
   bool overlaps(const Group& group, uint8_t room, const Extent& cramped) const {
     const Architecture& machine = native_architecture();
-    SitePlan plan =
-        patching_.plan_displacement(text_.at(group.entry, machine.lookahead()), group.entry, group.size, room);
+    SitePlan plan = patching_.plan_displacement(text_.at(group.entry, machine.lookahead()), group.entry, group.size, room);
     return group.entry < cramped.end && cramped.begin < group.entry + plan.window;
   }
-  // Looks for an instruction in [from, to) that `take` takes as the carrier of a relay. Places that are patched anyway come first: they
-  // lose nothing.
+  // Looks for an instruction in [from, to) that `take` takes as the carrier of a relay. Places that are patched anyway come
+  // first: they lose nothing.
   template <typename Take>
   bool find_carrier(Address from, Address to, Take take) {
     for (bool probed : {true, false}) {
@@ -214,7 +212,8 @@ class Eviction {
     const Architecture& machine = native_architecture();
     SitePlan plan = cramped.plan;
     if (plan.displaced < kShortJumpSize) {
-      plan = patching_.plan_displacement(text_.at(cramped.entry, machine.lookahead()), cramped.entry, cramped.size, kShortJumpSize);
+      plan =
+          patching_.plan_displacement(text_.at(cramped.entry, machine.lookahead()), cramped.entry, cramped.size, kShortJumpSize);
       if (plan.mechanism == Mechanism::kRefused || is_entered(cramped.entry, cramped.entry + plan.window)) return false;
     }
     if (!occupied_.is_free(cramped.entry, cramped.entry + plan.window)) return false;
@@ -257,9 +256,9 @@ class Eviction {
       if (lead != next->plan.lead && !reshape(*next, kJumpSize + (lead != 0), lead, false)) return false;
     }
     bool found = find_carrier(plan.relay + -int64_t{kMaxPatch - kRelaySize}, plan.relay + -int64_t{kJumpSize} + 1,
-                           [&](Address carrier, const Extent& within) {
-                             return make_relay(carrier, within, plan.relay, displaced) && (cramped.carrier = carrier, true);
-                           });
+                              [&](Address carrier, const Extent& within) {
+                                return make_relay(carrier, within, plan.relay, displaced) && (cramped.carrier = carrier, true);
+                              });
     if (!found && next) {
       occupied_.remove(next->entry, extent_of(*next));
       *next = *before;
@@ -277,8 +276,8 @@ class Eviction {
   const TextImage& text_;
   Flows& flows_;
   OccupiedText& occupied_;
-  std::vector<Extent> extents_;    // by begin, the longest of those with the same
-  std::vector<Address> targets_;   // sorted
+  std::vector<Extent> extents_;   // by begin, the longest of those with the same
+  std::vector<Address> targets_;  // sorted
   std::map<Address, std::vector<Address>> instructions_;
   std::map<Address, Group> evicted_;  // new groups
 };

@@ -8,7 +8,7 @@ namespace spile::engine {
 namespace {
 
 constexpr uint64_t kLargestFunction = uint64_t{1} << 20;
-constexpr uint64_t kJumpRoom = 8;     // more than an entry's patch displaces of a short body
+constexpr uint64_t kJumpRoom = 8;  // more than an entry's patch displaces of a short body
 constexpr uint64_t kLargestRoom = 20;
 
 bool returns_in_place(const SiteRequest& request) { return request.is<ReturnProbe>() && (request.flags & abi::kReturnsInPlace); }
@@ -40,9 +40,10 @@ void add_entry(std::span<const uint8_t> text, const SiteRequest& request, uint32
   placed.push_back(inside(request, native_architecture().behind_stack_check(text), EntryProbe{enter}));
 }
 
-// Adds the return instructions of a function of Go, and its entry. Returns why its returns can't be probed, or empty; the entry may be added
-// in both cases.
-std::string add_returns(const AddressSpace& space, const Module& module, const SiteRequest& request, std::vector<SiteRequest>& placed) {
+// Adds the return instructions of a function of Go, and its entry. Returns why its returns can't be probed, or empty; the entry
+// may be added in both cases.
+std::string add_returns(const AddressSpace& space, const Module& module, const SiteRequest& request,
+                        std::vector<SiteRequest>& placed) {
   const Architecture& machine = native_architecture();
   const auto& returns = std::get<ReturnProbe>(request.probe);
   std::vector<uint8_t> text = text_of(space, module, request);
@@ -87,7 +88,8 @@ std::optional<PlacedSites> place_exits(const AddressSpace& space, pid_t pid, con
     return module.go && module.goroutine == 0 && (request.flags & abi::kWantsRegisters);
   };
   auto moves = [&](const SiteRequest& request) {
-    return has_no_stack(request) || request.is<FunctionEndsProbe>() || returns_in_place(request) || (module.go && request.is<EntryProbe>());
+    return has_no_stack(request) || request.is<FunctionEndsProbe>() || returns_in_place(request) ||
+           (module.go && request.is<EntryProbe>());
   };
   if (std::none_of(requests.begin(), requests.end(), moves)) return {};
   PlacedSites placed;

@@ -1,6 +1,6 @@
 #pragma once
-// What site_layout and eviction know of a module's text while they decide which patch goes where. Addresses are run-time addresses, lengths
-// are in bytes.
+// What site_layout and eviction know of a module's text while they decide which patch goes where. Addresses are run-time
+// addresses, lengths are in bytes.
 
 #include <algorithm>
 #include <map>
@@ -52,8 +52,8 @@ class OccupiedText {
   std::set<std::pair<Address, Address>> ranges_;
 };
 
-// The branches of functions, each of which is looked at once, or again if more of it is asked for. References and pointers are good as long
-// as this object, but what they refer to changes when more of that function is asked for.
+// The branches of functions, each of which is looked at once, or again if more of it is asked for. References and pointers are
+// good as long as this object, but what they refer to changes when more of that function is asked for.
 class Flows {
  public:
   Flows(const AddressSpace& space, const TextImage& text) : space_(space), text_(text) {}

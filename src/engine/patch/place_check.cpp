@@ -12,7 +12,7 @@ namespace spile::engine {
 namespace {
 
 constexpr uint64_t kLargestFunction = uint64_t{16} << 20;
-constexpr int64_t kInStep = 48;   // disassembly falls into step within a few instructions
+constexpr int64_t kInStep = 48;  // disassembly falls into step within a few instructions
 constexpr int kStarts = 16;
 constexpr uint64_t kEntryAlignment = 8;
 constexpr int kEnoughStarts = 11;
@@ -26,7 +26,8 @@ class Text {
   Text(const AddressSpace& space, const Module& module) : space_(space), module_(module) {}
 
   bool has(Address at) const {
-    return std::any_of(module_.text.begin(), module_.text.end(), [&](const Module::Range& range) { return at >= range.begin && at < range.end; });
+    return std::any_of(module_.text.begin(), module_.text.end(),
+                       [&](const Module::Range& range) { return at >= range.begin && at < range.end; });
   }
   // At most kLongest bytes from `at`; fewer, or none, where the text ends.
   std::span<const uint8_t> at(Address at) {
@@ -68,10 +69,11 @@ class Text {
 
 class ModuleCheck {
  public:
-  ModuleCheck(const AddressSpace& space, const Module& module) : module_(module), table_(space.memory, module), text_(space, module) {}
+  ModuleCheck(const AddressSpace& space, const Module& module)
+      : module_(module), table_(space.memory, module), text_(space, module) {}
 
-  // Why the request can't be believed, or empty; corrects its size, function and probe. In ascending order of addresses each function is
-  // decoded once.
+  // Why the request can't be believed, or empty; corrects its size, function and probe. In ascending order of addresses each
+  // function is decoded once.
   std::string check(SiteRequest& request) {
     Address at(request.address.value + module_.bias);
     if (!text_.has(at)) return {};  // refused where it is laid out
@@ -80,17 +82,21 @@ class ModuleCheck {
     }
     auto function = table_.containing(at);
     if (!function) return check_without_table(request, at);
-    if (static_cast<uint64_t>(at - function->begin) > kLargestFunction) return "the unwind tables give its function an implausible size";
+    if (static_cast<uint64_t>(at - function->begin) > kLargestFunction)
+      return "the unwind tables give its function an implausible size";
     if (!meets(function->begin, at)) return kInsideInstruction;
     uint64_t claimed = request.size, least = static_cast<uint64_t>(function->end - at);
-    if (claimed != 0 || at == function->begin) request.size = std::clamp(claimed, least, std::max(least, static_cast<uint64_t>(function->next - at)));
+    if (claimed != 0 || at == function->begin)
+      request.size = std::clamp(claimed, least, std::max(least, static_cast<uint64_t>(function->next - at)));
     if (!request.is_at_entry()) {
       correct_function(request, function->begin);
       return {};
     }
-    if (at == function->begin || request.is<FunctionEndsProbe>() || is_called(at) || native_architecture().is_stub(text_.at(at))) return {};
+    if (at == function->begin || request.is<FunctionEndsProbe>() || is_called(at) || native_architecture().is_stub(text_.at(at)))
+      return {};
     if (request.is<ReturnProbe>()) {
-      return "its address is in the middle of a function of the unwind tables, and nothing calls it: only its entry can be probed";
+      return "its address is in the middle of a function of the unwind tables, and nothing calls it: only its entry can be "
+             "probed";
     }
     request.probe = InstructionProbe{std::get<EntryProbe>(request.probe).enter};
     request.function = FileAddress(function->begin.value - module_.bias);
@@ -100,7 +106,8 @@ class ModuleCheck {
  private:
   bool is_data(Address at) { return at >= module_.lowest && at < module_.highest && !text_.has(at); }
 
-  // The cold part of a function, which lies elsewhere, may have an entry of its own in the unwind table: its function is unknown then.
+  // The cold part of a function, which lies elsewhere, may have an entry of its own in the unwind table: its function is unknown
+  // then.
   void correct_function(SiteRequest& request, Address begin) const {
     FileAddress found(begin.value - module_.bias);
     if (request.function == found || request.function == FileAddress()) return;
@@ -151,7 +158,8 @@ class ModuleCheck {
   bool is_called(Address at) {
     if (!calls_) {
       calls_.emplace();
-      text_.each([&](Address begin, std::span<const uint8_t> bytes) { native_architecture().find_called(bytes, begin, *calls_); });
+      text_.each(
+          [&](Address begin, std::span<const uint8_t> bytes) { native_architecture().find_called(bytes, begin, *calls_); });
       std::sort(calls_->begin(), calls_->end());
     }
     return std::binary_search(calls_->begin(), calls_->end(), at);

@@ -1,15 +1,16 @@
 #pragma once
 // Checks addresses that come from debug information, symbol tables and notes. Such data may be damaged, or belong to another
-// build, and a patch inside an instruction, or one made for a function's entry elsewhere, ends the program. They are compared with what
-// the program itself runs by: the table of functions that unwinders use in its memory (function_table.h), and direct
+// build, and a patch inside an instruction, or one made for a function's entry elsewhere, ends the program. They are compared
+// with what the program itself runs by: the table of functions that unwinders use in its memory (function_table.h), and direct
 // calls in its text.
 //
 //   a place in a function        decoding from the function's begin must meet it, else it is refused
-//   a function's entry           must be a begin in that table, a stub of a procedure linkage table, or where a direct call leads; else
-//                                its probes run as those of any instruction (flags and red zone kept), and its returns are refused
+//   a function's entry           must be a begin in that table, a stub of a procedure linkage table, or where a direct call
+//                                leads; else its probes run as those of any instruction (flags and red zone kept), and its
+//                                returns are refused
 //   a function's begin and end   are those of the table
-//   without a table              the function's begin must be a multiple of 8, or a direct call lead there, or decoding from many bytes
-//                                before it fall into step; decoding from this begin, if it is known, must meet the place
+//   without a table              the function's begin must be a multiple of 8, or a direct call lead there, or decoding from many
+//                                bytes before it fall into step; decoding from this begin, if it is known, must meet the place
 //   a semaphore                  must lie in the module's data
 //
 // Requests whose address is not in the module's text pass: they are refused when they are laid out. For the engine's thread.

@@ -64,8 +64,15 @@ Fragment fragment_of(const SiteRequest& request, Address image, ClientId client,
   };
   Handlers handlers = std::visit(Alternatives{}, request.probe);
   Address exit = handlers.exit == 0 ? Address() : image + handlers.exit;
-  return {.kind = handlers.kind, .flags = request.flags, .site_id = request.site_id, .enter = image + handlers.enter, .exit = exit,
-          .client = client, .offset = offset, .touches = request.touches, .goroutine = goroutine};
+  return {.kind = handlers.kind,
+          .flags = request.flags,
+          .site_id = request.site_id,
+          .enter = image + handlers.enter,
+          .exit = exit,
+          .client = client,
+          .offset = offset,
+          .touches = request.touches,
+          .goroutine = goroutine};
 }
 
 // Emits what the groups of one module need into regions.
@@ -87,8 +94,8 @@ class Emission {
   }
 
  private:
-  // What the client's trampoline calls for the window's begin; where it has the displaced instructions, also what all clients' probes
-  // behind the begin call.
+  // What the client's trampoline calls for the window's begin; where it has the displaced instructions, also what all clients'
+  // probes behind the begin call.
   std::vector<Fragment> fragments(size_t index, ClientId client, bool displaces) const {
     std::vector<Fragment> made;
     for (size_t i = index; i <= index + groups_[index].absorbed; i++) {
@@ -258,8 +265,8 @@ Result<Regions> find_regions(const Module& module, const std::vector<Group>& gro
 
 }  // namespace
 
-Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> original, const Trampoline& trampoline,
-                               Address at, uint32_t prefix) {
+Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> original, const Trampoline& trampoline, Address at,
+                               uint32_t prefix) {
   PatchedSite site;
   site.begin = plan.begin;
   site.trampoline = site.body = at;

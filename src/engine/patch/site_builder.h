@@ -23,10 +23,10 @@ struct BuiltSites {
   std::multimap<Address, Address> foundations;
 };
 
-// Finds or maps memory for a stub that jumps to `target`, in one of the ranges, and writes it. Returns the chosen range and where the stub
-// is; empty: no range has room. Must not change region.next().
-using StubSource = std::function<std::optional<PlacedStub>(ClientId client, Region& region, std::span<const PunRange> ranges,
-                                                           Address target)>;
+// Finds or maps memory for a stub that jumps to `target`, in one of the ranges, and writes it. Returns the chosen range and where
+// the stub is; empty: no range has room. Must not change region.next().
+using StubSource =
+    std::function<std::optional<PlacedStub>(ClientId client, Region& region, std::span<const PunRange> ranges, Address target)>;
 
 // Finds or maps a region of the client's, within reach of the module, that has room for so many sites and bytes of trampolines.
 using RegionSource = std::function<Result<std::shared_ptr<Region>>(ClientId client, uint64_t sites, uint64_t code_room)>;
@@ -40,17 +40,18 @@ struct BuildOrder {
   ClientId client(uint32_t request) const { return clients.empty() ? first : clients[request]; }
 };
 
-// Builds sites, and writes their trampolines and journals. A place that can't be patched becomes a kRefused outcome; fails only if
-// `region_source` does. pid: for the outcomes. REQUIRES: order.clients is empty or as long as order.requests, from which place_exits has
-// removed each FunctionEndsProbe; module.text is not empty. A place at which several clients have requests gets a trampoline in a region of
-// each, one leading to the next, by their ids; the last has the displaced instructions. PatchedSite::first_use and use_count count in
-// `outcomes`.
+// Builds sites, and writes their trampolines and journals. A place that can't be patched becomes a kRefused outcome; fails only
+// if `region_source` does. pid: for the outcomes. REQUIRES: order.clients is empty or as long as order.requests, from which
+// place_exits has removed each FunctionEndsProbe; module.text is not empty. A place at which several clients have requests gets a
+// trampoline in a region of each, one leading to the next, by their ids; the last has the displaced instructions.
+// PatchedSite::first_use and use_count count in `outcomes`.
 Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Module& module, const BuildOrder& order,
                                const Surroundings& around, const RegionSource& region_source, const StubSource& stub_source);
 
-// Makes the site of a plan whose jump leads to `at`, where `prefix` bytes of other code are going to lie, and behind them `trampoline`.
-// original: the window's bytes, and all that the patch overwrites. Writes nothing. Fails if the trampoline has more than kMaxBoundaries.
-Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> original, const Trampoline& trampoline,
-                               Address at, uint32_t prefix);
+// Makes the site of a plan whose jump leads to `at`, where `prefix` bytes of other code are going to lie, and behind them
+// `trampoline`. original: the window's bytes, and all that the patch overwrites. Writes nothing. Fails if the trampoline has more
+// than kMaxBoundaries.
+Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> original, const Trampoline& trampoline, Address at,
+                               uint32_t prefix);
 
 }  // namespace spile::engine

@@ -136,8 +136,7 @@ class Layout {
       Group& inner = groups_[i];
       uint64_t offset = static_cast<uint64_t>(inner.entry - group.plan.begin);
       std::span<const uint8_t> bytes = text_.at(group.plan.begin, group.plan.window);
-      if (!inner.instruction || !is_placed(inner) ||
-          !native_architecture().is_boundary(group.plan, bytes, offset)) {
+      if (!inner.instruction || !is_placed(inner) || !native_architecture().is_boundary(group.plan, bytes, offset)) {
         return false;
       }
     }
@@ -169,8 +168,7 @@ class Layout {
   }
   bool has_room(const Group& group) const {
     if (!occupied_.is_free(group.plan.begin, end_of(group))) return false;
-    return group.plan.mechanism != Mechanism::kShortJump ||
-           occupied_.is_free(group.plan.relay, group.plan.relay + kRelaySize);
+    return group.plan.mechanism != Mechanism::kShortJump || occupied_.is_free(group.plan.relay, group.plan.relay + kRelaySize);
   }
   void single(Group& group) {
     uint64_t most = 0;

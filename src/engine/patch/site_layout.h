@@ -19,14 +19,14 @@ struct Surroundings {
   const std::set<Address>& reentries;     // SiteTable::reentries
 };
 
-// Plans patches for all requests, which are in any order, by the module's text in the space's memory. Returns groups by entry; each has a
-// plan, which is kRefused where no patch fits, and `original` unless it is absorbed. Groups without requests are neighbors that make room
-// for others (eviction.h). REQUIRES: neither `requests` nor module.text is empty.
+// Plans patches for all requests, which are in any order, by the module's text in the space's memory. Returns groups by entry;
+// each has a plan, which is kRefused where no patch fits, and `original` unless it is absorbed. Groups without requests are
+// neighbors that make room for others (eviction.h). REQUIRES: neither `requests` nor module.text is empty.
 std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests,
                                  const Surroundings& around);
 
-// Replaces a plan that can't be carried out by one that displaces only the instruction at group.entry, or is kRefused. text: from there,
-// with lookahead. most: bytes from there that may change; below 5, the plan is for a breakpoint.
+// Replaces a plan that can't be carried out by one that displaces only the instruction at group.entry, or is kRefused. text: from
+// there, with lookahead. most: bytes from there that may change; below 5, the plan is for a breakpoint.
 void fall_back(Group& group, std::span<const uint8_t> text, uint64_t most);
 
 }  // namespace spile::engine

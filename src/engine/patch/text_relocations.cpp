@@ -16,7 +16,7 @@
 namespace spile::engine {
 namespace {
 
-constexpr uint64_t kMostEntries = 4096;             // of a dynamic section
+constexpr uint64_t kMostEntries = 4096;              // of a dynamic section
 constexpr uint64_t kMostBytes = uint64_t{64} << 20;  // of relocations
 
 struct Dynamic {
@@ -29,7 +29,8 @@ std::vector<Elf64_Phdr> program_headers(const TargetMemory& memory, const Module
   std::vector<Elf64_Phdr> found;
   auto header = memory.read_value<Elf64_Ehdr>(module.lowest);
   for (int i = 0; header.ok() && i < header->e_phnum; i++) {
-    auto program = memory.read_value<Elf64_Phdr>(module.lowest + static_cast<int64_t>(header->e_phoff + static_cast<uint64_t>(i) * sizeof(Elf64_Phdr)));
+    auto program = memory.read_value<Elf64_Phdr>(
+        module.lowest + static_cast<int64_t>(header->e_phoff + static_cast<uint64_t>(i) * sizeof(Elf64_Phdr)));
     if (program.ok()) found.push_back(*program);
   }
   return found;
@@ -61,7 +62,8 @@ class File {
 
   bool read(uint64_t file_address, std::span<uint8_t> into) const {
     for (const Elf64_Phdr& program : programs_) {
-      if (program.p_type != PT_LOAD || file_address < program.p_vaddr || file_address - program.p_vaddr >= program.p_filesz) continue;
+      if (program.p_type != PT_LOAD || file_address < program.p_vaddr || file_address - program.p_vaddr >= program.p_filesz)
+        continue;
       off_t at = static_cast<off_t>(program.p_offset + (file_address - program.p_vaddr));
       return fd_ && pread(fd_.get(), into.data(), into.size(), at) == static_cast<ssize_t>(into.size());
     }
@@ -84,7 +86,8 @@ bool awaits_text_relocations(pid_t pid, const TargetMemory& memory, const Module
     if (debug.ok() && debug->r_state == r_debug::RT_CONSISTENT) return false;
   }
   std::vector<Elf64_Rela> all(dynamic.size / sizeof(Elf64_Rela));
-  if (!memory.read(Address(dynamic.relocations), {reinterpret_cast<uint8_t*>(all.data()), all.size() * sizeof(Elf64_Rela)}).ok()) return true;
+  if (!memory.read(Address(dynamic.relocations), {reinterpret_cast<uint8_t*>(all.data()), all.size() * sizeof(Elf64_Rela)}).ok())
+    return true;
   File file(pid, module, programs);
   bool any_as_in_file = false;
   for (const Elf64_Rela& each : all) {

@@ -10,8 +10,8 @@
 
 namespace spile::engine {
 
-// Whether the module has text relocations that have not been made yet. True also where they can't be read. module.path is read under the
-// process's root. glibc makes a module's text inexecutable for the time in which it
+// Whether the module has text relocations that have not been made yet. True also where they can't be read. module.path is read
+// under the process's root. glibc makes a module's text inexecutable for the time in which it
 // makes them, so it has no text then: all of them are made, or none.
 bool awaits_text_relocations(pid_t pid, const TargetMemory& memory, const Module& module);
 

@@ -20,7 +20,8 @@ namespace {
 
 constexpr const char* kDispatched = "it lets only some addresses make system calls (PR_SET_SYSCALL_USER_DISPATCH)";
 constexpr const char* kRestricts = "a seccomp filter looks at where its system calls come from";
-constexpr const char* kPerhapsRestricts = "a seccomp filter, which only root can read, may look at where its system calls come from";
+constexpr const char* kPerhapsRestricts =
+    "a seccomp filter, which only root can read, may look at where its system calls come from";
 
 constexpr int kGetDispatch = 0x4211;  // PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, Linux 6.4
 struct Dispatch {
@@ -34,7 +35,8 @@ std::optional<Dispatch> dispatch_of(pid_t tid) {
 }
 
 bool looks_at_places(std::span<const sock_filter> filter) {
-  constexpr uint32_t kBegin = offsetof(seccomp_data, instruction_pointer), kEnd = kBegin + sizeof(seccomp_data::instruction_pointer);
+  constexpr uint32_t kBegin = offsetof(seccomp_data, instruction_pointer),
+                     kEnd = kBegin + sizeof(seccomp_data::instruction_pointer);
   return std::any_of(filter.begin(), filter.end(), [](const sock_filter& each) {
     return each.code == (BPF_LD | BPF_W | BPF_ABS) && each.k >= kBegin && each.k < kEnd;
   });

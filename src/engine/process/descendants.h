@@ -13,13 +13,14 @@ namespace spile::engine {
 
 // What the search asks its caller. REQUIRES: no member is empty.
 struct DescendantSearch {
-  std::function<std::vector<pid_t>()> traced;       // the processes that are traced at the time of the call
-  std::function<bool(pid_t)> is_traced;             // also one whose birth has not been reported yet
-  std::function<Result<void>(pid_t)> attach;        // after it has succeeded, `traced` has the process
+  std::function<std::vector<pid_t>()> traced;  // the processes that are traced at the time of the call
+  std::function<bool(pid_t)> is_traced;        // also one whose birth has not been reported yet
+  std::function<Result<void>(pid_t)> attach;   // after it has succeeded, `traced` has the process
 };
 
-// Attaches to all descendants of the processes that are traced at the begin, except processes that run this spile's program. Returns the
-// processes that have become traced meanwhile, and an error for each living one that could not be attached to. Gives up after 1,000 rounds.
+// Attaches to all descendants of the processes that are traced at the begin, except processes that run this spile's program.
+// Returns the processes that have become traced meanwhile, and an error for each living one that could not be attached to. Gives
+// up after 1,000 rounds.
 Descendants attach_to_descendants(const DescendantSearch& search);
 
 }  // namespace spile::engine

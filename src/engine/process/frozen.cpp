@@ -69,7 +69,9 @@ bool is_frozen(pid_t pid) {
     for (const Hierarchy& each : hierarchies()) {
       if (each.second != second || !path.starts_with(each.root)) continue;
       std::string folder = each.where + path.substr(each.root.size());
-      if (second ? has_line(folder + "/cgroup.events", {"frozen 1"}) : has_line(folder + "/freezer.state", {"FROZEN", "FREEZING"})) return true;
+      if (second ? has_line(folder + "/cgroup.events", {"frozen 1"})
+                 : has_line(folder + "/freezer.state", {"FROZEN", "FREEZING"}))
+        return true;
     }
   }
   return false;

@@ -6,8 +6,8 @@
 
 namespace spile::engine {
 
-// Whether the freezer keeps the process still, or is about to. False also where no mount of the control groups is visible to spile; mounts
-// are looked for once. Any thread.
+// Whether the freezer keeps the process still, or is about to. False also where no mount of the control groups is visible to
+// spile; mounts are looked for once. Any thread.
 bool is_frozen(pid_t pid);
 
 }  // namespace spile::engine

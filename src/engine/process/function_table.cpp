@@ -78,7 +78,8 @@ void FunctionTable::find_descriptions(Address begin, const std::vector<uint8_t>&
       uint32_t length = word(next), back = word(next + 4);
       if (length < 12 || length > bytes.size() - next - 4) break;
       if (back == 0) {
-        if (next + 4 + sizeof kCommon <= bytes.size() && memcmp(&bytes[next + 4], kCommon, sizeof kCommon) == 0) common.insert(next);
+        if (next + 4 + sizeof kCommon <= bytes.size() && memcmp(&bytes[next + 4], kCommon, sizeof kCommon) == 0)
+          common.insert(next);
       } else if (common.contains(next + 4 - back)) {
         int64_t function = (begin - table_) + static_cast<int64_t>(next) + 8 + static_cast<int32_t>(word(next + 8));
         int64_t description = (begin - table_) + static_cast<int64_t>(next);
@@ -97,7 +98,8 @@ void FunctionTable::find_go_functions(const Module& module, Address at, const st
     uint32_t magic;
     uint8_t pad[2], quantum, pointer_size;
     uint64_t count, files, text, names, units, file_names, counters;
-    uint64_t functions;  // from the header: where each begins and where it is described, from `text`; then where the last one ends
+    // from the header: where each begins and where it is described, from `text`; then where the last one ends
+    uint64_t functions;
   };
   struct Function {
     uint32_t begin, description;
@@ -107,8 +109,9 @@ void FunctionTable::find_go_functions(const Module& module, Address at, const st
     memcpy(&header, &bytes[place], sizeof header);
     if (header.magic != kGo118 && header.magic != kGo120) continue;
     uint64_t room = bytes.size() - place;
-    bool fits = header.pad[0] == 0 && header.pad[1] == 0 && header.quantum == 1 && header.pointer_size == 8 && header.count <= kMostFunctions &&
-                header.functions < room && (header.count + 1) * sizeof(Function) <= room - header.functions;
+    bool fits = header.pad[0] == 0 && header.pad[1] == 0 && header.quantum == 1 && header.pointer_size == 8 &&
+                header.count <= kMostFunctions && header.functions < room &&
+                (header.count + 1) * sizeof(Function) <= room - header.functions;
     bool in_text = std::any_of(module.text.begin(), module.text.end(), [&](const Module::Range& range) {
       return Address(header.text) >= range.begin && Address(header.text) < range.end;
     });
@@ -150,7 +153,8 @@ std::optional<FunctionTable::Function> FunctionTable::containing(Address at) con
   auto found = before(at);
   if (!found || at >= found->second) return {};
   int64_t begin = found->first - table_;
-  auto next = std::upper_bound(entries_.begin(), entries_.end(), begin, [](int64_t value, const Entry& entry) { return value < entry.function; });
+  auto next = std::upper_bound(entries_.begin(), entries_.end(), begin,
+                               [](int64_t value, const Entry& entry) { return value < entry.function; });
   Address behind = next == entries_.end() ? found->second : table_ + next->function;
   return Function{found->first, std::min(found->second, behind), behind};
 }

@@ -15,12 +15,13 @@ struct SignalAction {
 struct SignalActions {
   std::map<int, SignalAction> known;  // of signals that have a handler or are ignored
   // Sets of signals, of which bit N-1 stands for signal N:
-  uint64_t lost = 0;                  // their lost actions have been reported
-  uint64_t handled = 0;               // of ours, those that had a handler or were ignored when actions were last read
-  uint64_t met = 0;                   // our action has stood for them; it is set again as soon as the program's is the default one
-  uint64_t read_ns = 0;               // when actions were last read, CLOCK_MONOTONIC in ns; 0: never
-  uint64_t took_ns = 0;               // how long that took, in ns
-  bool refused = false;               // no system calls can be made to set an action
+  uint64_t lost = 0;     // their lost actions have been reported
+  uint64_t handled = 0;  // of ours, those that had a handler or were ignored when actions were last read
+  // our action has stood for them; it is set again as soon as the program's is the default one
+  uint64_t met = 0;
+  uint64_t read_ns = 0;  // when actions were last read, CLOCK_MONOTONIC in ns; 0: never
+  uint64_t took_ns = 0;  // how long that took, in ns
+  bool refused = false;  // no system calls can be made to set an action
 };
 
 }  // namespace spile::engine

@@ -20,9 +20,9 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kLowest = 1 << 20;
 constexpr uint64_t kHighest = uint64_t{1} << 47;
-constexpr uint64_t kHeapRoom = uint64_t{512} << 20;  // left free above a program's data, where brk grows
+constexpr uint64_t kHeapRoom = uint64_t{512} << 20;   // left free above a program's data, where brk grows
 constexpr uint64_t kStackRoom = uint64_t{256} << 20;  // likewise below a stack
-constexpr uint64_t kGap = 16 * kPage;                // between us and any neighbor, which may grow
+constexpr uint64_t kGap = 16 * kPage;                 // between us and any neighbor, which may grow
 // What a program says about itself in its memory; beyond, it is not looked at.
 constexpr int kMostHeaders = 4096;
 constexpr uint64_t kMostNotes = 64 << 10;
@@ -84,11 +84,9 @@ bool is_go(const TargetMemory& memory, uint64_t begin, uint64_t bias) {
       char name[4];
     } note;
     for (uint64_t at = 0; at + sizeof note <= std::min(program->p_memsz, kMostNotes);) {
-      if (!memory.read(Address(program->p_vaddr + bias + at), {reinterpret_cast<uint8_t*>(&note), sizeof note}).ok())
-        break;
+      if (!memory.read(Address(program->p_vaddr + bias + at), {reinterpret_cast<uint8_t*>(&note), sizeof note}).ok()) break;
       if (note.header.n_namesz == 4 && std::memcmp(note.name, "Go\0\0", 4) == 0) return true;
-      at += sizeof note.header + (uint64_t{note.header.n_namesz} + 3) / 4 * 4 +
-            (uint64_t{note.header.n_descsz} + 3) / 4 * 4;
+      at += sizeof note.header + (uint64_t{note.header.n_namesz} + 3) / 4 * 4 + (uint64_t{note.header.n_descsz} + 3) / 4 * 4;
     }
   }
   return false;
@@ -178,7 +176,8 @@ std::optional<uint64_t> MemoryMap::find_hole(uint64_t size, uint64_t apart) cons
     bool above_stack = !last && mapping->path == "[stack]";
     if (room >= size + apart && !above_stack) return (end - kGap - apart - size) / kPage * kPage;
     if (last) return {};
-    end = std::min(end, mapping->path == "[stack]" ? mapping->begin - std::min(mapping->begin, uint64_t{256} << 20) : mapping->begin);
+    end = std::min(end,
+                   mapping->path == "[stack]" ? mapping->begin - std::min(mapping->begin, uint64_t{256} << 20) : mapping->begin);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// A process's mappings (/proc/PID/maps), the ELF modules among them, and free room between them. All addresses are run-time addresses,
-// sizes are in bytes.
+// A process's mappings (/proc/PID/maps), the ELF modules among them, and free room between them. All addresses are run-time
+// addresses, sizes are in bytes.
 
 #include <sys/types.h>
 
@@ -32,15 +32,15 @@ class MemoryMap {
   // The first mapping of that path, or nullptr.
   const Mapping* find_named(std::string_view path) const;
 
-  // Finds room for `size` bytes (a multiple of the page's size) all of which are within `reach` of every byte of [low, high): below it if
-  // possible, since heaps grow upwards; above the heap only as far from it as possible. Keeps away from the stack. Returns the address of
-  // a page; empty: no such room. high should be a module's end, where a heap of unknown place may begin.
+  // Finds room for `size` bytes (a multiple of the page's size) all of which are within `reach` of every byte of [low, high):
+  // below it if possible, since heaps grow upwards; above the heap only as far from it as possible. Keeps away from the stack.
+  // Returns the address of a page; empty: no such room. high should be a module's end, where a heap of unknown place may begin.
   std::optional<uint64_t> find_room(uint64_t low, uint64_t high, uint64_t size, uint64_t reach) const;
-  // Finds the highest hole that has room for `size` bytes and leaves `apart` bytes between them and what is mapped above, which may grow
-  // downwards. Returns the address of a page; empty: no such hole.
+  // Finds the highest hole that has room for `size` bytes and leaves `apart` bytes between them and what is mapped above, which
+  // may grow downwards. Returns the address of a page; empty: no such hole.
   std::optional<uint64_t> find_hole(uint64_t size, uint64_t apart) const;
-  // Whether the page at this address is not mapped, may be mapped, and is out of the way of what may grow: 512 MiB behind a heap, 256 MiB
-  // below a stack, 64 KiB around other mappings.
+  // Whether the page at this address is not mapped, may be mapped, and is out of the way of what may grow: 512 MiB behind a heap,
+  // 256 MiB below a stack, 64 KiB around other mappings.
   bool is_free_page(uint64_t page) const;
 
  private:
@@ -55,8 +55,8 @@ class MemoryMap {
   uint64_t heap_ = 0;
 };
 
-// Finds the files mapped executable, by address, with the load bias that their program headers (read from the target's memory) give.
-// A file that is loaded twice (dlmopen) is two modules; other mappings of the file are not modules, nor is the vdso. Leaves
+// Finds the files mapped executable, by address, with the load bias that their program headers (read from the target's memory)
+// give. A file that is loaded twice (dlmopen) is two modules; other mappings of the file are not modules, nor is the vdso. Leaves
 // Module::goroutines and goroutine 0.
 std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMemory& memory);
 // The same for a process that may end meanwhile. Errors: it has, so that some of its modules may not have been found.

@@ -8,9 +8,9 @@ namespace {
 constexpr uint64_t kMegabyte = 1 << 20, kReach = uint64_t{2047} << 20;
 
 TEST(MemoryMap, ParsesLines) {
-  MemoryMap map(parse_mappings(
-      "7f179cecf000-7f179d025000 r-xp 00026000 fe:00 332835                     /usr/lib/with space/libc.so.6\n"
-      "7f179d139000-7f179d13b000 rw-s 00000000 00:00 0 \n"));
+  MemoryMap map(
+      parse_mappings("7f179cecf000-7f179d025000 r-xp 00026000 fe:00 332835                     /usr/lib/with space/libc.so.6\n"
+                     "7f179d139000-7f179d13b000 rw-s 00000000 00:00 0 \n"));
   ASSERT_EQ(map.all().size(), 2u);
   EXPECT_EQ(map.all()[0].path, "/usr/lib/with space/libc.so.6");
   EXPECT_EQ(map.all()[0].offset, 0x26000u);
@@ -22,11 +22,11 @@ TEST(MemoryMap, ParsesLines) {
 }
 
 TEST(MemoryMap, PrefersRoomBelowAndLeavesGaps) {
-  MemoryMap map(parse_mappings(
-      "555555554000-555555600000 r-xp 00000000 fe:00 1 /bin/program\n"
-      "555555700000-555555800000 rw-p 00000000 00:00 0 [heap]\n"
-      "7ffff7000000-7ffff8000000 r-xp 00000000 fe:00 2 /lib/libc.so\n"
-      "7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0 [stack]\n"));
+  MemoryMap map(
+      parse_mappings("555555554000-555555600000 r-xp 00000000 fe:00 1 /bin/program\n"
+                     "555555700000-555555800000 rw-p 00000000 00:00 0 [heap]\n"
+                     "7ffff7000000-7ffff8000000 r-xp 00000000 fe:00 2 /lib/libc.so\n"
+                     "7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0 [stack]\n"));
   auto room = map.find_room(0x555555554000, 0x555555600000, kMegabyte, kReach);
   ASSERT_TRUE(room);
   EXPECT_LT(*room + kMegabyte, 0x555555554000u);
@@ -37,10 +37,10 @@ TEST(MemoryMap, PrefersRoomBelowAndLeavesGaps) {
 }
 
 TEST(MemoryMap, KeepsAwayFromTheHeapOfAProgramAtALowAddress) {
-  MemoryMap map(parse_mappings(
-      "00400000-00500000 r-xp 00000000 fe:00 1 /bin/program\n"
-      "00600000-00700000 rw-p 00000000 00:00 0 [heap]\n"
-      "7ffff7000000-7ffff8000000 r-xp 00000000 fe:00 2 /lib/libc.so\n"));
+  MemoryMap map(
+      parse_mappings("00400000-00500000 r-xp 00000000 fe:00 1 /bin/program\n"
+                     "00600000-00700000 rw-p 00000000 00:00 0 [heap]\n"
+                     "7ffff7000000-7ffff8000000 r-xp 00000000 fe:00 2 /lib/libc.so\n"));
   // Too large for the room below: above the heap, far enough for it to grow, and within reach.
   auto room = map.find_room(0x400000, 0x500000, 64 * kMegabyte, kReach);
   ASSERT_TRUE(room);

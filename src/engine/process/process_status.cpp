@@ -46,7 +46,8 @@ pid_t innermost_number(pid_t tid) {
 
 namespace {
 
-// Returns a field of /proc/PID/stat, as proc(5) counts them from 1; the second one may have blanks and brackets. Empty: no such process.
+// Returns a field of /proc/PID/stat, as proc(5) counts them from 1; the second one may have blanks and brackets. Empty: no such
+// process.
 std::string stat_field(pid_t pid, int number) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;
@@ -69,8 +70,8 @@ ProgramRun ProgramRun::of(pid_t pid) {
 
 namespace {
 
-// Not while a thread other than the first executes a program: until that thread has the first one's number, the first is a zombie, but
-// not alone. A look takes time in which such a program can come to its next execve, so one look is not enough.
+// Not while a thread other than the first executes a program: until that thread has the first one's number, the first is a
+// zombie, but not alone. A look takes time in which such a program can come to its next execve, so one look is not enough.
 bool has_process_ended(pid_t pid) {
   constexpr int kLooks = 4;
   for (int look = 0; look < kLooks; look++) {

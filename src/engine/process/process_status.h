@@ -32,8 +32,8 @@ class ProgramRun {
  public:
   // Notes the program that the process runs now.
   static ProgramRun of(pid_t pid);
-  // True if the process runs another program now, or if its first thread has ended and others live, as in an execve of one of these.
-  // False if the process has ended.
+  // True if the process runs another program now, or if its first thread has ended and others live, as in an execve of one of
+  // these. False if the process has ended.
   bool has_changed(pid_t pid) const;
 
  private:
@@ -45,8 +45,8 @@ class ProcessStatus {
   // Reads the file. Has no fields if no thread has this number.
   static ProcessStatus read(pid_t tid);
 
-  // The value of the field `name` ("Uid", "TracerPid", "Tgid", "State"), without the blanks before it; empty if the thread or this kernel
-  // has none.
+  // The value of the field `name` ("Uid", "TracerPid", "Tgid", "State"), without the blanks before it; empty if the thread or
+  // this kernel has none.
   std::string field(std::string_view name) const;
   // Whether the thread has a seccomp filter or mode.
   bool has_seccomp_filter() const;

@@ -81,13 +81,13 @@ Result<void> check_attachable(pid_t pid) {
   std::string state = process_status(pid, "State");
   if (state.starts_with("Z")) return Error{fmt::format("attach {}: the process has ended (zombie)", pid), ""};
   if (std::string tracer = process_status(pid, "TracerPid"); tracer != "0") {
-    return Error{
-        fmt::format("attach {}: already traced by process {} ({})", pid, tracer, command_of(atoi(tracer.c_str()))),
-        "a process can have one tracer at a time; end the other one first"};
+    return Error{fmt::format("attach {}: already traced by process {} ({})", pid, tracer, command_of(atoi(tracer.c_str()))),
+                 "a process can have one tracer at a time; end the other one first"};
   }
   UniqueFd fd(open(fmt::format("/proc/{}/exe", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) {
-    // A process at its end has none either. Before Linux 6.10 status does not say which it is; threads of the kernel are kthreadd's.
+    // A process at its end has none either. Before Linux 6.10 status does not say which it is; threads of the kernel are
+    // kthreadd's.
     int error = errno;
     std::string kernel = process_status(pid, "Kthread");
     if (error == ENOENT && (kernel == "1" || (kernel.empty() && (pid == 2 || process_status(pid, "PPid") == "2"))))

@@ -12,7 +12,11 @@ Result<TargetMemory> TargetMemory::open(pid_t pid) {
   std::string path = fmt::format("/proc/{}/mem", pid);
   memory.fd_ = UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   memory.pid_ = pid;
-  if (!memory.fd_) return Error::from_errno("open " + path, errno, errno == EACCES && ::geteuid() == 0 ? "for processes of other users root needs CAP_DAC_OVERRIDE, which a container may lack" : "");
+  if (!memory.fd_)
+    return Error::from_errno("open " + path, errno,
+                             errno == EACCES && ::geteuid() == 0
+                                 ? "for processes of other users root needs CAP_DAC_OVERRIDE, which a container may lack"
+                                 : "");
   return memory;
 }
 

@@ -14,7 +14,8 @@
 
 namespace spile::engine {
 
-// An open descriptor of one address space. Keeps to it: after an execve of the process it does not see the new one. Any thread may use it.
+// An open descriptor of one address space. Keeps to it: after an execve of the process it does not see the new one. Any thread
+// may use it.
 class TargetMemory {
  public:
   TargetMemory() = default;  // not open: reads and writes fail
@@ -26,8 +27,8 @@ class TargetMemory {
   // True if no process has this memory any more: it has ended, or has executed another program. False if it is not open.
   bool has_gone() const;
 
-  // Read or write all bytes at a run-time address, or fail with errno's message. A failed read leaves `into` undefined; a failed write may
-  // have written some of the bytes.
+  // Read or write all bytes at a run-time address, or fail with errno's message. A failed read leaves `into` undefined; a failed
+  // write may have written some of the bytes.
   Result<void> read(Address from, std::span<uint8_t> into) const;
   Result<void> write(Address to, std::span<const uint8_t> bytes) const;
   // Reads as many bytes as can be read from the start, up to the first page that can't be. Returns how many.

@@ -1,7 +1,7 @@
 #pragma once
 // Whose handlers the engine arms: this controller's own, or a guest's, which is another controller that found the
-// process traced by us. Each has handlers, an arena and requests of its own; text, stops and sites are shared. Belongs to the engine's
-// thread.
+// process traced by us. Each has handlers, an arena and requests of its own; text, stops and sites are shared. Belongs to the
+// engine's thread.
 
 #include <map>
 #include <memory>
@@ -22,9 +22,9 @@ struct Client {
   ClientId id = kOwnClient;
   abi::CodeImage image;
   ArenaGeometry geometry;
-  UniqueFd arena_fd;  // closed: no image was set, and nothing can be armed
+  UniqueFd arena_fd;   // closed: no image was set, and nothing can be armed
   UniqueFd shared_fd;  // ArenaMemory::shared_fd; closed: its arena has no shared pages
-  ArenaHold hold;  // of a guest's arena, or of the small one that this controller has without handlers of its own
+  ArenaHold hold;      // of a guest's arena, or of the small one that this controller has without handlers of its own
   // Empty where the client does not want to be asked; a guest's send the question to the guest (guest_host.cpp).
   ModuleResolver resolve_module;
   ModuleDescriber describe_modules;
@@ -49,15 +49,15 @@ struct Client {
 // All clients of one engine, by id.
 class ClientTable {
  public:
-  // Adds a client, with an id that none has had. The first one is this controller's own. The reference is valid until the client is
-  // forgotten.
+  // Adds a client, with an id that none has had. The first one is this controller's own. The reference is valid until the client
+  // is forgotten.
   Client& add();
   // Finds the client, or returns nullptr.
   Client* find(ClientId id) const;
   // REQUIRES: it has been added.
   Client& own() const { return *all_.at(kOwnClient); }
-  // Destroy a client, or all but our own, with their arenas' descriptors and holds. REQUIRES: nothing of theirs is mapped in a process that
-  // stays traced.
+  // Destroy a client, or all but our own, with their arenas' descriptors and holds. REQUIRES: nothing of theirs is mapped in a
+  // process that stays traced.
   void forget(ClientId id) { all_.erase(id); }
   void forget_guests();
   const std::map<ClientId, std::unique_ptr<Client>>& all() const { return all_; }

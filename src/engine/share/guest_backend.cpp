@@ -73,8 +73,7 @@ void GuestBackend::take_event(Event event) {
       if (!known) return;
       processes_.erase(event.pid);
       break;
-    case Event::Kind::kOtherExited:
-      return;
+    case Event::Kind::kOtherExited: return;
     default:
       if (!known) return;
   }
@@ -118,7 +117,8 @@ void GuestBackend::take(ReceivedMessage message) {
   }
 }
 
-Result<void> GuestBackend::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena, UniqueFd shared) {
+Result<void> GuestBackend::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena,
+                                     UniqueFd shared) {
   CHECK(!shared);  // SharingEngine asks for none
   MessageWriter what;
   what.put(image, geometry);

@@ -1,7 +1,7 @@
 #pragma once
-// The backend of a guest: has another spile, which traces the processes, arm probes there for this one (guest_host.h). Belongs to the
-// engine's thread. Functions that ask wait for the answer for up to 120 s, and answer questions of the host meanwhile by calling
-// EngineOptions' functions. If the host does not answer, they fail, and is_lost() is true from then on.
+// The backend of a guest: has another spile, which traces the processes, arm probes there for this one (guest_host.h). Belongs to
+// the engine's thread. Functions that ask wait for the answer for up to 120 s, and answer questions of the host meanwhile by
+// calling EngineOptions' functions. If the host does not answer, they fail, and is_lost() is true from then on.
 
 #include <chrono>
 #include <memory>

@@ -72,13 +72,15 @@ void MessageReader::read(ReturnProbe& probe) {
   take(enter, exit, entry_alone, obstacle);
 }
 void MessageWriter::add(const SiteRequest& request) {
-  auto& [id, path, identity, address, size, function, probe, flags, semaphore, goroutines, enabled, touches, moves_returns] = request;
+  auto& [id, path, identity, address, size, function, probe, flags, semaphore, goroutines, enabled, touches, moves_returns] =
+      request;
   put(id, path, identity, address, size, function, flags, semaphore, goroutines, enabled, touches, moves_returns);
   put(static_cast<uint8_t>(probe.index()));
   std::visit([&](const auto& each) { add(each); }, probe);
 }
 void MessageReader::read(SiteRequest& request) {
-  auto& [id, path, identity, address, size, function, probe, flags, semaphore, goroutines, enabled, touches, moves_returns] = request;
+  auto& [id, path, identity, address, size, function, probe, flags, semaphore, goroutines, enabled, touches, moves_returns] =
+      request;
   take(id, path, identity, address, size, function, flags, semaphore, goroutines, enabled, touches, moves_returns);
   uint8_t alternative = 0;
   if (take(alternative)) read_probe(alternative, probe);
@@ -173,7 +175,8 @@ bool GuestChannel::send(GuestMessage type, std::span<const uint8_t> bytes, int d
   if (!is_open()) return false;
   Header header{static_cast<uint32_t>(type), descriptor >= 0, bytes.size()};
   auto deadline = Clock::now() + limit_;
-  bool whole = send_all({reinterpret_cast<const uint8_t*>(&header), sizeof header}, descriptor, deadline) && send_all(bytes, -1, deadline);
+  bool whole =
+      send_all({reinterpret_cast<const uint8_t*>(&header), sizeof header}, descriptor, deadline) && send_all(bytes, -1, deadline);
   if (!whole) close();
   return whole;
 }
@@ -233,7 +236,8 @@ Result<GuestChannel> connect_to_tracer(pid_t tid, int limit_ms) {
       TRY(Peer peer, Peer::of(socket.get()));
       if (std::to_string(peer.pid()) != process_status(tid, "Tgid")) continue;
       if (!peer.is_ours()) {
-        return Error{fmt::format("a spile of another user (process {} of user {}) traces it, which is not trusted", peer.pid(), peer.uid()),
+        return Error{fmt::format("a spile of another user (process {} of user {}) traces it, which is not trusted", peer.pid(),
+                                 peer.uid()),
                      "end that one first"};
       }
       return GuestChannel(std::move(socket), limit_ms);

@@ -33,7 +33,9 @@ struct Ends {
     other = UniqueFd(fds[0]);
     channel = GuestChannel(UniqueFd(fds[1]), limit_ms);
   }
-  void put(const void* bytes, size_t size) { EXPECT_EQ(::send(other.get(), bytes, size, MSG_NOSIGNAL), static_cast<ssize_t>(size)); }
+  void put(const void* bytes, size_t size) {
+    EXPECT_EQ(::send(other.get(), bytes, size, MSG_NOSIGNAL), static_cast<ssize_t>(size));
+  }
 };
 
 struct RawHeader {
@@ -42,7 +44,8 @@ struct RawHeader {
 };
 
 size_t open_descriptors() {
-  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator()));
+  return static_cast<size_t>(
+      std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator()));
 }
 
 TEST(GuestChannel, ClosesAtSizesAndKindsThatAreNone) {

@@ -25,14 +25,14 @@ void watch_fd(int epoll, int fd) {
 }
 
 constexpr size_t kMostGuests = 256;
-constexpr size_t kMostMessages = 64;   // of all guests, before the tracer gets its turn again
-constexpr size_t kMostInbox = 1024;    // that came before an answer
+constexpr size_t kMostMessages = 64;  // of all guests, before the tracer gets its turn again
+constexpr size_t kMostInbox = 1024;   // that came before an answer
 constexpr uint64_t kLargestArena = uint64_t{1} << 46;
 constexpr uint64_t kLargestImage = uint64_t{256} << 20;
 
 // Handlers must not find less memory than their geometry states: a file with these seals can't be shrunk.
 bool is_arena(int fd, uint64_t size) {
-  struct stat status {};
+  struct stat status{};
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || static_cast<uint64_t>(status.st_size) < size) return false;
   int seals = fcntl(fd, F_GET_SEALS);
   return seals >= 0 && (seals & F_SEAL_SHRINK);
@@ -43,18 +43,21 @@ bool fits(uint64_t begin, uint64_t count, uint64_t stride, uint64_t end) {
 }
 
 bool is_sound(const ArenaGeometry& geometry) {
-  return geometry.shared_size == 0 && geometry.size >= abi::kPageSize && geometry.size <= kLargestArena && geometry.slot_count >= 1 &&
-         geometry.slot_stride >= abi::kThreadSlotSize && fits(geometry.slots_offset, geometry.slot_count, geometry.slot_stride, geometry.size) &&
+  return geometry.shared_size == 0 && geometry.size >= abi::kPageSize && geometry.size <= kLargestArena &&
+         geometry.slot_count >= 1 && geometry.slot_stride >= abi::kThreadSlotSize &&
+         fits(geometry.slots_offset, geometry.slot_count, geometry.slot_stride, geometry.size) &&
          (geometry.shadow_capacity == 0 || geometry.shadow_stride >= sizeof(abi::ShadowFrame)) &&
          fits(geometry.shadow_offset, geometry.shadow_capacity, geometry.shadow_stride, geometry.slot_stride);
 }
 
 bool is_sound(const abi::CodeImage& image) {
   uint64_t size = image.bytes.size();
-  return size >= sizeof(abi::ImageCells) && size <= kLargestImage && image.code_begin <= image.code_end && image.code_end <= size &&
-         std::ranges::all_of(image.fixups, [&](const abi::FaultFixup& fixup) {
-           return fixup.fault_offset < size && fixup.resume_offset < size;
-         }) && std::ranges::is_sorted(image.fixups, {}, &abi::FaultFixup::fault_offset);
+  return size >= sizeof(abi::ImageCells) && size <= kLargestImage && image.code_begin <= image.code_end &&
+         image.code_end <= size &&
+         std::ranges::all_of(
+             image.fixups,
+             [&](const abi::FaultFixup& fixup) { return fixup.fault_offset < size && fixup.resume_offset < size; }) &&
+         std::ranges::is_sorted(image.fixups, {}, &abi::FaultFixup::fault_offset);
 }
 
 bool is_sound(const SiteRequest& request, const abi::CodeImage& image) {
@@ -90,7 +93,8 @@ void GuestHost::accept_guest() {
     return failed(*guest, {fmt::format("the spile that traces it (process {}) serves only its own user", getpid()), ""});
   }
   if (guests_.size() >= kMostGuests) {
-    return failed(*guest, {fmt::format("the spile that traces it (process {}) serves {} others already", getpid(), guests_.size()), ""});
+    return failed(*guest,
+                  {fmt::format("the spile that traces it (process {}) serves {} others already", getpid(), guests_.size()), ""});
   }
   watch_fd(epoll_.get(), guest->channel.fd());
   guests_.push_back(std::move(guest));
@@ -215,7 +219,8 @@ void GuestHost::handle(Guest& guest, ReceivedMessage message) {
       pid_t pid = 0;
       if (!reader.take(pid)) return guest.channel.close();
       if (!guest.peer.may_trace(pid)) {
-        return failed(guest, {fmt::format("process {} may not trace process {} itself", guest.peer.pid(), pid), "run it as root"});
+        return failed(guest,
+                      {fmt::format("process {} may not trace process {} itself", guest.peer.pid(), pid), "run it as root"});
       }
       auto followed = service_.follow(client, pid);
       if (!followed.ok()) return failed(guest, followed.error());
@@ -243,8 +248,7 @@ void GuestHost::handle(Guest& guest, ReceivedMessage message) {
       if (!dropped.ok()) return failed(guest, dropped.error());
       return done(guest);
     }
-    default:
-      return guest.channel.close();
+    default: return guest.channel.close();
   }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// Serves other spiles, the guests, which want probes in processes that this one traces: each is a client of its engine (client.h). A guest
-// that does not answer in time, or goes away, is dropped, and with it all that it has in processes. The host waits for a guest for at most
-// kGuestPatienceMs. A guest may follow only processes that the kernel would let it trace itself. Belongs to the engine's thread.
+// Serves other spiles, the guests, which want probes in processes that this one traces: each is a client of its engine
+// (client.h). A guest that does not answer in time, or goes away, is dropped, and with it all that it has in processes. The host
+// waits for a guest for at most kGuestPatienceMs. A guest may follow only processes that the kernel would let it trace itself.
+// Belongs to the engine's thread.
 
 #include <deque>
 #include <memory>
@@ -24,8 +25,8 @@ class GuestService {
   virtual Result<std::vector<pid_t>> follow(Client& guest, pid_t pid) = 0;
   virtual Result<ArmReport> arm_for(Client& guest, std::span<const SiteRequest> sites) = 0;
   virtual void switch_for(Client& guest, std::span<const uint32_t> site_ids, bool on) = 0;
-  // Takes the guest's probes out of all processes, and forgets the guest. After an error, since its memory is still mapped in a process,
-  // the engine keeps the client; the host does not use it any more.
+  // Takes the guest's probes out of all processes, and forgets the guest. After an error, since its memory is still mapped in a
+  // process, the engine keeps the client; the host does not use it any more.
   virtual Result<void> drop_guest(Client& guest) = 0;
 };
 
@@ -38,8 +39,8 @@ class GuestHost {
 
   // Becomes readable when serve() has something to do.
   int wait_fd() const { return epoll_.get(); }
-  // Does what guests ask for, without waiting for a question, and drops guests that are gone. REQUIRES: not called from within a call of
-  // the service.
+  // Does what guests ask for, without waiting for a question, and drops guests that are gone. REQUIRES: not called from within a
+  // call of the service.
   void serve();
   // Sends an event to the guest of a client, if it has one. May be called at any time, also from within calls of the service.
   void report(const Client& client, const Event& event);

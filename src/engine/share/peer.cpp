@@ -17,7 +17,7 @@
 namespace spile::engine {
 namespace {
 
-constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD
+constexpr int kPeerPidfd = 77;                        // SO_PEERPIDFD
 constexpr uint64_t kMayTraceAll = uint64_t{1} << 19;  // CAP_SYS_PTRACE
 
 uint64_t capabilities(const ProcessStatus& status, std::string_view name) {
@@ -36,7 +36,7 @@ std::optional<uint64_t> only_id(const ProcessStatus& status, std::string_view na
 }
 
 std::optional<ino_t> user_namespace(const std::string& process) {
-  struct stat status {};
+  struct stat status{};
   if (stat(fmt::format("/proc/{}/ns/user", process).c_str(), &status) != 0) return {};
   return status.st_ino;
 }
@@ -50,7 +50,7 @@ bool is_in_our_namespace(pid_t pid) {
 
 // A process that is not dumpable belongs to root in /proc.
 bool is_dumpable(pid_t pid, uint64_t user) {
-  struct stat status {};
+  struct stat status{};
   return stat(fmt::format("/proc/{}", pid).c_str(), &status) == 0 && status.st_uid == user;
 }
 
@@ -77,7 +77,9 @@ Result<Peer> Peer::of(int socket) {
   return peer;
 }
 
-bool Peer::is_alive() const { return !process_ || syscall(SYS_pidfd_send_signal, process_.get(), 0, nullptr, 0) == 0 || errno == EPERM; }
+bool Peer::is_alive() const {
+  return !process_ || syscall(SYS_pidfd_send_signal, process_.get(), 0, nullptr, 0) == 0 || errno == EPERM;
+}
 
 bool Peer::is_ours() const { return (uid_ == 0 || uid_ == geteuid()) && is_in_our_namespace(pid_) && is_alive(); }
 

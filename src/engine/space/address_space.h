@@ -41,8 +41,8 @@ struct LoadedModule {
 // Whether sites can be armed in an address space, and are being armed.
 class ArmingState {
  public:
-  // Marks, while it lives, that sites of the space are being armed or taken out: a child that is forked meanwhile may have copied a part of
-  // the change. state: outlives it.
+  // Marks, while it lives, that sites of the space are being armed or taken out: a child that is forked meanwhile may have copied
+  // a part of the change. state: outlives it.
   class Change {
    public:
     explicit Change(ArmingState& state) : state_(state) { state_.changes_++; }
@@ -78,7 +78,7 @@ class ArmingState {
 struct AddressSpace {
   TargetMemory memory;          // not open until a process has been attached to, or has executed its program
   std::vector<Process*> users;  // the processes that run in it; empty: all have left it
-  SystemCallText system_call;  // all 0 until looked for
+  SystemCallText system_call;   // all 0 until looked for
   std::map<ClientId, ClientSpace> clients;
   std::map<std::string, LoadedModule> modules;  // by device, inode and address
   SiteTable sites;

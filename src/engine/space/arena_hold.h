@@ -1,9 +1,11 @@
 #pragma once
-// Shows handlers that their faults are caught: a futex word in the arena's header (ArenaHeader::controller_futex), held by a thread of the
-// tracer. The kernel marks it when the tracer dies, before ptrace lets the target go, and handlers return at once from then on.
+// Shows handlers that their faults are caught: a futex word in the arena's header (ArenaHeader::controller_futex), held by a
+// thread of the tracer. The kernel marks it when the tracer dies, before ptrace lets the target go, and handlers return at once
+// from then on.
 //
-// The kernel finds the word by a list that the thread has registered (set_robust_list(2)). The C library's robust mutexes keep that list's
-// links beside the word, where a target could read and change them. So the list is one of our own, in memory that nobody shares:
+// The kernel finds the word by a list that the thread has registered (set_robust_list(2)). The C library's robust mutexes keep
+// that list's links beside the word, where a target could read and change them. So the list is one of our own, in memory that
+// nobody shares:
 //
 //   thread's list head ──► node of arena 1 ──► node of arena 2 ──► head
 //                           │ kFutexOffset bytes on
@@ -25,8 +27,8 @@ namespace spile::engine {
 class ArenaHold {
  public:
   ArenaHold() = default;
-  // Takes the hold for the calling thread, whichever thread has had it before. arena_fd is not needed afterwards. REQUIRES: all processes
-  // with handlers of this arena are traced.
+  // Takes the hold for the calling thread, whichever thread has had it before. arena_fd is not needed afterwards. REQUIRES: all
+  // processes with handlers of this arena are traced.
   static Result<ArenaHold> take(int arena_fd);
   // Gives up the hold: the death of the tracer is not marked any more. REQUIRES: runs on the thread that has taken it.
   ~ArenaHold() { release(); }

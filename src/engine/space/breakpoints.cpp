@@ -19,14 +19,12 @@ constexpr uint64_t kTableSize = (kMostBreakpoints + 1) * 16;
 constexpr uint64_t kCodeRoom = 512;
 
 // Whether the kernel has raised the signal for an instruction, rather than a process sent it.
-bool is_breakpoint_signal(const siginfo_t& signal) {
-  return signal.si_signo == SIGTRAP && signal.si_code > 0;
-}
+bool is_breakpoint_signal(const siginfo_t& signal) { return signal.si_signo == SIGTRAP && signal.si_code > 0; }
 
 bool has_arrived_trap(const Thread& thread) {
   siginfo_t signal;
-  return thread.kind == StopKind::kSignal && thread.signal == SIGTRAP &&
-         ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &signal) == 0 && is_breakpoint_signal(signal);
+  return thread.kind == StopKind::kSignal && thread.signal == SIGTRAP && ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &signal) == 0 &&
+         is_breakpoint_signal(signal);
 }
 
 bool has_pending_trap(pid_t tid) {
@@ -77,7 +75,8 @@ Result<void> add_entry(AddressSpace& space, Address behind, Address where) {
     owner->put_word(entry + 8, where.value);
     return {};
   }
-  if (space.signal_code.breakpoint_count() == kMostBreakpoints) return Error{"only a breakpoint fits there, and there are too many", ""};
+  if (space.signal_code.breakpoint_count() == kMostBreakpoints)
+    return Error{"only a breakpoint fits there, and there are too many", ""};
   Address entry = space.signal_code.add_breakpoint();
   // The first word, by which the entry is found, last.
   owner->put_word(entry + 8, where.value);
@@ -94,8 +93,7 @@ Result<void> guard_trap(SetupContext& context, AddressSpace& space, Region& regi
   return add_entry(space, trap + 1, trap + 1);
 }
 
-Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Region& region,
-                               std::span<const PatchedSite> sites) {
+Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Region& region, std::span<const PatchedSite> sites) {
   if (!space.signal_code.handles_breakpoints()) TRY_DO(install(context, space, region));
   for (const PatchedSite& site : sites) {
     if (site.is_breakpoint()) TRY_DO(add_entry(space, site.begin + 1, site.trampoline));

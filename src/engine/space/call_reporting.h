@@ -1,6 +1,6 @@
 #pragma once
-// Who reports the system calls of an address space to probes on calls: handlers at its system call instructions, or ptrace, which stops
-// at each call (calls/call_watch.h). Belongs to the engine's thread.
+// Who reports the system calls of an address space to probes on calls: handlers at its system call instructions, or ptrace, which
+// stops at each call (calls/call_watch.h). Belongs to the engine's thread.
 
 #include <string>
 #include <utility>

@@ -18,7 +18,8 @@ ArenaHeaderView::~ArenaHeaderView() { munmap(header_, abi::kPageSize); }
 
 uint64_t ArenaHeaderView::taken_slots() const {
   uint64_t count = 0;
-  for (uint64_t& word : header_->taken) count += static_cast<uint64_t>(std::popcount(std::atomic_ref(word).load(std::memory_order_relaxed)));
+  for (uint64_t& word : header_->taken)
+    count += static_cast<uint64_t>(std::popcount(std::atomic_ref(word).load(std::memory_order_relaxed)));
   return count;
 }
 

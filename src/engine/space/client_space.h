@@ -46,13 +46,13 @@ class ArenaHeaderView {
 };
 
 struct ClientSpace {
-  AddressRange arena;  // as much of it as is mapped; empty until then
+  AddressRange arena;                       // as much of it as is mapped; empty until then
   std::shared_ptr<ArenaHeaderView> header;  // the arena's; null: of a killed controller
   AddressRange process_table;
   std::vector<std::shared_ptr<Region>> regions;
   std::vector<AddressRange> code;  // the regions, and their pages of stubs elsewhere; also those of a killed controller
-  ArenaGeometry geometry;  // of the arena; all 0 until it is mapped
-  uint64_t module_map = 0;  // abi::ProcessTable::module_map; 0: none
+  ArenaGeometry geometry;          // of the arena; all 0 until it is mapped
+  uint64_t module_map = 0;         // abi::ProcessTable::module_map; 0: none
 };
 
 }  // namespace spile::engine

@@ -22,7 +22,8 @@ struct Goroutine {
   uint64_t stack_pointer;
 };
 
-void look_through(const AddressSpace& space, const Goroutine& goroutine, std::span<const PatchedSite> sites, std::set<Address>& found) {
+void look_through(const AddressSpace& space, const Goroutine& goroutine, std::span<const PatchedSite> sites,
+                  std::set<Address>& found) {
   if (goroutine.stack_pointer < goroutine.stack_low || goroutine.stack_pointer >= goroutine.stack_high) return;
   std::vector<uint64_t> words(std::min(goroutine.stack_high - goroutine.stack_pointer, kPreemptionFrames) / sizeof(uint64_t));
   std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(words.data()), words.size() * sizeof(uint64_t));
@@ -61,7 +62,8 @@ int32_t find_goroutine_offset(const AddressSpace& space, const Module& module) {
   constexpr int64_t kOverlap = 16;
   for (const Module::Range& range : module.text) {
     for (Address at = range.begin; at < range.end; at = at + static_cast<int64_t>(kSearched - kOverlap)) {
-      size_t have = space.memory.read_some(at, {text.data(), std::min<uint64_t>(kSearched, static_cast<uint64_t>(range.end - at))});
+      size_t have =
+          space.memory.read_some(at, {text.data(), std::min<uint64_t>(kSearched, static_cast<uint64_t>(range.end - at))});
       if (int32_t offset = native_architecture().find_goroutine_offset({text.data(), have})) return offset;
     }
   }

@@ -12,11 +12,12 @@
 
 namespace spile::engine {
 
-// Finds the begins of sites in the midst of whose patches such a goroutine stands. sites: by begin. REQUIRES: the process is kept still.
+// Finds the begins of sites in the midst of whose patches such a goroutine stands. sites: by begin. REQUIRES: the process is kept
+// still.
 std::set<Address> find_interrupted(const AddressSpace& space, std::span<const PatchedSite> sites);
 
-// Finds where a thread of a Go program keeps its goroutine, in bytes from its thread pointer, as the runtime's own instructions show. 0:
-// unknown, or not a Go program.
+// Finds where a thread of a Go program keeps its goroutine, in bytes from its thread pointer, as the runtime's own instructions
+// show. 0: unknown, or not a Go program.
 int32_t find_goroutine_offset(const AddressSpace& space, const Module& module);
 
 }  // namespace spile::engine

@@ -1,5 +1,6 @@
 #pragma once
-// Which threads the process tables of an address space name, by thread pointer (thread_identities.h). Belongs to the engine's thread.
+// Which threads the process tables of an address space name, by thread pointer (thread_identities.h). Belongs to the engine's
+// thread.
 
 #include <sys/types.h>
 
@@ -26,8 +27,8 @@ class KnownThreads {
     auto found = by_pointer_.find(thread_pointer);
     return found == by_pointer_.end() ? nullptr : &found->second;
   }
-  // Gives the thread pointer an entry that no other has. Returns it, valid until remove() or clear(), or nullptr if too many are known. The
-  // caller sets its tid. REQUIRES: find() does not know it.
+  // Gives the thread pointer an entry that no other has. Returns it, valid until remove() or clear(), or nullptr if too many are
+  // known. The caller sets its tid. REQUIRES: find() does not know it.
   KnownThread* add(uint64_t thread_pointer) {
     if (by_pointer_.size() >= abi::kThreadTableEntries / 2) return nullptr;
     auto index = static_cast<uint32_t>(abi::thread_table_index(thread_pointer));

@@ -22,9 +22,7 @@ constexpr int kSealFutureWrite = 0x10;                         // F_SEAL_FUTURE_
 
 static_assert(kRegionListOffset + sizeof(abi::CodeRegionList) <= kPage);
 
-constexpr uint64_t pages(uint64_t bytes) {
-  return (bytes + kPage - 1) / kPage * kPage;
-}
+constexpr uint64_t pages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 }  // namespace
 
@@ -106,7 +104,8 @@ Address Region::append_code(std::span<const uint8_t> code) {
   CHECK(next_ + code.size() <= limit_);
   Address at = next();
   memcpy(view_ + next_, code.data(), code.size());
-  // Code like this one, which follows as a rule, lies in one line of the cache if it fits: with thousands of places, each line is a miss.
+  // Code like this one, which follows as a rule, lies in one line of the cache if it fits: with thousands of places, each line is
+  // a miss.
   const uint64_t alignment = std::clamp(std::bit_ceil(code.size()), kCodeAlignment, kCacheLine);
   next_ += (code.size() + alignment - 1) / alignment * alignment;
   return at;

@@ -1,6 +1,6 @@
 #pragma once
-// A code region (belongs to the engine's thread): one memfd "spile-code", mapped readable and executable in a target within reach of the
-// module it serves, and writable only in the controller. Forked children share it, at the same address.
+// A code region (belongs to the engine's thread): one memfd "spile-code", mapped readable and executable in a target within reach
+// of the module it serves, and writable only in the controller. Forked children share it, at the same address.
 //
 //   0                 RegionHeader, then a CodeRegionList (abi/arena.h) at kRegionListOffset
 //   journal_offset    JournalEntry[journal_capacity]   what is patched, and what stood there before
@@ -10,8 +10,8 @@
 //   ...               pages of stubs for punned jumps, growing downwards; these are mapped once more wherever in the
 //                     target such jumps lead to
 //
-// The journal is written before the text is, so that the next spile that attaches after a controller was killed can restore every byte
-// and finish every pending return by reading this region from the target.
+// The journal is written before the text is, so that the next spile that attaches after a controller was killed can restore every
+// byte and finish every pending return by reading this region from the target.
 
 #include <cstdint>
 #include <map>
@@ -36,7 +36,7 @@ inline constexpr uint64_t kRegionListOffset = 1024;
 
 // One patch. It is read by later spiles, out of memory that the target may have changed.
 struct JournalEntry {
-  uint64_t address;            // run-time address of the patch's first byte
+  uint64_t address;  // run-time address of the patch's first byte
   uint8_t original[kMaxPatch];
   uint8_t patched[kMaxPatch];
   uint32_t length;             // of the patch, in bytes; 0: the entry was struck
@@ -61,8 +61,9 @@ struct PlacedStub {
 
 class Region {
  public:
-  // Creates memory for `sites` trampolines of `code_room` bytes in all, with a copy of the image, whose cells fill_cells() sets. The caller
-  // chooses the address by place(), and maps fd() into the target, where it stays mapped after this object is destroyed.
+  // Creates memory for `sites` trampolines of `code_room` bytes in all, with a copy of the image, whose cells fill_cells() sets.
+  // The caller chooses the address by place(), and maps fd() into the target, where it stays mapped after this object is
+  // destroyed.
   static Result<std::shared_ptr<Region>> create(uint64_t sites, uint64_t code_room, const abi::CodeImage& image);
   ~Region();
   Region(const Region&) = delete;
@@ -80,7 +81,8 @@ class Region {
   Address image() const { return address_ + static_cast<int64_t>(header().image_offset); }
   bool contains(Address address) const { return address >= address_ && address < end(); }
 
-  // The header and the journal as the controller has written them. The shared memory, which a target may have changed, is not read.
+  // The header and the journal as the controller has written them. The shared memory, which a target may have changed, is not
+  // read.
   const RegionHeader& header() const { return header_; }
   std::span<const JournalEntry> journal() const { return journal_; }
 
@@ -90,35 +92,36 @@ class Region {
   Address next() const { return address_ + static_cast<int64_t>(next_); }
   // Appends code at next(). Returns where it lies in the target. REQUIRES: has_room.
   Address append_code(std::span<const uint8_t> code);
-  // Write and read a word by one access, while threads of targets may be running there. REQUIRES: `at` is a run-time address in the region,
-  // and a multiple of 8.
+  // Write and read a word by one access, while threads of targets may be running there. REQUIRES: `at` is a run-time address in
+  // the region, and a multiple of 8.
   void put_word(Address at, uint64_t word);
   uint64_t word_at(Address at) const;
   // REQUIRES: has_room(1, 0); the text has not been patched yet.
   void append_journal(const JournalEntry& entry);
-  // Strikes the entries of sites that no longer lead to their trampolines; the entries' room is not used again. trampolines: of these
-  // sites, by their begins.
+  // Strikes the entries of sites that no longer lead to their trampolines; the entries' room is not used again. trampolines: of
+  // these sites, by their begins.
   void strike_from_journal(const std::map<Address, Address>& trampolines);
 
   // Memory for stubs. One page may be mapped at several addresses of the target, where different bytes of it are used.
   struct StubPage {
-    uint64_t offset;               // in the region
-    std::vector<Address> mapped;   // where, in the target; the caller of add_stub_page() keeps it
-    std::vector<bool> used;        // of each byte of the page
+    uint64_t offset;              // in the region
+    std::vector<Address> mapped;  // where, in the target; the caller of add_stub_page() keeps it
+    std::vector<bool> used;       // of each byte of the page
     // at: in the page, in bytes.
     bool is_free(uint64_t at, uint64_t length) const;
   };
   std::vector<StubPage>& stub_pages() { return stub_pages_; }
-  // Adds a page, which is not mapped yet. Returns it, or nullptr if the region is full. The pointer is valid until the next page is added.
+  // Adds a page, which is not mapped yet. Returns it, or nullptr if the region is full. The pointer is valid until the next page
+  // is added.
   StubPage* add_stub_page();
   // Writes a stub at a place in the page. REQUIRES: the bytes are free.
   void put_stub(StubPage& page, uint64_t at, std::span<const uint8_t> code);
-  // Writes other code over the stub at a run-time address. Returns whether it lies in a page of this region. REQUIRES: the code is no
-  // longer than the stub; no thread is in the middle of it.
+  // Writes other code over the stub at a run-time address. Returns whether it lies in a page of this region. REQUIRES: the code
+  // is no longer than the stub; no thread is in the middle of it.
   bool rewrite_stub(Address at, std::span<const uint8_t> code);
 
-  // Where a site's fragment is switched: the word at a run-time address in this region that has one of two values. One site may have
-  // several.
+  // Where a site's fragment is switched: the word at a run-time address in this region that has one of two values. One site may
+  // have several.
   struct Switch {
     Address word;
     uint64_t on, off;
@@ -131,8 +134,8 @@ class Region {
 
   // Writes the layout of the client's arena into the header.
   void record_geometry(const ArenaGeometry& geometry);
-  // Fills the image's cells once the target's addresses are known. bias, goroutine: of the Module that the region serves. REQUIRES:
-  // place().
+  // Fills the image's cells once the target's addresses are known. bias, goroutine: of the Module that the region serves.
+  // REQUIRES: place().
   void fill_cells(Address arena, Address process_table, uint64_t bias, int32_t goroutine);
   uint64_t bias() const { return bias_; }
   // Lists a region at [begin, end) for handlers. foreign: it is another client's. Does nothing if the list is full
@@ -166,8 +169,8 @@ class Region {
   std::vector<StubPage> stub_pages_;
 };
 
-// Creates a memfd of `size` bytes that can be mapped executable, unless vm.memfd_noexec is 2, or (executable: false) one that can't on
-// Linux 6.3 and later. No process can
+// Creates a memfd of `size` bytes that can be mapped executable, unless vm.memfd_noexec is 2, or (executable: false) one that
+// can't on Linux 6.3 and later. No process can
 // shrink it, so that no access to a mapping of it fails (SIGBUS), and only its own user can open it again through /proc.
 Result<UniqueFd> create_memory(const char* name, uint64_t size, bool executable);
 

@@ -17,7 +17,8 @@ uint64_t locked_kib(pid_t pid) { return strtoull(ProcessStatus::read(pid).field(
 // Where nothing is locked, locking of what comes can only be seen by mapping something.
 Result<bool> locks_new_memory(RemoteCalls& calls, pid_t pid) {
   uint64_t before = locked_kib(pid);
-  TRY(uint64_t page, calls.call("map a page", SYS_mmap, {0, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, static_cast<uint64_t>(-1), 0}));
+  TRY(uint64_t page,
+      calls.call("map a page", SYS_mmap, {0, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, static_cast<uint64_t>(-1), 0}));
   uint64_t after = locked_kib(pid);
   TRY_DO(calls.call("munmap", SYS_munmap, {page, kPage}));
   return after > before;
@@ -26,8 +27,9 @@ Result<bool> locks_new_memory(RemoteCalls& calls, pid_t pid) {
 Result<Address> map_as_it_is(RemoteCalls& calls, const MemoryRequest& request, Address where, uint64_t size) {
   uint64_t flags = request.fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
   if (where != Address()) flags |= request.replaces ? MAP_FIXED : MAP_FIXED_NOREPLACE;
-  TRY(uint64_t at, calls.call(request.what, SYS_mmap,
-                              {where.value, size, request.protection, flags, static_cast<uint64_t>(int64_t{request.fd}), request.offset}));
+  TRY(uint64_t at,
+      calls.call(request.what, SYS_mmap,
+                 {where.value, size, request.protection, flags, static_cast<uint64_t>(int64_t{request.fd}), request.offset}));
   if (where == Address() || at == where.value) return Address(at);
   (void)calls.call("munmap", SYS_munmap, {at, size});  // a kernel before 4.17 takes it for a wish
   return Error{std::string(request.what) + ": its place is already in use", ""};
@@ -69,9 +71,10 @@ Error explain_limits(Error error, pid_t pid, const MemoryRequest& request) {
   auto taken = [&](const char* field) { return strtoull(ProcessStatus::read(pid).field(field).c_str(), nullptr, 10) * 1024; };
   auto explain = [&](const char* what, const char* name, const char* option, const char* shell, uint64_t has) {
     auto mib = [](uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
-    error.hint = fmt::format("its {} is limited to {:.1f} MiB ({}), of which it uses {:.1f}; {:.1f} more are needed: raise the limit "
-                             "(prlimit --pid {} --{}=BYTES, ulimit -{}), use fewer or smaller arrays, or a smaller -s",
-                             what, mib(limit.rlim_cur), name, mib(has), mib(request.size), pid, option, shell);
+    error.hint = fmt::format(
+        "its {} is limited to {:.1f} MiB ({}), of which it uses {:.1f}; {:.1f} more are needed: raise the limit "
+        "(prlimit --pid {} --{}=BYTES, ulimit -{}), use fewer or smaller arrays, or a smaller -s",
+        what, mib(limit.rlim_cur), name, mib(has), mib(request.size), pid, option, shell);
   };
   const bool is_data = request.fd < 0 && (request.protection & PROT_WRITE) != 0;  // getrlimit(2)
   if (uint64_t has = taken("VmSize"); limited(RLIMIT_AS) && has + request.size > limit.rlim_cur) {
@@ -79,8 +82,9 @@ Error explain_limits(Error error, pid_t pid, const MemoryRequest& request) {
   } else if (has = taken("VmData"); is_data && limited(RLIMIT_DATA) && has + request.size > limit.rlim_cur) {
     explain("private writable memory", "RLIMIT_DATA", "data", "d", has);
   } else if (locked_kib(pid) != 0 && limited(RLIMIT_MEMLOCK)) {
-    error.hint = fmt::format("it locks its memory (mlockall), of which it may have {} KiB: raise the limit (prlimit --pid {} --memlock=BYTES)",
-                             limit.rlim_cur / 1024, pid);
+    error.hint = fmt::format(
+        "it locks its memory (mlockall), of which it may have {} KiB: raise the limit (prlimit --pid {} --memlock=BYTES)",
+        limit.rlim_cur / 1024, pid);
   }
   return error;
 }

@@ -93,7 +93,8 @@ bool stands_again(const Process& process, int signal, uint64_t handled) {
 bool should_learn_actions(const Process& process, const ProcessStatus& status) {
   auto handled = handled_signals(status);
   if (!handled) return false;
-  if (std::any_of(std::begin(kOurs), std::end(kOurs), [&](int signal) { return stands_again(process, signal, *handled); })) return true;
+  if (std::any_of(std::begin(kOurs), std::end(kOurs), [&](int signal) { return stands_again(process, signal, *handled); }))
+    return true;
   // Of a process with thousands of threads it takes long; their births must not be spent on that alone.
   uint64_t period = std::max(kBirthPeriod, kMostOfTime * process.actions.took_ns);
   return *handled != process.actions.handled || (*handled != 0 && now_ns() >= process.actions.read_ns + period);
@@ -118,7 +119,8 @@ Result<void> learn(RemoteCalls& calls, Process& process) {
   return {};
 }
 
-// Puts back an action that was reset, or sets ours. Returns true if the thread had the signal blocked, since it had a handler and was reset.
+// Puts back an action that was reset, or sets ours. Returns true if the thread had the signal blocked, since it had a handler and
+// was reset.
 Result<bool> put_back(RemoteCalls& calls, Process& process, int signal) {
   auto known = process.actions.known.find(signal);
   bool is_known = known != process.actions.known.end();
@@ -131,7 +133,8 @@ Result<bool> put_back(RemoteCalls& calls, Process& process, int signal) {
   if (!is_known && was_handler(now) && !(process.actions.lost & bit(signal))) {
     process.actions.lost |= bit(signal);
     return Error{fmt::format("process {}: its handler for {} is lost: the kernel has reset it, as a probe met a bad pointer or "
-                             "a breakpoint in a thread that blocks the signal", process.pid, strsignal(signal)),
+                             "a breakpoint in a thread that blocks the signal",
+                             process.pid, strsignal(signal)),
                  "start spile after the program has set its handlers"};
   }
   // First of all: other threads may be waiting with their first bad pointers.
@@ -177,7 +180,8 @@ Result<void> mend_signal_action(Tracer& tracer, Thread& thread, int signal) {
   process.actions.refused = !begun.ok();
   if (!begun.ok()) {
     // Under a seccomp filter, for example: then there may be nothing to put back.
-    bool reset = process.actions.known.contains(signal) && !(handled_signals(ProcessStatus::read(process.pid)).value_or(kOurBits) & bit(signal));
+    bool reset = process.actions.known.contains(signal) &&
+                 !(handled_signals(ProcessStatus::read(process.pid)).value_or(kOurBits) & bit(signal));
     if (!reset) return {};
     return std::move(begun).error().within(fmt::format("put back the action for {}", strsignal(signal)));
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Code of ours in an address space that handles signals in case that this spile is killed: SIGTRAP at breakpoints (breakpoints.h), SIGSEGV
-// and SIGBUS in handlers (fault_guard.h). Belongs to the engine's thread.
+// Code of ours in an address space that handles signals in case that this spile is killed: SIGTRAP at breakpoints
+// (breakpoints.h), SIGSEGV and SIGBUS in handlers (fault_guard.h). Belongs to the engine's thread.
 
 #include "engine/process/known_actions.h"
 
@@ -8,8 +8,8 @@ namespace spile::engine {
 
 class SignalCode {
  public:
-  // Returns the run-time address of the table of breakpoints, by which the code for SIGTRAP finds where a thread goes on: entries of 16
-  // bytes, {address behind the breakpoint, where to go on}, in one of the regions. 0: the process has no code for SIGTRAP.
+  // Returns the run-time address of the table of breakpoints, by which the code for SIGTRAP finds where a thread goes on: entries
+  // of 16 bytes, {address behind the breakpoint, where to go on}, in one of the regions. 0: the process has no code for SIGTRAP.
   Address breakpoint_table() const { return breakpoint_table_; }
   bool handles_breakpoints() const { return breakpoint_table_ != Address(); }
   uint64_t breakpoint_count() const { return breakpoint_count_; }

@@ -13,9 +13,7 @@ bool in_order(const PatchedSite& a, const PatchedSite& b) { return a.begin < b.b
 
 }  // namespace
 
-bool PatchedSite::is_breakpoint() const {
-  return overwritten != 0 && native_architecture().is_breakpoint(patched);
-}
+bool PatchedSite::is_breakpoint() const { return overwritten != 0 && native_architecture().is_breakpoint(patched); }
 
 std::optional<Address> PatchedSite::relocated(Address pc) const {
   for (size_t i = 0; i < boundary_count; i++) {
@@ -121,9 +119,8 @@ void SiteTable::retire(const PatchedSite& site) {
 
 void SiteTable::forget_retired_in(std::span<const AddressRange> code) {
   std::erase_if(retired_, [&](const PatchedSite& site) {
-    return std::ranges::any_of(code, [&](const AddressRange& range) {
-      return range.contains(site.trampoline) || range.contains(site.body);
-    });
+    return std::ranges::any_of(
+        code, [&](const AddressRange& range) { return range.contains(site.trampoline) || range.contains(site.body); });
   });
 }
 

@@ -1,14 +1,14 @@
 #pragma once
-// The sites of one address space: what is patched in its text now, what was patched before, and which requests of which clients each
-// site serves.
+// The sites of one address space: what is patched in its text now, what was patched before, and which requests of which clients
+// each site serves.
 //
 //   lists      requests of one client for places in one module, as they were placed; they never change
 //   uses       one request that a site serves, by list and index; the uses of a site are consecutive
 //   in_text    sites whose patches are in the text, by begin
 //   retired    former sites, whose trampolines the text no longer leads to; threads may still be in them
 //
-// Addresses are run-time addresses. Spans, references and pointers that functions return are valid until the table changes. Belongs to the
-// engine's thread.
+// Addresses are run-time addresses. Spans, references and pointers that functions return are valid until the table changes.
+// Belongs to the engine's thread.
 
 #include <compare>
 #include <map>
@@ -34,19 +34,19 @@ struct PatchedSite {
   uint8_t window = 0;            // bytes of the whole instructions that the patch displaces
   uint8_t overwritten = 0;       // bytes of the patch: as many of original and patched count
   uint8_t boundary_count = 0;
-  bool falls_through = true;  // threads come from the trampoline back to the window's end
-  bool returns = false;  // has return probes: must not be in the text before the sites of unwinders are
+  bool falls_through = true;              // threads come from the trampoline back to the window's end
+  bool returns = false;                   // has return probes: must not be in the text before the sites of unwinders are
   uint32_t first_use = 0, use_count = 0;  // SiteTable::uses_of
-  bool is_relay = false;  // not a place that is probed, but the relay of another site, in padding
-  Address stub;             // where a punned jump leads: a stub that jumps to the trampoline; 0: none
-  uint8_t stub_size = 0;    // bytes
+  bool is_relay = false;                  // not a place that is probed, but the relay of another site, in padding
+  Address stub;                           // where a punned jump leads: a stub that jumps to the trampoline; 0: none
+  uint8_t stub_size = 0;                  // bytes
   bool keeps_stub = true;   // a site that replaces this one may use the stub: its memory stays, and no other process has it
   bool takes_stub = false;  // uses the stub of the site that it replaces, and makes it lead to its own trampoline
   // The trampoline that has the displaced instructions: where several clients have one each, the last client's.
   Address body;
   uint16_t call_original = 0, call = 0, behind_call = 0;  // as Trampoline has them
-  Address semaphore;  // of an SDT mark; 0: none
-  Address relay;      // where its short jump leads: a thread there has not come to the trampoline yet; 0: none
+  Address semaphore;                                      // of an SDT mark; 0: none
+  Address relay;  // where its short jump leads: a thread there has not come to the trampoline yet; 0: none
   uint8_t original[kMaxPatch] = {};
   uint8_t patched[kMaxPatch] = {};
   Boundary boundaries[kMaxBoundaries] = {};
@@ -103,12 +103,14 @@ class SiteTable {
   void replace(std::span<const PatchedSite> staying, std::span<const PatchedSite> coming);
   // Forgets the sites that begin there, whose patches could not be written.
   void remove(const std::set<Address>& begins);
-  // Notes pairs of begins: the first site of a pair must not be in the text without the second, because its patch leads into the second's
-  // or has bytes in common with it. Takes the elements out of `foundations`.
+  // Notes pairs of begins: the first site of a pair must not be in the text without the second, because its patch leads into the
+  // second's or has bytes in common with it. Takes the elements out of `foundations`.
   void add_foundations(std::multimap<Address, Address>& foundations) { foundations_.merge(foundations); }
-  // Returns the sites in the text that begin at one of these, all sites that need one of them (add_foundations), and all that these need.
+  // Returns the sites in the text that begin at one of these, all sites that need one of them (add_foundations), and all that
+  // these need.
   std::vector<PatchedSite> with_foundations(std::set<Address> begins) const;
-  // Records that the patches of all sites have been taken out of the text; the sites are still listed. Not inherited by forked children.
+  // Records that the patches of all sites have been taken out of the text; the sites are still listed. Not inherited by forked
+  // children.
   void mark_restored() { is_restored_ = true; }
   bool is_restored() const { return is_restored_; }
 

@@ -46,9 +46,7 @@ Result<SystemCallText> find_system_call(AddressSpace& space, pid_t pid) {
 bool has_seccomp_filter(pid_t tid) { return ProcessStatus::read(tid).has_seccomp_filter(); }
 
 // Whether the thread can be stopped in user space: not while it waits for a vfork child, nor at its end.
-bool can_serve(const Thread& thread) {
-  return thread.event != PTRACE_EVENT_VFORK && !thread.is_at_end();
-}
+bool can_serve(const Thread& thread) { return thread.event != PTRACE_EVENT_VFORK && !thread.is_at_end(); }
 
 // Finds a thread and stops it. Null: none can be stopped now.
 Thread* find_servant(Tracer& tracer, AddressSpace& space) {
@@ -79,8 +77,7 @@ Thread* find_servant(Tracer& tracer, AddressSpace& space) {
       }
       Thread* thread = tracer.find_thread(tid);
       std::string state = process_status(tid, "State");
-      if (!thread || thread->in_vfork || state.empty() || state[0] == 'D' || state[0] == 'Z' || state[0] == 'X')
-        continue;
+      if (!thread || thread->in_vfork || state.empty() || state[0] == 'D' || state[0] == 'Z' || state[0] == 'X') continue;
       tracer.hold(*thread);
       ptrace(PTRACE_INTERRUPT, tid, 0, 0);
       auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(500);
@@ -135,9 +132,11 @@ void let_run(Tracer& tracer, const AddressSpace& space, std::chrono::millisecond
 
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
   for (Process* process : space.users) {
-    if (is_frozen(process->pid)) return Error{fmt::format("process {} is frozen by its control group", process->pid), "thaw it first"};
+    if (is_frozen(process->pid))
+      return Error{fmt::format("process {} is frozen by its control group", process->pid), "thaw it first"};
   }
-  // Threads that stop during the search stay stopped: the children of a program that vforks all the time would end before they are found.
+  // Threads that stop during the search stay stopped: the children of a program that vforks all the time would end before they
+  // are found.
   for (Process* process : space.users) process->keep_still++;
   struct Release {
     Tracer& tracer;

@@ -20,16 +20,17 @@ pid_t pid_of(const AddressSpace& space);
 // REQUIRES: they are not kept still.
 void let_run(Tracer& tracer, const AddressSpace& space, std::chrono::milliseconds time);
 
-// Finds a thread that can make system calls for us, of any process of the space, and stops it, with a hold on it that the caller takes off
-// (Tracer::unhold). Waits for as long as Tracer::wait_for_sleeper() allows. Fails if no thread is left, or a process is frozen.
+// Finds a thread that can make system calls for us, of any process of the space, and stops it, with a hold on it that the caller
+// takes off (Tracer::unhold). Waits for as long as Tracer::wait_for_sleeper() allows. Fails if no thread is left, or a process is
+// frozen.
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space);
 
 // Begins system calls by such a thread, which is held until RemoteCalls::finish().
 Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thread);
 
-// Runs `act` with system calls made by any thread of the space. If that thread ends or executes another program while others stay in the
-// space (a child of vfork), runs `act` again with another thread, up to eight in all. REQUIRES: `act` records each step, and skips recorded
-// steps.
+// Runs `act` with system calls made by any thread of the space. If that thread ends or executes another program while others stay
+// in the space (a child of vfork), runs `act` again with another thread, up to eight in all. REQUIRES: `act` records each step,
+// and skips recorded steps.
 using CallsAct = std::function<Result<void>(RemoteCalls& calls, Thread& thread)>;
 Result<void> make_calls(Tracer& tracer, AddressSpace& space, const CallsAct& act);
 

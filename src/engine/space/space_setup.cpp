@@ -31,7 +31,8 @@ constexpr int kPlacementTries = 64;  // a program that starts threads all the ti
 Result<void> map_table(RemoteCalls& calls, ClientSpace& client, pid_t pid, const ArenaGeometry& geometry) {
   if (client.process_table.size() == 0) {
     uint64_t size = table_size(geometry);
-    TRY(Address at, map_memory(calls, pid, {.what = "map the process table", .size = size, .protection = PROT_READ | PROT_WRITE}));
+    TRY(Address at,
+        map_memory(calls, pid, {.what = "map the process table", .size = size, .protection = PROT_READ | PROT_WRITE}));
     client.process_table = {at, at + static_cast<int64_t>(size)};
   }
   TRY_DO(calls.call("madvise", SYS_madvise, {client.process_table.begin.value, abi::kInheritedOffset, MADV_WIPEONFORK}));
@@ -42,8 +43,8 @@ Result<void> map_table(RemoteCalls& calls, ClientSpace& client, pid_t pid, const
 }
 
 // Maps the memory behind our descriptor `fd` into the target. where: 0: any place.
-Result<Address> map_descriptor(RemoteCalls& calls, AddressSpace& space, pid_t pid, const char* what, int fd,
-                               uint64_t size, uint64_t protection, Address where, uint64_t offset = 0, bool replaces = false) {
+Result<Address> map_descriptor(RemoteCalls& calls, AddressSpace& space, pid_t pid, const char* what, int fd, uint64_t size,
+                               uint64_t protection, Address where, uint64_t offset = 0, bool replaces = false) {
   TRY(DescriptorChannel channel, DescriptorChannel::open(calls, space.memory, pid, space.scratch()));
   auto remote = channel.send(calls, fd);
   Result<Address> mapped = Error{};
@@ -198,7 +199,8 @@ Result<uint64_t> measure_arena(AddressSpace& space, ClientSpace& client) {
   uint64_t present = (client.arena.size() - geometry.slots_offset) / geometry.slot_stride;
   if (inherited.slots == present && inherited.slots_change == 0) return present;
   TRY(MemoryMap map, MemoryMap::read(pid_of(space)));
-  uint64_t end = client.arena.begin.value + geometry.shared_offset + geometry.shared_size;  // shared pages are not of the arena's file
+  // shared pages are not of the arena's file
+  uint64_t end = client.arena.begin.value + geometry.shared_offset + geometry.shared_size;
   for (const Mapping* mapping; (mapping = map.find(end)) && mapping->path.starts_with("/memfd:spile-arena");) end = mapping->end;
   end = std::min(end, client.arena.begin.value + geometry.size);
   if (end < client.arena.begin.value + geometry.slots_offset) return Error{"the arena is not mapped any more", ""};
@@ -240,13 +242,11 @@ Result<void> grow_arena(SetupContext& context, AddressSpace& space) {
   return std::move(grown).error();
 }
 
-Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& space, const Module& module,
-                                           uint64_t sites, uint64_t code_room) {
+Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& space, const Module& module, uint64_t sites,
+                                           uint64_t code_room) {
   Address low = module.lowest, high = module.highest;
   uint64_t reach = native_architecture().reach();
-  auto reaches = [&](Address begin, Address end) {
-    return begin.value + reach >= high.value && low.value + reach >= end.value;
-  };
+  auto reaches = [&](Address begin, Address end) { return begin.value + reach >= high.value && low.value + reach >= end.value; };
   ClientSpace& client = space.clients[context.client];
   for (auto& region : client.regions) {
     bool serves = region->bias() == module.bias && reaches(region->address(), region->end());
@@ -270,7 +270,8 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
       auto room = map.find_room(low.value, high.value, region->size(), reach);
       if (!room) return last;
       region->place(Address(*room));
-      auto mapped = map_descriptor(calls, space, pid, "map code", region->fd(), region->size(), PROT_READ | PROT_EXEC, region->address());
+      auto mapped =
+          map_descriptor(calls, space, pid, "map code", region->fd(), region->size(), PROT_READ | PROT_EXEC, region->address());
       is_there = mapped.ok() && *mapped == region->address();
       // Another thread was given the place in between.
       if (!mapped.ok()) last = std::move(mapped).error();
@@ -293,8 +294,8 @@ Result<void> map_stub_page(SetupContext& context, AddressSpace& space, Region& r
   Address mapped;
   auto map_page = [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
     if (mapped != Address()) return {};
-    TRY(mapped, map_descriptor(calls, space, thread.process->pid, "map a page for punned jumps", region.fd(), kPage, PROT_READ | PROT_EXEC,
-                               where, page.offset));
+    TRY(mapped, map_descriptor(calls, space, thread.process->pid, "map a page for punned jumps", region.fd(), kPage,
+                               PROT_READ | PROT_EXEC, where, page.offset));
     return {};
   };
   TRY_DO(make_calls(context.tracer, space, map_page));
@@ -332,8 +333,8 @@ Region::StubPage* page_for(Region& region, uint64_t offset, uint64_t length) {
 
 }  // namespace
 
-std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space, Region& region,
-                                     std::span<const PunRange> ranges, Address target) {
+std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space, Region& region, std::span<const PunRange> ranges,
+                                     Address target) {
   if (space.users.empty()) return {};
   if (auto placed = use_mapped_page(region, ranges, target)) return placed;
   uint64_t mapped = 0;
@@ -361,7 +362,8 @@ std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space,
 
 namespace {
 
-// Removes each range from the lists as soon as it is unmapped, so that a second try does not unmap what another thread has mapped there.
+// Removes each range from the lists as soon as it is unmapped, so that a second try does not unmap what another thread has mapped
+// there.
 Result<void> unmap(RemoteCalls& calls, ClientSpace& client) {
   while (!client.code.empty()) {
     AddressRange range = client.code.back();

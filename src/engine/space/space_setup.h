@@ -14,15 +14,15 @@ struct SetupContext {
   Tracer& tracer;
   const abi::CodeImage& image;  // outlives the context
   ArenaGeometry geometry;
-  int arena_fd, shared_fd;  // stay their owner's; -1: its arena has no shared pages
+  int arena_fd, shared_fd;       // stay their owner's; -1: its arena has no shared pages
   ClientId client = kOwnClient;  // whose handlers need it
 };
 
 // Returns the size of a client's ProcessTable with what lies behind it, in bytes.
 uint64_t table_size(const ArenaGeometry& geometry);
 
-// Keeps handlers of the process from making system calls if its thread of this status has a seccomp filter: that may kill the process for
-// a call that it does not expect.
+// Keeps handlers of the process from making system calls if its thread of this status has a seccomp filter: that may kill the
+// process for a call that it does not expect.
 void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status);
 
 // Maps process table and arena of the client, if they are not yet there.
@@ -32,22 +32,22 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space);
 // threads do not ring any more. REQUIRES: map_arena.
 Result<void> grow_arena(SetupContext& context, AddressSpace& space);
 
-// Counts the slots of the client's arena that a forked child has mapped, and corrects client.arena, which is a copy of its parent's. 0: no
-// arena is mapped.
+// Counts the slots of the client's arena that a forked child has mapped, and corrects client.arena, which is a copy of its
+// parent's. 0: no arena is mapped.
 Result<uint64_t> measure_arena(AddressSpace& space, ClientSpace& client);
 
-// Finds or maps a region that serves `module` (the cells of its image hold one load bias), within reach of all of it, with room for so
-// many sites and bytes of trampolines. Fails if no free addresses are in reach. REQUIRES: map_arena.
-Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& space, const Module& module,
-                                           uint64_t sites, uint64_t code_room);
+// Finds or maps a region that serves `module` (the cells of its image hold one load bias), within reach of all of it, with room
+// for so many sites and bytes of trampolines. Fails if no free addresses are in reach. REQUIRES: map_arena.
+Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& space, const Module& module, uint64_t sites,
+                                           uint64_t code_room);
 
-// Writes a stub that jumps from one of the ranges to `target`, a place in `region`, and maps memory for it if needed. Empty: none of the
-// ranges has room.
-std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space, Region& region,
-                                     std::span<const PunRange> ranges, Address target);
+// Writes a stub that jumps from one of the ranges to `target`, a place in `region`, and maps memory for it if needed. Empty: none
+// of the ranges has room.
+std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space, Region& region, std::span<const PunRange> ranges,
+                                     Address target);
 
-// Unmaps what one client has there, and forgets it: the ClientSpace is destroyed. REQUIRES: no thread can reach it any more; all threads
-// are still.
+// Unmaps what one client has there, and forgets it: the ClientSpace is destroyed. REQUIRES: no thread can reach it any more; all
+// threads are still.
 Result<void> unmap_client(Tracer& tracer, AddressSpace& space, ClientId id);
 
 // Unmaps what all clients have there, and takes back our actions for signals. REQUIRES: as unmap_client.

@@ -58,9 +58,11 @@ bool has_pending_returns(const AddressSpace& space, const ClientSpace& client, A
   uint32_t depth = std::min(slot.shadow_depth, geometry.shadow_capacity);
   if (depth > kMostLooked) return true;
   for (uint32_t i = depth; i-- > 0;) {
-    auto frame = space.memory.read_value<abi::ShadowFrame>(slot_at + static_cast<int64_t>(geometry.shadow_offset + i * geometry.shadow_stride));
+    auto frame = space.memory.read_value<abi::ShadowFrame>(
+        slot_at + static_cast<int64_t>(geometry.shadow_offset + i * geometry.shadow_stride));
     if (!frame.ok()) return true;
-    auto word = frame->stack_slot != 0 ? space.memory.read_value<uint64_t>(Address(frame->stack_slot)) : Result<uint64_t>(Error{});
+    auto word =
+        frame->stack_slot != 0 ? space.memory.read_value<uint64_t>(Address(frame->stack_slot)) : Result<uint64_t>(Error{});
     if (word.ok() && in_code(client, *word)) return true;
   }
   return false;
@@ -151,8 +153,8 @@ void introduce_thread(AddressSpace& space, Thread& thread) {
   bool fresh = known == nullptr;
   if (fresh) known = space.threads.add(pointer);
   if (!known) return;  // handlers ask the kernel
-  // A thread that was born with its parent's thread pointer would be taken for the parent, and the other way round. Otherwise a thread
-  // takes the thread pointer over from one that has ended.
+  // A thread that was born with its parent's thread pointer would be taken for the parent, and the other way round. Otherwise a
+  // thread takes the thread pointer over from one that has ended.
   bool shared = thread.parents_pointer == 0 ? !fresh : pointer == thread.parents_pointer;
   if (!fresh && !shared) leave_handlers(space, pointer);
   known->tid = shared ? 0 : static_cast<uint64_t>(thread.tid);
@@ -176,11 +178,13 @@ void bury_thread(AddressSpace& space, const Thread& thread) {
   space.threads.remove(thread.thread_pointer);
 }
 
-// Goes through the arena's file, since the program's memory is gone. Looks at every slot that was mapped, not only at those that the
-// header lists as taken: a thread may have been killed after it claimed a slot and before it set the header's bit.
+// Goes through the arena's file, since the program's memory is gone. Looks at every slot that was mapped, not only at those that
+// the header lists as taken: a thread may have been killed after it claimed a slot and before it set the header's bit.
 void vacate_slots(const ClientSpace& client, int arena_fd, pid_t pid) {
   if (!client.header || client.geometry.slot_stride == 0) return;
-  uint64_t mapped = client.arena.size() < client.geometry.slots_offset ? 0 : (client.arena.size() - client.geometry.slots_offset) / client.geometry.slot_stride;
+  uint64_t mapped = client.arena.size() < client.geometry.slots_offset
+                        ? 0
+                        : (client.arena.size() - client.geometry.slots_offset) / client.geometry.slot_stride;
   for (uint64_t index = abi::kFirstSlot; index < mapped; index++) {
     auto at = static_cast<off64_t>(client.geometry.slots_offset + index * client.geometry.slot_stride);
     abi::ThreadSlot slot;
@@ -189,7 +193,8 @@ void vacate_slots(const ClientSpace& client, int arena_fd, pid_t pid) {
     uint32_t idle = 0;
     uint64_t nobody = 0;
     (void)!pwrite64(arena_fd, &idle, sizeof idle, at + static_cast<off64_t>(offsetof(abi::ThreadSlot, busy)));
-    uint64_t used = slot.thread_pointer != 0 ? slot.thread_pointer : abi::kGoneEntry;  // 0 if the thread was killed right after its claim
+    // 0 if the thread was killed right after its claim
+    uint64_t used = slot.thread_pointer != 0 ? slot.thread_pointer : abi::kGoneEntry;
     (void)!pwrite64(arena_fd, &used, sizeof used, at + static_cast<off64_t>(offsetof(abi::ThreadSlot, thread_pointer)));
     client.header->give_back(index);
     (void)!pwrite64(arena_fd, &nobody, sizeof nobody, at + static_cast<off64_t>(offsetof(abi::ThreadSlot, owner)));

@@ -13,16 +13,16 @@ Result<void> introduce_process(AddressSpace& space, const ClientSpace& client, p
 // Writes all process tables of a forked child anew, which the kernel has wiped. Forgets the parent's threads.
 void introduce_fork(AddressSpace& space, pid_t pid);
 
-// Enters a thread, which stands still, under its thread pointer, once. Does nothing while the process has no table, and for a thread of
-// a process that only borrows the memory.
+// Enters a thread, which stands still, under its thread pointer, once. Does nothing while the process has no table, and for a
+// thread of a process that only borrows the memory.
 void introduce_thread(AddressSpace& space, Thread& thread);
 
-// Removes a thread that has ended, in whatever way. If it ended in a handler (it was canceled there), other threads need not wait for what
-// the handler has locked. Its slots are given back, unless returns are still pending in them.
+// Removes a thread that has ended, in whatever way. If it ended in a handler (it was canceled there), other threads need not wait
+// for what the handler has locked. Its slots are given back, unless returns are still pending in them.
 void bury_thread(AddressSpace& space, const Thread& thread);
 
-// Frees all slots of the arena that belong to threads of the process, except shared ones. client: of the space that the process has left.
-// REQUIRES: the process has executed another program.
+// Frees all slots of the arena that belong to threads of the process, except shared ones. client: of the space that the process
+// has left. REQUIRES: the process has executed another program.
 void vacate_slots(const ClientSpace& client, int arena_fd, pid_t pid);
 
 // Finds the arena's slot of the thread with this thread pointer, at its run-time address. Empty: the thread has none.

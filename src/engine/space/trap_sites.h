@@ -1,7 +1,7 @@
 #pragma once
-// Sites of the engine's own, without requests: their trampolines stop the thread by an int3 while this spile is alive. One stands in the
-// dynamic linker, for libraries that are loaded (patch/dynamic_linker.h); others where a process is about to be traced by another
-// program (rival_tracers.h). Belongs to the engine's thread.
+// Sites of the engine's own, without requests: their trampolines stop the thread by an int3 while this spile is alive. One stands
+// in the dynamic linker, for libraries that are loaded (patch/dynamic_linker.h); others where a process is about to be traced by
+// another program (rival_tracers.h). Belongs to the engine's thread.
 
 #include <algorithm>
 #include <utility>
@@ -49,7 +49,7 @@ class TrapSites {
   }
 
  private:
-  const TracingTrap* find(Address TracingTrap::*member, Address value) const {
+  const TracingTrap* find(Address TracingTrap::* member, Address value) const {
     auto found = std::ranges::find(tracing_, value, member);
     return found == tracing_.end() ? nullptr : &*found;
   }

@@ -26,14 +26,16 @@ struct SiteOutcome {
   pid_t pid = 0;  // one of the processes that share the memory in which the site is
   Mechanism mechanism = Mechanism::kRefused;
   std::string reason;  // why refused; empty otherwise
-  bool only_returns = false;  // with kRefused: only the returns are refused, and another outcome of the same site is for the entry
+  // with kRefused: only the returns are refused, and another outcome of the same site is for the entry
+  bool only_returns = false;
 };
 
 struct ArmReport {
   std::vector<SiteOutcome> outcomes;  // of each request in each memory that has its module loaded; may be several (only_returns)
-  uint64_t prepare_ns = 0;            // the time in which targets ran: reading, decoding, building trampolines; the sum of all processes
-  uint64_t pause_ns = 0;              // the longest time for which all threads of one process stood still
-  uint64_t total_pause_ns = 0;        // the sum of all pauses of all processes
+  // the time in which targets ran: reading, decoding, building trampolines; the sum of all processes
+  uint64_t prepare_ns = 0;
+  uint64_t pause_ns = 0;        // the longest time for which all threads of one process stood still
+  uint64_t total_pause_ns = 0;  // the sum of all pauses of all processes
 
   // Counts the outcomes that are not kRefused.
   size_t armed() const;

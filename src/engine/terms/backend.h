@@ -1,6 +1,6 @@
 #pragma once
-// What an Engine (engine.h) uses to reach processes: a backend that traces them (tracing_backend.h), or, while another spile traces the
-// process that was asked for, one that has that spile arm for it (share/guest_backend.h). The
+// What an Engine (engine.h) uses to reach processes: a backend that traces them (tracing_backend.h), or, while another spile
+// traces the process that was asked for, one that has that spile arm for it (share/guest_backend.h). The
 // functions are those of Engine, and belong to its thread.
 
 #include <sys/types.h>
@@ -23,8 +23,8 @@ namespace spile::engine {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Takes the handlers and the arena, a memfd of the geometry's size, and what lies over its shared pages, if it has any. REQUIRES: called once,
-  // before arm().
+  // Takes the handlers and the arena, a memfd of the geometry's size, and what lies over its shared pages, if it has any.
+  // REQUIRES: called once, before arm().
   virtual Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena, UniqueFd shared) = 0;
   virtual Result<void> attach(pid_t pid) = 0;
   virtual Descendants attach_descendants() = 0;

@@ -40,8 +40,8 @@ struct Event {
 // Something in the life of a thread or process. The thread stands still while the watcher looks at it, unless it has ended.
 struct ThreadChange {
   enum class Kind {
-    kProcessBorn,   // by fork or vfork; it has run nothing yet
-    kExecuted,      // the new program has run nothing yet
+    kProcessBorn,  // by fork or vfork; it has run nothing yet
+    kExecuted,     // the new program has run nothing yet
     kThreadBorn,
     kThreadEnding,  // of any thread, the first too; not reported of threads that are killed in some ways
     kThreadEnded,   // of threads but a process's first
@@ -50,7 +50,7 @@ struct ThreadChange {
     kSystemCallReturn,  // after it, under the same conditions
   };
   Kind kind;
-  pid_t pid = 0, tid = 0;  // tid: pid, where the change is that of a process
+  pid_t pid = 0, tid = 0;      // tid: pid, where the change is that of a process
   abi::Registers registers{};  // of system calls; site_id is the call's number
 };
 

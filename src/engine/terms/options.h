@@ -15,18 +15,19 @@
 
 namespace spile::engine {
 
-// Where things lie in the arena (abi/arena.h); offsets and strides in bytes. The engine itself needs only its size and where thread
-// slots and pending returns are.
+// Where things lie in the arena (abi/arena.h); offsets and strides in bytes. The engine itself needs only its size and where
+// thread slots and pending returns are.
 struct ArenaGeometry {
-  uint64_t size = 0;  // of the whole arena; rounded up to pages
+  uint64_t size = 0;          // of the whole arena; rounded up to pages
   uint64_t slots_offset = 0;  // of the first thread slot, from the arena's start
   uint64_t slot_stride = 0;   // from a slot to the next one
   uint32_t slot_count = 0;
-  uint32_t first_slots = 0;  // that are mapped at first; threads then ring for more (abi::kSlotBell). 0: all
+  uint32_t first_slots = 0;    // that are mapped at first; threads then ring for more (abi::kSlotBell). 0: all
   uint64_t shadow_offset = 0;  // of a slot's abi::ShadowFrames, from the slot's start
   uint64_t shadow_stride = 0;
   uint32_t shadow_capacity = 0;  // frames in a slot; 0: no return probes
-  // Pages of the arena, before the slots, over which processes map memory of another descriptor (ArenaMemory::shared_fd); 0: none.
+  // Pages of the arena, before the slots, over which processes map memory of another descriptor (ArenaMemory::shared_fd); 0:
+  // none.
   uint64_t shared_offset = 0, shared_size = 0;
 };
 
@@ -37,30 +38,35 @@ struct ArenaMemory {
 };
 
 struct LaunchOptions {
-  std::vector<std::string> arguments;  // not empty; the first is looked up in PATH; for a shell command {"/bin/sh", "-c", command}
+  // not empty; the first is looked up in PATH; for a shell command {"/bin/sh", "-c", command}
+  std::vector<std::string> arguments;
   std::optional<std::vector<std::string>> environment = {};  // "NAME=value"; the controller's if absent
-  std::optional<uid_t> user = {};   // runs as this user (the controller must be root); absent: the controller's
-  std::optional<gid_t> group = {};  // and in this group alone; absent: the user's, or the controller's groups if `user` is absent, too
-  bool before_exec = false;         // held before its exec, until Engine::execute()
+  std::optional<uid_t> user = {};  // runs as this user (the controller must be root); absent: the controller's
+  // and in this group alone; absent: the user's, or the controller's groups if `user` is absent, too
+  std::optional<gid_t> group = {};
+  bool before_exec = false;  // held before its exec, until Engine::execute()
 };
 
-// Asked every 20 ms or so, from the first half second on, while the engine waits for a process whose threads can't be stopped now.
-// state: why not, as the rest of a sentence: "is in uninterruptible sleep (state D)". Returns whether the engine goes on waiting.
+// Asked every 20 ms or so, from the first half second on, while the engine waits for a process whose threads can't be stopped
+// now. state: why not, as the rest of a sentence: "is in uninterruptible sleep (state D)". Returns whether the engine goes on
+// waiting.
 using KeepWaiting = std::function<bool(pid_t pid, const std::string& state)>;
 
 struct EngineOptions {
   ThreadWatcher watch_threads;  // may be empty, unless watch_system_calls is set
   // Reports system calls, too. An attach to a process that another spile traces fails then.
   bool watch_system_calls = false;
-  // Returns which of the probes on system calls are for the process; the answer holds for as long as it runs one program. Empty: all.
+  // Returns which of the probes on system calls are for the process; the answer holds for as long as it runs one program. Empty:
+  // all.
   std::function<CallProbes(pid_t pid)> call_probes;
-  ModuleResolver resolve_module;     // may be empty
-  ModuleDescriber describe_modules;  // may be empty
-  StackOwnership owns_stacks;        // may be empty
+  ModuleResolver resolve_module;      // may be empty
+  ModuleDescriber describe_modules;   // may be empty
+  StackOwnership owns_stacks;         // may be empty
   ReturnReaderFinder return_readers;  // may be empty
   // How long to wait, when all threads of a process are to stand still, while no further thread stops.
   uint64_t stop_patience_ms = 2000;
-  // How long to wait for a process of which no thread can be stopped (uninterruptible sleep), when a thread is needed for system calls.
+  // How long to wait for a process of which no thread can be stopped (uninterruptible sleep), when a thread is needed for system
+  // calls.
   uint64_t sleep_patience_ms = 10'000;
   KeepWaiting keep_waiting;  // empty: waits for sleep_patience_ms
 };

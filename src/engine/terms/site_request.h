@@ -10,8 +10,8 @@
 
 namespace spile::engine {
 
-// What is probed at the address of a request. Each alternative names the handlers that its trampoline calls (abi/trampoline.h shows
-// their signatures), as offsets into the client's code image; 0: no handler.
+// What is probed at the address of a request. Each alternative names the handlers that its trampoline calls (abi/trampoline.h
+// shows their signatures), as offsets into the client's code image; 0: no handler.
 
 // The entry of a function: abi::SiteKind::kEntry.
 struct EntryProbe {
@@ -20,7 +20,7 @@ struct EntryProbe {
 
 // The entry of a function and its returns: abi::SiteKind::kReturn.
 struct ReturnProbe {
-  uint32_t enter = 0;         // not 0, except with abi::kReturnsInPlace
+  uint32_t enter = 0;  // not 0, except with abi::kReturnsInPlace
   uint32_t exit = 0;
   uint32_t entry_alone = 0;   // `enter` of the EntryProbe that is armed instead where the returns can't be probed; 0: none is
   std::string obstacle = {};  // why the returns can't be probed; empty: the client knows no reason
@@ -31,8 +31,8 @@ struct InstructionProbe {
   uint32_t enter = 0;
 };
 
-// All instructions by which the function ends, found by the engine and probed as instructions each. Unwinders end by a return, or by a
-// transfer of control to a landing pad, elsewhere than at their caller.
+// All instructions by which the function ends, found by the engine and probed as instructions each. Unwinders end by a return, or
+// by a transfer of control to a landing pad, elsewhere than at their caller.
 struct FunctionEndsProbe {
   uint32_t before_return = 0;
   uint32_t before_transfer = 0;  // its fourth argument is the stack pointer that the transfer sets
@@ -50,23 +50,24 @@ struct ReturnInstructionProbe {
   uint32_t exit = 0;
 };
 
-// Not a probe, but instructions that lead straight to a probed return instruction or system call instruction, whose bytes make room for
-// its patch: abi::SiteKind::kRoom. SiteRequest::size counts up to the end of that instruction.
+// Not a probe, but instructions that lead straight to a probed return instruction or system call instruction, whose bytes make
+// room for its patch: abi::SiteKind::kRoom. SiteRequest::size counts up to the end of that instruction.
 struct PatchRoom {};
 
-using Probe = std::variant<EntryProbe, ReturnProbe, InstructionProbe, FunctionEndsProbe, SystemCallProbe, ReturnInstructionProbe, PatchRoom>;
+using Probe = std::variant<EntryProbe, ReturnProbe, InstructionProbe, FunctionEndsProbe, SystemCallProbe, ReturnInstructionProbe,
+                           PatchRoom>;
 inline constexpr size_t kClientProbes = 4;  // alternatives of Probe that clients make: the first ones
 
-// One place to probe, and what to call there. Several requests for one address are served in the order given, each once. A FileAddress
-// of 0 is absent where that is said.
+// One place to probe, and what to call there. Several requests for one address are served in the order given, each once. A
+// FileAddress of 0 is absent where that is said.
 struct SiteRequest {
-  uint32_t site_id = 0;     // at most 2^31-1; what handlers get and reports name
-  std::string module_path;  // as /proc/PID/maps shows it (an absolute path without symbolic links), without " (deleted)"
+  uint32_t site_id = 0;              // at most 2^31-1; what handlers get and reports name
+  std::string module_path;           // as /proc/PID/maps shows it (an absolute path without symbolic links), without " (deleted)"
   std::string module_identity = {};  // base/elf_identity.h: a module of that path that is another file is not touched; "": any is
-  FileAddress address;      // of the first instruction that is probed, as the ELF file states it
-  uint64_t size = 0;        // from `address` to the function's end, in bytes; 0: unknown
-  // The entry of the function (not of the inlined one) that has the instruction at `address`, where that is another address. 0: unknown;
-  // an InstructionProbe then gets only patches that no branch can spoil.
+  FileAddress address;               // of the first instruction that is probed, as the ELF file states it
+  uint64_t size = 0;                 // from `address` to the function's end, in bytes; 0: unknown
+  // The entry of the function (not of the inlined one) that has the instruction at `address`, where that is another address. 0:
+  // unknown; an InstructionProbe then gets only patches that no branch can spoil.
   FileAddress function;
   Probe probe;
   uint32_t flags = 0;  // abi::SiteFlags
@@ -76,10 +77,11 @@ struct SiteRequest {
   // In a Go program: runtime.allgs, by which its goroutines are found. 0: unknown, and then the place where one was
   // interrupted may be patched over.
   FileAddress goroutine_list;
-  bool enabled = true;  // with kSwitchable: false arms it switched off
+  bool enabled = true;   // with kSwitchable: false arms it switched off
   uint32_t touches = 0;  // with kTouchesStack: bytes below the stack pointer that handlers may write; the engine sets it
-  // The handlers take pending return addresses of their client out of the stack, or put them back. Pending return addresses of several
-  // clients may lie in one stack slot, one beneath the other: the handlers of these clients are called in turns, several times each.
+  // The handlers take pending return addresses of their client out of the stack, or put them back. Pending return addresses of
+  // several clients may lie in one stack slot, one beneath the other: the handlers of these clients are called in turns, several
+  // times each.
   bool moves_returns = false;
 
   template <typename Alternative>
@@ -111,7 +113,7 @@ void SiteRequest::each_handler(Visitor visit) const {
 
 // Handlers for all system calls of the processes, as in SystemCallProbe; calls/call_watch.h says where they run.
 struct SystemCallHandlers {
-  uint32_t site_id = 0;  // as of a SiteRequest; reports don't name it
+  uint32_t site_id = 0;                        // as of a SiteRequest; reports don't name it
   uint32_t enter_offset = 0, exit_offset = 0;  // exit_offset 0: returns of calls are not reported
 };
 

@@ -64,8 +64,7 @@ ssize_t receive_with_descriptor(int socket, std::span<uint8_t> bytes, UniqueFd& 
   return got;
 }
 
-Result<DescriptorChannel> DescriptorChannel::open(RemoteCalls& calls, const TargetMemory& memory, pid_t pid,
-                                                  Address scratch) {
+Result<DescriptorChannel> DescriptorChannel::open(RemoteCalls& calls, const TargetMemory& memory, pid_t pid, Address scratch) {
   DescriptorChannel channel;
   channel.memory_ = &memory;
   channel.scratch_ = scratch;

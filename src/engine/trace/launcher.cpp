@@ -70,8 +70,8 @@ const sigset_t kMaskAtStart = [] {
   // Not by read(): handlers in the kernel may count that already.
   for (pollfd gate{plan.gate, 0, 0}; poll(&gate, 1, -1) < 0 && errno == EINTR;) {
   }
-  bool ready = (!plan.group || (setgroups(0, nullptr) == 0 && setgid(*plan.group) == 0)) &&
-               (!plan.user || setuid(*plan.user) == 0);
+  bool ready =
+      (!plan.group || (setgroups(0, nullptr) == 0 && setgid(*plan.group) == 0)) && (!plan.user || setuid(*plan.user) == 0);
   if (ready) {
     sigprocmask(SIG_SETMASK, plan.mask, nullptr);
     execve(plan.program, plan.arguments, plan.environment);
@@ -123,9 +123,7 @@ Result<Launcher> Launcher::start(const LaunchOptions& options) {
   return launcher;
 }
 
-void Launcher::go() {
-  gate_.reset();
-}
+void Launcher::go() { gate_.reset(); }
 
 std::optional<Error> Launcher::failure() {
   int error = 0;

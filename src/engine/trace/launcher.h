@@ -6,8 +6,9 @@
 
 namespace spile::engine {
 
-// A child before its exec: start(), seize it, go(), failure(). The program gets the signal mask that spile was started with, and the default
-// action of SIGPIPE. The caller reaps the child. A Launcher that is destroyed before go() lets the child exec, too: kill it first. One thread.
+// A child before its exec: start(), seize it, go(), failure(). The program gets the signal mask that spile was started with, and
+// the default action of SIGPIPE. The caller reaps the child. A Launcher that is destroyed before go() lets the child exec, too:
+// kill it first. One thread.
 class Launcher {
  public:
   // Forks the child. Errors: no arguments, no such program, no such user, fork or pipe failed.
@@ -17,8 +18,8 @@ class Launcher {
   const std::string& program() const { return program_; }
   // Lets the child exec. REQUIRES: it is traced.
   void go();
-  // Waits until the child has exec'd or ended. Returns why its exec, or the change of its user, failed; absent: it has exec'd, or was killed
-  // before. REQUIRES: go() was called, and no stop of the child before its exec has to be handled by this thread.
+  // Waits until the child has exec'd or ended. Returns why its exec, or the change of its user, failed; absent: it has exec'd, or
+  // was killed before. REQUIRES: go() was called, and no stop of the child before its exec has to be handled by this thread.
   std::optional<Error> failure();
 
  private:

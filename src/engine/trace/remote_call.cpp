@@ -15,16 +15,18 @@
 
 namespace spile::engine {
 
-Result<RemoteCalls> RemoteCalls::begin(Tracer& tracer, Thread& thread, const SystemCallText& text,
-                                       const TargetMemory& memory) {
+Result<RemoteCalls> RemoteCalls::begin(Tracer& tracer, Thread& thread, const SystemCallText& text, const TargetMemory& memory) {
   if (thread.gone) return Error{fmt::format("thread {} has ended", thread.tid), ""};
   RemoteCalls calls(tracer, thread, text, memory);
   TRY_DO(tracer.settle(thread));
   TRY_DO(calls.check_program());
   TRY_DO(calls.suspend_seccomp());
   if (is_dispatched(thread.tid, memory, text.call)) {
-    return Error{fmt::format("thread {} gets a signal for each system call where it stands now (PR_SET_SYSCALL_USER_DISPATCH), also for "
-                             "those made on our behalf", thread.tid), "try again"};
+    return Error{
+        fmt::format("thread {} gets a signal for each system call where it stands now (PR_SET_SYSCALL_USER_DISPATCH), also for "
+                    "those made on our behalf",
+                    thread.tid),
+        "try again"};
   }
   TRY_DO(native_architecture().read_registers(thread.tid, calls.saved_));
   if (ptrace(PTRACE_GETSIGMASK, thread.tid, sizeof calls.saved_mask_, &calls.saved_mask_) != 0) {
@@ -64,9 +66,9 @@ Result<void> RemoteCalls::suspend_seccomp() {
   seccomp_suspended_ = ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, tracer_->options(*thread_) | PTRACE_O_SUSPEND_SECCOMP) == 0;
   // A filter that both have inherited lets pass what it lets us do ourselves.
   if (seccomp_suspended_ || (mode == "2" && is_filtered_as_we_are(thread_->tid))) return {};
-  return Error{fmt::format("thread {} runs under a seccomp filter, which may kill it for a system call made on our behalf",
-                           thread_->tid),
-               "run as root: with CAP_SYS_ADMIN the filter is suspended meanwhile"};
+  return Error{
+      fmt::format("thread {} runs under a seccomp filter, which may kill it for a system call made on our behalf", thread_->tid),
+      "run as root: with CAP_SYS_ADMIN the filter is suspended meanwhile"};
 }
 
 RemoteCalls::RemoteCalls(RemoteCalls&& other) noexcept
@@ -112,7 +114,9 @@ Result<void> RemoteCalls::next_stop() {
     if (thread_->kind == StopKind::kSystemCall) return {};
     // The text of the call has gone.
     if (thread_->kind == StopKind::kSignal && has_faulted(thread_->tid)) {
-      return Error{fmt::format("thread {} gets {} where it is to make a system call for us", thread_->tid, sigabbrev_np(std::exchange(thread_->signal, 0))), ""};
+      return Error{fmt::format("thread {} gets {} where it is to make a system call for us", thread_->tid,
+                               sigabbrev_np(std::exchange(thread_->signal, 0))),
+                   ""};
     }
     if (thread_->kind == StopKind::kSignal) deferred_.push_back(std::exchange(thread_->signal, 0));
   }

@@ -26,20 +26,20 @@ namespace spile::engine {
 
 class RemoteCalls {
  public:
-  // Settles the thread and makes it ready for calls. Fails where calls might harm it (see above), where it has ended, and where the process
-  // executes another program meanwhile; that program is left as it is. REQUIRES: the thread is kept still or held until finish(); memory is
-  // its process's, and outlives the object.
-  static Result<RemoteCalls> begin(Tracer& tracer, Thread& thread, const SystemCallText& text,
-                                   const TargetMemory& memory);
+  // Settles the thread and makes it ready for calls. Fails where calls might harm it (see above), where it has ended, and where
+  // the process executes another program meanwhile; that program is left as it is. REQUIRES: the thread is kept still or held
+  // until finish(); memory is its process's, and outlives the object.
+  static Result<RemoteCalls> begin(Tracer& tracer, Thread& thread, const SystemCallText& text, const TargetMemory& memory);
   RemoteCalls(RemoteCalls&& other) noexcept;
   RemoteCalls& operator=(RemoteCalls&&) = delete;
   // Calls finish() if that was not called, and ignores its error.
   ~RemoteCalls();
 
-  // Makes a system call with up to six arguments, and waits for its end. Returns its result, or its errno as an Error that names `what`.
-  // Fails also if the thread ends or executes another program. After any failure finish() is still to be called.
+  // Makes a system call with up to six arguments, and waits for its end. Returns its result, or its errno as an Error that names
+  // `what`. Fails also if the thread ends or executes another program. After any failure finish() is still to be called.
   Result<uint64_t> call(const char* what, uint64_t number, std::initializer_list<uint64_t> arguments);
-  // Leaves the thread as it was before begin(), at kTrap or kGroupStop. Does nothing if the thread has ended. No call() may follow.
+  // Leaves the thread as it was before begin(), at kTrap or kGroupStop. Does nothing if the thread has ended. No call() may
+  // follow.
   Result<void> finish();
 
  private:

@@ -25,7 +25,7 @@ int alarm_signal() { return SIGRTMIN + 7; }
 }  // namespace
 
 ThreadSeizure::ThreadSeizure() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = give_up;
   sigaction(alarm_signal(), &action, &before_);
   sigemptyset(&own_);

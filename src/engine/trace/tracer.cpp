@@ -27,7 +27,7 @@ namespace {
 
 // Programs may make threads and children as fast as they are received.
 constexpr std::chrono::milliseconds kLongestSweep(20);
-constexpr int kSweepPause = 5;  // times what a sweep of all threads takes, between two of them
+constexpr int kSweepPause = 5;                             // times what a sweep of all threads takes, between two of them
 constexpr std::chrono::milliseconds kPatienceForEach(10);  // thread that is to stop
 
 constexpr int kSystemCallStop = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
@@ -45,9 +45,7 @@ void undo_stop_interruption(pid_t tid) {
   if (machine.undo_stop_interruption(registers)) (void)machine.write_registers(tid, registers);
 }
 
-bool is_stop_signal(int signal) {
-  return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
-}
+bool is_stop_signal(int signal) { return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
 
 }  // namespace
 
@@ -79,12 +77,11 @@ Result<std::unique_ptr<Tracer>> Tracer::create(TraceListener& listener, TraceWis
   return tracer;
 }
 
-Tracer::~Tracer() {
-  pthread_sigmask(SIG_SETMASK, &original_mask_, nullptr);
-}
+Tracer::~Tracer() { pthread_sigmask(SIG_SETMASK, &original_mask_, nullptr); }
 
 bool Thread::is_at_end() const {
-  return event == PTRACE_EVENT_EXIT || (kind == StopKind::kSystemCall && (calls.number == SYS_exit || calls.number == SYS_exit_group));
+  return event == PTRACE_EVENT_EXIT ||
+         (kind == StopKind::kSystemCall && (calls.number == SYS_exit || calls.number == SYS_exit_group));
 }
 
 Process* Tracer::find_process(pid_t pid) {
@@ -258,8 +255,8 @@ bool Tracer::receive_one(pid_t tid) {
   return true;
 }
 
-// To find a thread that has a status, the kernel looks at all of them, one after the other. Where they are thousands, the threads that
-// had a status last (one that starts others, and those) are asked first, and all of them now and then.
+// To find a thread that has a status, the kernel looks at all of them, one after the other. Where they are thousands, the threads
+// that had a status last (one that starts others, and those) are asked first, and all of them now and then.
 bool Tracer::receive_likely() {
   bool any = false;
   for (pid_t tid : std::array(likely_)) any |= tid != 0 && receive_one(tid);
@@ -379,20 +376,13 @@ void Tracer::receive_event(Thread& thread, int event) {
   switch (event) {
     case PTRACE_EVENT_FORK:
     case PTRACE_EVENT_VFORK:
-    case PTRACE_EVENT_CLONE:
-      receive_birth(thread, event);
-      break;
-    case PTRACE_EVENT_VFORK_DONE:
-      thread.in_vfork = false;
-      break;
-    case PTRACE_EVENT_EXEC:
-      receive_exec(thread);
-      break;
+    case PTRACE_EVENT_CLONE: receive_birth(thread, event); break;
+    case PTRACE_EVENT_VFORK_DONE: thread.in_vfork = false; break;
+    case PTRACE_EVENT_EXEC: receive_exec(thread); break;
     case PTRACE_EVENT_EXIT:
       if (wishes_.ends) listener_.thread_ending(thread);
       break;
-    default:
-      break;
+    default: break;
   }
 }
 
@@ -443,7 +433,8 @@ void Tracer::receive_exec(Thread& thread) {
   }
   ++process.executed;
   thread.keeps_number = false;
-  process.keep_still = 0;  // the caller that keeps it still means the former program, and will let go only the remaining users of that address space
+  // the caller that keeps it still means the former program, and will let go only the remaining users of that address space
+  process.keep_still = 0;
   listener_.process_executed(process);
 }
 
@@ -454,9 +445,10 @@ void Tracer::resume_unless_kept(Thread& thread) {
   if (!kept) resume(thread);
 }
 
-// If a thread other than the first executes a program, it takes the first thread's number, and registers that we write to that number
-// reach the new program. This makes the first thread, which is stopped, stop again before it ends: until we resume it there, the other
-// thread can't take its number (ptrace(2), "execve(2) under ptrace"). False: the number has changed hands already.
+// If a thread other than the first executes a program, it takes the first thread's number, and registers that we write to that
+// number reach the new program. This makes the first thread, which is stopped, stop again before it ends: until we resume it
+// there, the other thread can't take its number (ptrace(2), "execve(2) under ptrace"). False: the number has changed hands
+// already.
 bool Tracer::keep_number(Thread& thread) {
   if (thread.keeps_number || thread.tid != thread.process->pid || thread.process->threads.size() == 1) return true;
   constexpr int kExecuted = SIGTRAP | PTRACE_EVENT_EXEC << 8;
@@ -472,8 +464,9 @@ void Tracer::resume(Thread& thread) {
     ptrace(PTRACE_LISTEN, thread.tid, 0, 0);
   } else {
     if (thread.kind == StopKind::kTrap) undo_stop_interruption(thread.tid);
-    bool to_call = wishes_.system_calls && !thread.makes_our_calls && 
-                   (thread.process->stops_at_calls || thread.calls.is_open || thread.calls.handler_may_report || !thread.calls.interrupted.empty() || thread.calls.moved_to != Address());
+    bool to_call = wishes_.system_calls && !thread.makes_our_calls &&
+                   (thread.process->stops_at_calls || thread.calls.is_open || thread.calls.handler_may_report ||
+                    !thread.calls.interrupted.empty() || thread.calls.moved_to != Address());
     if (!thread.shown_faults.empty() && !thread.makes_our_calls) to_call = true;
     ptrace(to_call ? PTRACE_SYSCALL : PTRACE_CONT, thread.tid, 0, static_cast<long>(thread.signal));
   }
@@ -550,7 +543,8 @@ Result<void> Tracer::keep_still(const std::vector<Process*>& processes, uint64_t
     size_t running = 0, all = 0;
     for (Process* process : left) {
       all += process->threads.size();
-      running += static_cast<size_t>(std::count_if(process->threads.begin(), process->threads.end(), [](auto& each) { return each.second->running; }));
+      running += static_cast<size_t>(
+          std::count_if(process->threads.begin(), process->threads.end(), [](auto& each) { return each.second->running; }));
     }
     auto now = Clock::now();
     if (running < fewest) {
@@ -576,9 +570,11 @@ Result<void> Tracer::keep_still(const std::vector<Process*>& processes, uint64_t
 Result<void> Tracer::wait_for_sleeper(pid_t pid, Clock::time_point since) {
   constexpr std::chrono::milliseconds kNotWorthTelling(500);
   auto waited = Clock::now() - since;
-  std::string state = process_status(pid, "State").starts_with("D") ? "is in uninterruptible sleep (state D)" : "has no thread that stops";
+  std::string state =
+      process_status(pid, "State").starts_with("D") ? "is in uninterruptible sleep (state D)" : "has no thread that stops";
   if (waited > std::chrono::milliseconds(patience_.most_ms)) {
-    return Error{fmt::format("process {} {} and could not be stopped for {:.0f} s", pid, state, std::chrono::duration<double>(waited).count()),
+    return Error{fmt::format("process {} {} and could not be stopped for {:.0f} s", pid, state,
+                             std::chrono::duration<double>(waited).count()),
                  fmt::format("/proc/{}/wchan may name what it waits for; try again when that is over", pid)};
   }
   bool goes_on = waited < kNotWorthTelling || !patience_.keep_waiting || patience_.keep_waiting(pid, state);

@@ -52,8 +52,8 @@ inline constexpr size_t kMostInterrupted = 4;
 
 // What is known of a thread's system call, for probes on calls.
 struct CallState {
-  bool is_open = false;      // its begin has been reported, its return has not
-  uint64_t number = 0;       // of the call whose begin ptrace has stopped at
+  bool is_open = false;                      // its begin has been reported, its return has not
+  uint64_t number = 0;                       // of the call whose begin ptrace has stopped at
   std::vector<InterruptedCall> interrupted;  // the newest last
   Address moved_from, moved_to;  // the thread was moved from its call to the second for a signal's handler; 0: it was not
   // A handler in the process has reported the begin, and will report the return.
@@ -73,46 +73,47 @@ struct Thread {
   bool listening = false;
   bool gone = false;  // has ended or was released; the object stays until Tracer::forget_ended_threads()
   StopKind kind = StopKind::kTrap;
-  int signal = 0;             // to be delivered when resumed
-  int event = 0;              // PTRACE_EVENT_* of kEvent
-  bool in_vfork = false;      // waits in the kernel for a vfork child, and can't be stopped
-  bool pc_unchecked = false;  // it could not be stopped while patches may have been made: its pc may lie in one
+  int signal = 0;                // to be delivered when resumed
+  int event = 0;                 // PTRACE_EVENT_* of kEvent
+  bool in_vfork = false;         // waits in the kernel for a vfork child, and can't be stopped
+  bool pc_unchecked = false;     // it could not be stopped while patches may have been made: its pc may lie in one
   bool makes_our_calls = false;  // its system calls are ours, not its program's
   CallState calls;
-  bool is_at_end() const;        // whether it is in its last system call, and runs nothing of its program any more
-  bool keeps_number = false;     // it stops before it ends: Tracer::keep_number
+  bool is_at_end() const;                // whether it is in its last system call, and runs nothing of its program any more
+  bool keeps_number = false;             // it stops before it ends: Tracer::keep_number
   std::vector<ShownFault> shown_faults;  // the newest last; its system calls are watched while there are any
-  bool introduced = false;       // thread_identities.h
-  uint64_t thread_pointer = 0;   // by which tables know it; 0: they don't
-  uint64_t parents_pointer = 0;  // the thread pointer of the thread that it was born of; 0 of those that were seized
-  int holds = 0;              // not resumed while positive
+  bool introduced = false;               // thread_identities.h
+  uint64_t thread_pointer = 0;           // by which tables know it; 0: they don't
+  uint64_t parents_pointer = 0;          // the thread pointer of the thread that it was born of; 0 of those that were seized
+  int holds = 0;                         // not resumed while positive
 };
 
 struct Process {
   pid_t pid = 0;
   uint64_t serial = 0;  // counts the processes that a Tracer has met, from 1
-  pid_t parent = 0;  // the traced process that forked it, or in whose memory it was found; 0 if launched or attached
+  pid_t parent = 0;     // the traced process that forked it, or in whose memory it was found; 0 if launched or attached
   bool launched = false;
   std::map<pid_t, std::unique_ptr<Thread>> threads;
   std::shared_ptr<AddressSpace> space;  // set by the listener; null until then
   SignalActions actions;
-  int keep_still = 0;  // its threads are not resumed while positive
+  int keep_still = 0;          // its threads are not resumed while positive
   bool stops_at_calls = true;  // stops at system calls, if TraceWishes::system_calls
   bool gained_rights = false;  // more than those have who share the arena with it: it, or a parent, executed a set-uid program
   uint32_t executed = 0;       // so many programs since it is traced
-  std::string call_restriction;  // why its system calls, and those of programs that it executes, must not have sites; empty: they may
+  // why its system calls, and those of programs that it executes, must not have sites; empty: they may
+  std::string call_restriction;
 };
 
-// Whether both processes run in one memory. Where the kernel can't answer that (no CONFIG_KCMP), only children of vfork do. event:
-// PTRACE_EVENT_* at which one of them bore the other; 0: none.
+// Whether both processes run in one memory. Where the kernel can't answer that (no CONFIG_KCMP), only children of vfork do.
+// event: PTRACE_EVENT_* at which one of them bore the other; 0: none.
 bool share_memory(pid_t a, pid_t b, int event);
 
 // PTRACE_O_* options of every traced thread.
-inline constexpr long kTraceOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-                                      PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEVFORKDONE;
+inline constexpr long kTraceOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
+                                      PTRACE_O_TRACEEXEC | PTRACE_O_TRACEVFORKDONE;
 
-// Called within functions of the Tracer that receive statuses: pump(), keep_still(), await_stop() and all that wait by them. Must not call
-// these itself; may hold() the thread. Threads go on when the call returns, unless they are held or kept still.
+// Called within functions of the Tracer that receive statuses: pump(), keep_still(), await_stop() and all that wait by them. Must
+// not call these itself; may hold() the thread. Threads go on when the call returns, unless they are held or kept still.
 class TraceListener {
  public:
   virtual ~TraceListener() = default;
@@ -145,8 +146,8 @@ struct TraceWishes {
   bool system_calls = false;
 };
 
-// How long to wait for a process of which no thread can be stopped: for example, all sleep uninterruptibly (state D). keep_waiting may end
-// the wait earlier.
+// How long to wait for a process of which no thread can be stopped: for example, all sleep uninterruptibly (state D).
+// keep_waiting may end the wait earlier.
 struct Patience {
   uint64_t most_ms = 10'000;
   KeepWaiting keep_waiting;  // may be empty
@@ -160,11 +161,11 @@ class Tracer {
   static Result<std::unique_ptr<Tracer>> create(TraceListener& listener, TraceWishes wishes = {});
   ~Tracer();
 
-  // Traces all threads of a running process; they go on running. Fails if it is traced already, here or elsewhere. The Process belongs to
-  // the Tracer, and is deleted when its end is received, or by release().
+  // Traces all threads of a running process; they go on running. Fails if it is traced already, here or elsewhere. The Process
+  // belongs to the Tracer, and is deleted when its end is received, or by release().
   Result<Process*> seize(pid_t pid);
-  // Traces the children of a process that run in its memory (vforked before it was seized), their children, and so on. They go on running.
-  // A child that can't be seized is left out.
+  // Traces the children of a process that run in its memory (vforked before it was seized), their children, and so on. They go on
+  // running. A child that can't be seized is left out.
   std::vector<Process*> seize_sharers(Process& process);
   // Traces a child of ours that waits to exec. It goes on running; TraceListener::process_executed() is called at its exec.
   Result<Process*> seize_child(pid_t pid);
@@ -172,48 +173,52 @@ class Tracer {
   const std::map<pid_t, std::unique_ptr<Process>>& processes() const { return processes_; }
   // Finds a traced process by its number, or returns nullptr.
   Process* find_process(pid_t pid);
-  // The first process whose serial is greater than `after`, or nullptr. For going through all processes while any of them may end, or give
-  // birth to more: parents come before their children.
+  // The first process whose serial is greater than `after`, or nullptr. For going through all processes while any of them may
+  // end, or give birth to more: parents come before their children.
   Process* next_process(uint64_t after);
   // Finds a traced thread by its number, or returns nullptr.
   Thread* find_thread(pid_t tid);
 
   // Returns a descriptor of the Tracer's that becomes readable when pump() may have something to receive.
   int wait_fd() const { return wait_fd_.get(); }
-  // Receives the statuses that have come, though not for much longer than 20 ms; waits for the first up to timeout_ms (-1: for ever).
-  // Returns whether something was received.
+  // Receives the statuses that have come, though not for much longer than 20 ms; waits for the first up to timeout_ms (-1: for
+  // ever). Returns whether something was received.
   bool pump(int timeout_ms);
 
-  // Keeps all threads of the processes still until let_go(), which takes back one call of this. Fails, and lets them go, if no further
-  // thread stops for patience_ms. Threads in uninterruptible sleep or in vfork are only sure to stop before they run user code again; they
-  // come back with pc_unchecked set. Meanwhile a process may end (it is deleted), or execute another program (it is not kept any more).
+  // Keeps all threads of the processes still until let_go(), which takes back one call of this. Fails, and lets them go, if no
+  // further thread stops for patience_ms. Threads in uninterruptible sleep or in vfork are only sure to stop before they run user
+  // code again; they come back with pc_unchecked set. Meanwhile a process may end (it is deleted), or execute another program (it
+  // is not kept any more).
   Result<void> keep_still(const std::vector<Process*>& processes, uint64_t patience_ms);
   // REQUIRES: none of the processes has ended.
   void let_go(const std::vector<Process*>& processes);
 
   void be_patient(Patience patience) { patience_ = std::move(patience); }
-  // Pumps for 20 ms. Fails when the patience is at its end: the error says what the process waits for. since: when the waiting began.
+  // Pumps for 20 ms. Fails when the patience is at its end: the error says what the process waits for. since: when the waiting
+  // began.
   Result<void> wait_for_sleeper(pid_t pid, Clock::time_point since);
 
   // Keeps a thread from being resumed once it has stopped; a running thread runs on until then.
   void hold(Thread& thread) { thread.holds++; }
-  // Takes one hold off, and resumes the thread if nothing else keeps it. Does nothing to a thread that is gone. REQUIRES: it is held.
+  // Takes one hold off, and resumes the thread if nothing else keeps it. Does nothing to a thread that is gone. REQUIRES: it is
+  // held.
   void unhold(Thread& thread);
 
   // Brings a stopped thread to kTrap or kGroupStop, where its registers are those of user space and system calls can
   // be injected: delivers a pending signal, finishes an event's system call. It executes no instruction of its own.
   // REQUIRES: the thread is kept still or held.
   Result<void> settle(Thread& thread);
-  // Waits, without a limit, until the thread is not running: for its next stop, of whatever kind. Fails if it ends. REQUIRES: as settle,
-  // and something makes it stop.
+  // Waits, without a limit, until the thread is not running: for its next stop, of whatever kind. Fails if it ends. REQUIRES: as
+  // settle, and something makes it stop.
   Result<void> await_stop(Thread& thread);
 
-  // Delivers Thread::signal, if there is one, and runs one instruction. A signal that arrives instead is in Thread::signal then. REQUIRES:
-  // as settle.
+  // Delivers Thread::signal, if there is one, and runs one instruction. A signal that arrives instead is in Thread::signal then.
+  // REQUIRES: as settle.
   Result<void> step(Thread& thread);
 
-  // Detaches from all threads (PTRACE_DETACH), delivering pending signals. A thread that can't be let go now (it waits in vfork, or sleeps
-  // uninterruptibly) is let go at its next stop: pump() until all_released(). Deletes the Process. REQUIRES: the process is kept still.
+  // Detaches from all threads (PTRACE_DETACH), delivering pending signals. A thread that can't be let go now (it waits in vfork,
+  // or sleeps uninterruptibly) is let go at its next stop: pump() until all_released(). Deletes the Process. REQUIRES: the
+  // process is kept still.
   void release(Process& process);
   // Whether no released thread is still traced.
   bool all_released() const { return leaving_.empty(); }
@@ -221,7 +226,8 @@ class Tracer {
   // Deletes ended threads, which are kept until here since callers may point to them. REQUIRES: nobody does.
   void forget_ended_threads() { graveyard_.clear(); }
 
-  // Makes threads stop at their ends from now on, as with TraceWishes::ends, except threads that can't be stopped within patience_ms.
+  // Makes threads stop at their ends from now on, as with TraceWishes::ends, except threads that can't be stopped within
+  // patience_ms.
   void stop_at_ends(uint64_t patience_ms);
   // Returns the PTRACE_O_* options that the thread is traced with.
   long options(const Thread& thread) const { return options() | (thread.keeps_number ? PTRACE_O_TRACEEXIT : 0); }
@@ -255,11 +261,11 @@ class Tracer {
   TraceWishes wishes_;
   Patience patience_;
   UniqueFd signal_fd_, sweep_timer_;
-  UniqueFd wait_fd_;  // both
+  UniqueFd wait_fd_;               // both
   std::array<pid_t, 8> likely_{};  // the threads from which statuses were received last
   size_t next_likely_ = 0;
-  bool owes_sweep_ = false;        // something has come since the last sweep
-  Clock::time_point next_sweep_;   // of all threads, where they are many
+  bool owes_sweep_ = false;       // something has come since the last sweep
+  Clock::time_point next_sweep_;  // of all threads, where they are many
   sigset_t original_mask_;
   std::map<pid_t, std::unique_ptr<Process>> processes_;
   uint64_t met_ = 0;  // how many processes it has met

@@ -15,7 +15,9 @@ using debuginfo::Type;
 using debuginfo::TypeKind;
 using Value = CppValue;
 
-uint64_t align_up(uint64_t offset, uint64_t alignment) { return (offset + alignment - 1) / std::max<uint64_t>(alignment, 1) * std::max<uint64_t>(alignment, 1); }
+uint64_t align_up(uint64_t offset, uint64_t alignment) {
+  return (offset + alignment - 1) / std::max<uint64_t>(alignment, 1) * std::max<uint64_t>(alignment, 1);
+}
 
 // ---- iterators: the address of the element, and with enough levels the element, as for a pointer that owns it
 
@@ -56,7 +58,8 @@ bool plan_forward_iterator(const Value& v) {
   return node && of_node.valid() && !of_node.arguments().empty() && plan_at_node(v, *node, of_node.arguments()[0], 8);
 }
 
-// The end of a map or set of libstdc++ is a node like others. It is red, as the root never is, and the parent of its parent, the root; without elements it has no parent.
+// The end of a map or set of libstdc++ is a node like others. It is red, as the root never is, and the parent of its parent, the
+// root; without elements it has no parent.
 bool plan_tree_iterator(const Value& v) {
   auto node = v.find({"_M_node"});
   if (!node) {
@@ -68,7 +71,8 @@ bool plan_tree_iterator(const Value& v) {
   const Type base = node->type.target(), element = v.argument(0);
   auto color = find_within(base, "_M_color"), parent = find_within(base, "_M_parent");
   if (!color || !parent || color->type.size() != 4 || element.size() == 0) return false;
-  const size_t there = element_routine(v, v.word(*node), element, static_cast<int64_t>(align_up(base.size(), element.alignment())));
+  const size_t there =
+      element_routine(v, v.word(*node), element, static_cast<int64_t>(align_up(base.size(), element.alignment())));
   const size_t end = v.planner.text_routine("end");
   auto parent_of = [&](const Source& of) { return Source(of).plus(static_cast<int64_t>(parent->offset)).load(); };
   Routine of_root, of_red;
@@ -91,7 +95,9 @@ bool plan_hash_iterator(const Value& v) {
   } else if (node = v.find({"__node_"}); node) {
     header = 16;  // the next node and the hash code
     Type of_node = v.argument(0);
-    for (int i = 0; i < 2 && of_node.kind() == TypeKind::kStruct && !of_node.arguments().empty(); ++i) of_node = of_node.arguments()[0];  // __hash_map_iterator<__hash_iterator<...>>
+    // __hash_map_iterator<__hash_iterator<...>>
+    for (int i = 0; i < 2 && of_node.kind() == TypeKind::kStruct && !of_node.arguments().empty(); ++i)
+      of_node = of_node.arguments()[0];
     if (of_node.kind() == TypeKind::kPointer) of_node = of_node.target();
     if (of_node.arguments().empty()) return false;
     element = without_wrapper(of_node.arguments()[0]);
@@ -124,7 +130,9 @@ bool plan_reverse_iterator(const Value& v) {
   Member pointer = *current;
   if (pointer.type.kind() == TypeKind::kStruct) {
     const std::string name = pointer.type.plain_name();
-    auto inner = name.starts_with("__normal_iterator<") ? find_within(pointer.type, "_M_current") : name.starts_with("__wrap_iter<") ? find_within(pointer.type, "__i_") : std::nullopt;
+    auto inner = name.starts_with("__normal_iterator<") ? find_within(pointer.type, "_M_current")
+                 : name.starts_with("__wrap_iter<")     ? find_within(pointer.type, "__i_")
+                                                        : std::nullopt;
     if (!inner) return false;
     inner->offset += pointer.offset;
     pointer = *inner;
@@ -167,27 +175,33 @@ size_t ready_routine(const Value& v, const Type& value, const Source& at) {
 
 bool plan_libcxx_future(const Value& v, const Member& pointer) {
   const Type shared = pointer.type.target();
-  auto state = find_within(shared, "__state_"), exception = find_within(shared, "__exception_"), value = find_within(shared, "__value_");
+  auto state = find_within(shared, "__state_"), exception = find_within(shared, "__exception_"),
+       value = find_within(shared, "__value_");
   if (state && state->type.size() != 4) return false;
-  // Where the class is only declared: __assoc_sub_state has a pointer to virtual functions, the count of owners, the exception, a mutex, a condition of 48 bytes and
-  // the state; the value is behind it.
+  // Where the class is only declared: __assoc_sub_state has a pointer to virtual functions, the count of owners, the exception, a
+  // mutex, a condition of 48 bytes and the state; the value is behind it.
   constexpr uint64_t kException = 16, kState = 112;
   const Type of_value = v.argument(0);
   const bool is_reference = of_value.kind() == TypeKind::kPointer && of_value.is_reference();
   auto part = [&](uint64_t offset) { return v.word(pointer).plus(static_cast<int64_t>(offset)); };
-  const uint64_t at = value ? value->offset : align_up(kState + 4, is_reference ? 8 : of_value.valid() ? of_value.alignment() : 1);
+  const uint64_t at = value ? value->offset
+                            : align_up(kState + 4, is_reference       ? 8
+                                                   : of_value.valid() ? of_value.alignment()
+                                                                      : 1);
   constexpr uint32_t kReadyBit = 2;
   const size_t ready = ready_routine(v, of_value, part(at));
   Routine ended, some;
   ended.choose(part(exception ? exception->offset : kException).load(), {{0, ready}}, v.planner.text_routine("exception"));
-  some.choose(part(state ? state->offset : kState).load(4).bits(kReadyBit, 1), {{0, v.planner.text_routine("not ready")}}, v.planner.add(std::move(ended)));
+  some.choose(part(state ? state->offset : kState).load(4).bits(kReadyBit, 1), {{0, v.planner.text_routine("not ready")}},
+              v.planner.add(std::move(ended)));
   const size_t known = v.planner.add(std::move(some));
   v.out.choose(v.word(pointer), {{0, v.planner.text_routine("no state")}}, known);
   return true;
 }
 
 bool plan_future(const Value& v) {
-  if (auto pointer = v.find({"__state_"}); pointer && pointer->type.kind() == TypeKind::kPointer) return plan_libcxx_future(v, *pointer);
+  if (auto pointer = v.find({"__state_"}); pointer && pointer->type.kind() == TypeKind::kPointer)
+    return plan_libcxx_future(v, *pointer);
   auto pointer = v.find({"_M_ptr"});
   if (!pointer || pointer->type.kind() != TypeKind::kPointer) return false;
   const Type shared = pointer->type.target();
@@ -195,7 +209,8 @@ bool plan_future(const Value& v) {
   auto held = result ? find_within(result->type, "_M_head_impl", TypeKind::kPointer) : std::nullopt;
   auto number = status ? find_within(status->type, "_M_i") : std::nullopt;
   if (!held || !number || number->type.size() != 4) return false;
-  // The base of results is often only declared, as its virtual functions are in the library: a pointer to these, the exception, and room for the value.
+  // The base of results is often only declared, as its virtual functions are in the library: a pointer to these, the exception,
+  // and room for the value.
   auto described = find_within(held->type.target(), "_M_error");
   const uint64_t error = described ? described->offset : 8;
   const Source object = v.word(*pointer).plus(static_cast<int64_t>(result->offset + held->offset)).load();
@@ -215,7 +230,8 @@ bool plan_future(const Value& v) {
   return true;
 }
 bool plan_task(const Value& v) {
-  if (auto promise = v.type.member("__p_")) return v.planner.value(v.out, promise->type, v.offset + promise->offset, v.detail), true;
+  if (auto promise = v.type.member("__p_"))
+    return v.planner.value(v.out, promise->type, v.offset + promise->offset, v.detail), true;
   return plan_future(v);
 }
 
@@ -230,8 +246,8 @@ size_t errno_table(const Value& v) {
   return v.planner.table(abi::ValueTable::kConstants, names);
 }
 
-// {"system": ENOENT}. What a category is called, only its virtual function name() says, which returns the address of a text: these are the beginnings of
-// such functions as gcc and clang compile them. Of another one, its own name is printed.
+// {"system": ENOENT}. What a category is called, only its virtual function name() says, which returns the address of a text:
+// these are the beginnings of such functions as gcc and clang compile them. Of another one, its own name is printed.
 bool plan_error_code(const Value& v) {
   auto value = v.find({"_M_value", "__val_"}), category = v.find({"_M_cat", "__cat_"});
   if (!value || value->type.size() != 4 || !category || category->type.kind() != TypeKind::kPointer) return false;
@@ -312,8 +328,6 @@ constexpr KnownCppType kTypes[] = {
 
 }  // namespace
 
-bool plan_cpp_handle_type(const CppValue& value, std::string_view base) {
-  return plan_known(kTypes, value, base);
-}
+bool plan_cpp_handle_type(const CppValue& value, std::string_view base) { return plan_known(kTypes, value, base); }
 
 }  // namespace spile::probes

@@ -18,14 +18,17 @@ bool plan_bitset(const Value& v) {
   auto words = v.find({"_M_w", "__first_"});
   const auto count = number_of(v.type);
   if (!count || (!words && *count)) return false;
-  if (!v.is_brief("[]")) v.out.bit_vector("[]", Source().base(v.offset + (words ? words->offset : 0)), Source::constant(0), Source::constant(static_cast<int64_t>(*count)));
+  if (!v.is_brief("[]"))
+    v.out.bit_vector("[]", Source().base(v.offset + (words ? words->offset : 0)), Source::constant(0),
+                     Source::constant(static_cast<int64_t>(*count)));
   return true;
 }
 
 // The type of the value within, by the function that the library made to handle it.
 bool plan_any(const Value& v) {
   auto handler = v.find({"_M_manager", "__h_"});
-  if (!handler || handler->type.kind() != TypeKind::kPointer || handler->type.target().kind() != TypeKind::kFunction) return false;
+  if (!handler || handler->type.kind() != TypeKind::kPointer || handler->type.target().kind() != TypeKind::kFunction)
+    return false;
   Routine there;
   there.text("any(");
   there.code(abi::ValueCode::kArgument, v.word(*handler), Source::constant(0));
@@ -48,7 +51,8 @@ bool plan_flag(const Value& v) { return plan_the_member(v, {"_M_i", "__a_value"}
 // glibc's pthread_mutex_t: the thread that holds it.
 bool plan_mutex(const Value& v) {
   auto inner = v.find({"_M_mutex", "__m_"});
-  auto lock = inner ? find_within(inner->type, "__lock") : std::nullopt, owner = inner ? find_within(inner->type, "__owner") : std::nullopt;
+  auto lock = inner ? find_within(inner->type, "__lock") : std::nullopt,
+       owner = inner ? find_within(inner->type, "__owner") : std::nullopt;
   if (!lock || !owner || lock->type.size() != 4 || owner->type.size() != 4) return false;
   Routine locked;
   locked.text("locked by ");
@@ -96,7 +100,8 @@ bool plan_match(const Value& v) {
 }
 // In libstdc++ three more submatches follow: what did not match, what is in front of the match, and what is behind it.
 bool plan_matches(const Value& v) {
-  if (auto matches = v.find({"__matches_"})) return v.planner.value(v.out, matches->type, v.offset + matches->offset, v.detail), true;
+  if (auto matches = v.find({"__matches_"}))
+    return v.planner.value(v.out, matches->type, v.offset + matches->offset, v.detail), true;
   auto begin = v.find({"_M_start"}), end = v.find({"_M_finish"});
   if (!begin || !end || begin->type.kind() != TypeKind::kPointer || begin->type.target().size() == 0) return false;
   const Type element = begin->type.target();
@@ -114,8 +119,10 @@ bool plan_matches(const Value& v) {
 bool plan_ordering(const Value& v) {
   auto value = v.find({"_M_value", "__value_"});
   if (!value || value->type.size() != 1) return false;
-  v.out.choose(v.at(*value).load(1, true),
-               {{-1, v.planner.text_routine("less")}, {0, v.planner.text_routine("equal")}, {1, v.planner.text_routine("greater")}}, v.planner.text_routine("unordered"));
+  v.out.choose(
+      v.at(*value).load(1, true),
+      {{-1, v.planner.text_routine("less")}, {0, v.planner.text_routine("equal")}, {1, v.planner.text_routine("greater")}},
+      v.planner.text_routine("unordered"));
   return true;
 }
 
@@ -190,8 +197,6 @@ constexpr KnownCppType kTypes[] = {
 
 }  // namespace
 
-bool plan_small_cpp_type(const CppValue& value, std::string_view base) {
-  return plan_known(kTypes, value, base);
-}
+bool plan_small_cpp_type(const CppValue& value, std::string_view base) { return plan_known(kTypes, value, base); }
 
 }  // namespace spile::probes

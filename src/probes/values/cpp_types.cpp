@@ -1,5 +1,5 @@
-// Types of libstdc++ (GCC 5 and later; its members are called _M_...) and of libc++ (__..._), as of LLVM 19. Their layouts are facts of
-// the libraries' ABIs; offsets are taken from the debug information of the program at hand wherever it has the members.
+// Types of libstdc++ (GCC 5 and later; its members are called _M_...) and of libc++ (__..._), as of LLVM 19. Their layouts are
+// facts of the libraries' ABIs; offsets are taken from the debug information of the program at hand wherever it has the members.
 
 #include <algorithm>
 #include <charconv>
@@ -33,14 +33,18 @@ uint8_t character_size(const Type& type) {
 bool plan_short_string(const Value& v) {
   auto long_form = v.find({"__l"}), short_form = v.find({"__s"});
   if (!long_form || !short_form) return false;
-  auto is_long = long_form->type.member("__is_long_"), length = long_form->type.member("__size_"), text = long_form->type.member("__data_");
+  auto is_long = long_form->type.member("__is_long_"), length = long_form->type.member("__size_"),
+       text = long_form->type.member("__data_");
   auto short_length = short_form->type.member("__size_"), short_text = short_form->type.member("__data_");
   if (!is_long || !is_long->bit_size || !length || !text || !short_length || !short_text) return false;
   const uint8_t unit = character_size(text->type.target());
   if (!unit) return false;
-  auto byte_of = [&](const Member& outer, const Member& inner) { return Source().base(v.offset + outer.offset + inner.offset + inner.bit_offset / 8).load(1); };
+  auto byte_of = [&](const Member& outer, const Member& inner) {
+    return Source().base(v.offset + outer.offset + inner.offset + inner.bit_offset / 8).load(1);
+  };
   Routine in_heap, in_object;
-  in_heap.span(Source().base(v.offset + long_form->offset + text->offset).load(), Source().base(v.offset + long_form->offset + length->offset).load(), unit);
+  in_heap.span(Source().base(v.offset + long_form->offset + text->offset).load(),
+               Source().base(v.offset + long_form->offset + length->offset).load(), unit);
   Source size = byte_of(*short_form, *short_length);
   if (short_length->bit_size) size.bits(short_length->bit_offset % 8, short_length->bit_size);
   in_object.span(Source().base(v.offset + short_form->offset + short_text->offset), size, unit);
@@ -79,7 +83,12 @@ bool plan_bits(const Value& v) {
     auto at = [&](const Member& iterator, const Member& part) { return Source().base(v.offset + iterator.offset + part.offset); };
     if (v.is_brief("[]")) return true;
     v.out.bit_vector("[]", at(*begin, *word).load(), at(*begin, *bit).load(4),
-                     at(*end, *word).load().minus(at(*begin, *word).load()).times(8).add(at(*end, *bit).load(4)).minus(at(*begin, *bit).load(4)));
+                     at(*end, *word)
+                         .load()
+                         .minus(at(*begin, *word).load())
+                         .times(8)
+                         .add(at(*end, *bit).load(4))
+                         .minus(at(*begin, *bit).load(4)));
     return true;
   }
   begin = v.find({"__begin_"});
@@ -119,14 +128,21 @@ bool plan_deque(const Value& v) {
   auto start = v.find({"_M_start"}), finish = v.find({"_M_finish"});
   if (start && finish) {
     auto current = start->type.member("_M_cur"), first = start->type.member("_M_first"), node = start->type.member("_M_node");
-    if (!current || !first || !node || current->type.kind() != TypeKind::kPointer || current->type.target().size() == 0) return false;
+    if (!current || !first || !node || current->type.kind() != TypeKind::kPointer || current->type.target().size() == 0)
+      return false;
     const Type element = current->type.target();
     const uint64_t stride = element.size(), of_block = stride < 512 ? 512 / stride : 1;
-    auto at = [&](const Member& iterator, const Member& part) { return Source().base(v.offset + iterator.offset + part.offset).load(); };
+    auto at = [&](const Member& iterator, const Member& part) {
+      return Source().base(v.offset + iterator.offset + part.offset).load();
+    };
     if (v.is_brief("[]")) return true;
     const Source begun = at(*start, *current).minus(at(*start, *first)).divide(stride);
-    const Source count = at(*finish, *node).minus(at(*start, *node)).divide(8).times(static_cast<int64_t>(of_block))
-                             .add(at(*finish, *current).minus(at(*finish, *first)).divide(stride)).minus(begun);
+    const Source count = at(*finish, *node)
+                             .minus(at(*start, *node))
+                             .divide(8)
+                             .times(static_cast<int64_t>(of_block))
+                             .add(at(*finish, *current).minus(at(*finish, *first)).divide(stride))
+                             .minus(begun);
     v.out.blocks("[]", at(*start, *node), begun, count, of_block, stride, v.element(element));
     return true;
   }
@@ -139,8 +155,8 @@ bool plan_deque(const Value& v) {
   if (!size) return false;
   const uint64_t stride = element.size(), of_block = stride < 256 ? 4096 / stride : 16;
   if (v.is_brief("[]")) return true;
-  v.out.blocks("[]", Source().base(v.offset + map->offset + begin->offset).load(), v.word(*begun), Source().base(v.offset + counted->offset + size->offset).load(),
-               of_block, stride, v.element(element));
+  v.out.blocks("[]", Source().base(v.offset + map->offset + begin->offset).load(), v.word(*begun),
+               Source().base(v.offset + counted->offset + size->offset).load(), of_block, stride, v.element(element));
   return true;
 }
 
@@ -154,8 +170,9 @@ bool plan_list(const Value& v) {
   auto size = v.find({"_M_size"});
   if (v.is_brief("[]")) return true;
   const Source end = v.at(*head);
-  v.out.list("[]", Source().base(v.offset + head->offset + next->offset).load(), end, size ? v.word(*size) : Source::constant(kAny),
-             static_cast<int64_t>(next->offset), align_up(16, element.alignment()), v.element(element));
+  v.out.list("[]", Source().base(v.offset + head->offset + next->offset).load(), end,
+             size ? v.word(*size) : Source::constant(kAny), static_cast<int64_t>(next->offset), align_up(16, element.alignment()),
+             v.element(element));
   return true;
 }
 
@@ -164,7 +181,8 @@ bool plan_forward_list(const Value& v) {
   auto next = v.find({"_M_next", "__next_"});
   if (!next || element.size() == 0) return false;
   if (v.is_brief("[]")) return true;
-  v.out.list("[]", v.word(*next), Source::constant(0), Source::constant(kAny), 0, align_up(8, element.alignment()), v.element(element));
+  v.out.list("[]", v.word(*next), Source::constant(0), Source::constant(kAny), 0, align_up(8, element.alignment()),
+             v.element(element));
   return true;
 }
 
@@ -195,7 +213,8 @@ bool plan_tree(const Value& v, bool is_map) {
   auto begin = v.find({"__begin_node_"});
   uint64_t of_node = 0;
   if (header && size) {
-    auto left = find_within(header->type, "_M_left"), right = find_within(header->type, "_M_right"), parent = find_within(header->type, "_M_parent");
+    auto left = find_within(header->type, "_M_left"), right = find_within(header->type, "_M_right"),
+         parent = find_within(header->type, "_M_parent");
     if (!left || !right || !parent) return false;
     shape = {left->offset, right->offset, parent->offset, 0};
     of_node = header->type.size();
@@ -285,7 +304,8 @@ void collect_elements(const Type& type, uint64_t offset, std::vector<std::pair<i
     const std::string name = member.type.plain_name();
     const bool is_leaf = name.starts_with("_Head_base<") || name.starts_with("__tuple_leaf<");
     if (!is_leaf) {
-      if (name.starts_with("_Tuple_impl<") || name.starts_with("__tuple_impl<")) collect_elements(member.type, offset + member.offset, found, depth + 1);
+      if (name.starts_with("_Tuple_impl<") || name.starts_with("__tuple_impl<"))
+        collect_elements(member.type, offset + member.offset, found, depth + 1);
       continue;
     }
     int number = 0;
@@ -348,7 +368,8 @@ bool plan_unique_pointer(const Value& v) {
   auto pointer = v.find({"_M_head_impl"});
   if (!pointer) {
     pointer = v.find({"__ptr_"});
-    if (auto value = pointer && pointer->type.kind() == TypeKind::kStruct ? find_within(pointer->type, "__value_") : std::nullopt) {
+    if (auto value =
+            pointer && pointer->type.kind() == TypeKind::kStruct ? find_within(pointer->type, "__value_") : std::nullopt) {
       value->offset += pointer->offset;
       pointer = value;
     }
@@ -393,8 +414,8 @@ bool plan_function(const Value& v) {
   auto outer = v.find({"__f_"});
   auto inner = outer && outer->type.kind() == TypeKind::kStruct ? find_within(outer->type, "__f_") : std::nullopt;
   if (!inner || inner->type.kind() != TypeKind::kPointer) return false;
-  // __function::__base has nine virtual functions (two are destructors), of which operator() is the seventh; behind the table's address is
-  // the functor.
+  // __function::__base has nine virtual functions (two are destructors), of which operator() is the seventh; behind the table's
+  // address is the functor.
   constexpr int64_t kCallSlot = 6 * 8, kFunctor = 8;
   auto object = [&] { return Source().base(v.offset + outer->offset + inner->offset).load(); };
   target.code(abi::ValueCode::kLibcxxFunction, object().load().plus(kCallSlot).load(), object().plus(kFunctor).load());
@@ -442,7 +463,8 @@ std::string unit_of_time(int64_t numerator, int64_t denominator) {
     int64_t numerator, denominator;
     const char* name;
   };
-  constexpr Unit kUnits[] = {{1, 1'000'000'000, "ns"}, {1, 1'000'000, "us"}, {1, 1000, "ms"}, {1, 1, "s"}, {60, 1, "min"}, {3600, 1, "h"}, {86400, 1, "d"}};
+  constexpr Unit kUnits[] = {{1, 1'000'000'000, "ns"}, {1, 1'000'000, "us"}, {1, 1000, "ms"}, {1, 1, "s"},
+                             {60, 1, "min"},           {3600, 1, "h"},       {86400, 1, "d"}};
   for (const Unit& unit : kUnits) {
     if (unit.numerator == numerator && unit.denominator == denominator) return unit.name;
   }
@@ -527,12 +549,14 @@ std::optional<uint64_t> number_of(const Type& type) {
   size_t begin = ++end;
   while (begin > 0 && name[begin - 1] >= '0' && name[begin - 1] <= '9') --begin;
   uint64_t number = 0;
-  if (begin == end || begin == 0 || (name[begin - 1] != '<' && name[begin - 1] != ' ' && name[begin - 1] != ',')) return std::nullopt;
+  if (begin == end || begin == 0 || (name[begin - 1] != '<' && name[begin - 1] != ' ' && name[begin - 1] != ','))
+    return std::nullopt;
   if (std::from_chars(name.data() + begin, name.data() + end, number).ec != std::errc()) return std::nullopt;
   return number;
 }
 
-bool plan_cpp_type(ValuePlanner& planner, Routine& out, const Type& type, const std::string& name, uint64_t offset, Detail detail) {
+bool plan_cpp_type(ValuePlanner& planner, Routine& out, const Type& type, const std::string& name, uint64_t offset,
+                   Detail detail) {
   if (type.kind() != TypeKind::kStruct) return false;
   const std::string_view base = std::string_view(name).substr(0, name.find('<'));
   const CppValue value{planner, out, type, offset, detail};

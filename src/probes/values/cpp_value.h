@@ -45,7 +45,8 @@ struct CppValue {
   size_t element(const debuginfo::Type& of) const { return planner.routine_of(of, ValuePlanner::inner(detail)); }
 };
 
-// A class of the library by its name without arguments, and the function that plans its values. The function returns false where the class has other members than the library's.
+// A class of the library by its name without arguments, and the function that plans its values. The function returns false where
+// the class has other members than the library's.
 struct KnownCppType {
   std::string_view name;
   bool (*plan)(const CppValue& value);
@@ -62,7 +63,8 @@ bool plan_range(const CppValue& v, const debuginfo::Type& element, const Source&
 // Returns the last number among the template arguments of a class: of "span<int, 3ul>" 3.
 std::optional<uint64_t> number_of(const debuginfo::Type& type);
 
-// Types of the library that hold no elements, or few: bitset, any, path, mutex (cpp_small_types.cpp). base: the name without arguments.
+// Types of the library that hold no elements, or few: bitset, any, path, mutex (cpp_small_types.cpp). base: the name without
+// arguments.
 bool plan_small_cpp_type(const CppValue& value, std::string_view base);
 // Types of the library that lead to a value elsewhere: iterators, futures, error codes (cpp_handle_types.cpp).
 bool plan_cpp_handle_type(const CppValue& value, std::string_view base);

@@ -1,6 +1,7 @@
-// Types of Go, as its linker describes them (cmd/link/internal/ld/dwarf.go): strings, slices and interfaces are structures of words, a
-// map is a pointer to runtime.hmap (runtime/map.go; up to Go 1.23). A function's value is a pointer to words of which the first is its code.
-// Generic functions have types of their own for all that look the same to the machine: go.shape.string_0 (cmd/compile/internal/types, "shape").
+// Types of Go, as its linker describes them (cmd/link/internal/ld/dwarf.go): strings, slices and interfaces are structures of
+// words, a map is a pointer to runtime.hmap (runtime/map.go; up to Go 1.23). A function's value is a pointer to words of which
+// the first is its code. Generic functions have types of their own for all that look the same to the machine: go.shape.string_0
+// (cmd/compile/internal/types, "shape").
 
 #include "probes/values/known_types.h"
 
@@ -34,15 +35,17 @@ bool plan_map(ValuePlanner& planner, Routine& out, const Type& pointer, uint64_t
   if (!power || !buckets || !old || buckets->type.kind() != TypeKind::kPointer) return false;
   const Type bucket = buckets->type.target();
   auto keys = bucket.member("keys"), values = bucket.member("values"), overflow = bucket.member("overflow");
-  if (!keys || !values || !overflow || keys->type.kind() != TypeKind::kArray || values->type.kind() != TypeKind::kArray) return false;
+  if (!keys || !values || !overflow || keys->type.kind() != TypeKind::kArray || values->type.kind() != TypeKind::kArray)
+    return false;
   const Type key = keys->type.target(), value = values->type.target();
   if (key.size() == 0 || bucket.size() != overflow->offset + 8) return false;
   if (detail == Detail::kNested) return out.text("map[...]"), true;
   const Detail inner = ValuePlanner::inner(detail);
   Routine there;
   there.text("map");
-  there.go_map("[]", Source().base(power->offset).load(1), Source().base(buckets->offset).load(), Source().base(old->offset).load(),
-               {keys->offset, values->offset, overflow->offset, key.size(), value.size()}, planner.routine_of(key, inner), planner.routine_of(value, inner));
+  there.go_map("[]", Source().base(power->offset).load(1), Source().base(buckets->offset).load(),
+               Source().base(old->offset).load(), {keys->offset, values->offset, overflow->offset, key.size(), value.size()},
+               planner.routine_of(key, inner), planner.routine_of(value, inner));
   const size_t shown = planner.add(std::move(there));
   Routine follow;
   follow.follow(Source().base(offset).load(), shown);
@@ -54,7 +57,8 @@ bool plan_map(ValuePlanner& planner, Routine& out, const Type& pointer, uint64_t
 // A channel is a pointer to runtime.hchan (runtime/chan.go): a ring of values, of which `recvx` is the next that is received.
 bool plan_channel(ValuePlanner& planner, Routine& out, const Type& pointer, uint64_t offset, Detail detail) {
   const Type channel = pointer.target();
-  auto count = channel.member("qcount"), room = channel.member("dataqsiz"), buffer = channel.member("buf"), next = channel.member("recvx"), closed = channel.member("closed");
+  auto count = channel.member("qcount"), room = channel.member("dataqsiz"), buffer = channel.member("buf"),
+       next = channel.member("recvx"), closed = channel.member("closed");
   if (!count || !room || !buffer || !next || !closed || buffer->type.kind() != TypeKind::kPointer) return false;
   // The buffer is a void*; the type of its elements is that of what a waiting goroutine receives (cmd/link, synthesizechantypes).
   auto queue = channel.member("recvq");
@@ -66,7 +70,9 @@ bool plan_channel(ValuePlanner& planner, Routine& out, const Type& pointer, uint
   there.text("chan");
   const bool has_size = element.valid() && element.kind() != TypeKind::kVoid && element.size() != 0;
   if (has_size && detail == Detail::kNested) there.text("[...]");
-  else if (has_size) there.ring("[]", part(*buffer), part(*next), part(*room), part(*count), element.size(), planner.routine_of(element, ValuePlanner::inner(detail)));
+  else if (has_size)
+    there.ring("[]", part(*buffer), part(*next), part(*room), part(*count), element.size(),
+               planner.routine_of(element, ValuePlanner::inner(detail)));
   Routine used;
   used.text(" (");
   used.computed(part(*count), abi::ValueForm::kUnsigned);
@@ -120,10 +126,14 @@ std::string_view without_shape(std::string_view name) {
 
 }  // namespace
 
-bool plan_go_type(ValuePlanner& planner, Routine& out, const Type& type, const std::string& whole_name, uint64_t offset, Detail detail) {
+bool plan_go_type(ValuePlanner& planner, Routine& out, const Type& type, const std::string& whole_name, uint64_t offset,
+                  Detail detail) {
   const std::string_view name = without_shape(whole_name);
-  if (type.kind() == TypeKind::kFunction) return type.size() == 8 && plan_function(planner, out, offset);  // those of C have no size
-  if (type.kind() == TypeKind::kPointer) return is_known_pointer(type) && (plan_map(planner, out, type, offset, detail) || plan_channel(planner, out, type, offset, detail));
+  // those of C have no size
+  if (type.kind() == TypeKind::kFunction) return type.size() == 8 && plan_function(planner, out, offset);
+  if (type.kind() == TypeKind::kPointer)
+    return is_known_pointer(type) &&
+           (plan_map(planner, out, type, offset, detail) || plan_channel(planner, out, type, offset, detail));
   if (type.kind() != TypeKind::kStruct) return false;
   if (name == "string") return plan_string(out, type, offset);
   if (name.starts_with("[]")) return plan_slice(planner, out, type, offset, detail);

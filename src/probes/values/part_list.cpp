@@ -123,8 +123,7 @@ class Printer {
       case TypeKind::kPointer:
         if (type.is_string()) return string(type);
         return value(FormatPart::Kind::kPointer);
-      case TypeKind::kEnum:
-        return value(FormatPart::Kind::kSigned);
+      case TypeKind::kEnum: return value(FormatPart::Kind::kSigned);
       case TypeKind::kInteger:
         if (type.is_character()) {
           text_ += '\'';
@@ -135,11 +134,8 @@ class Printer {
         if (is_wide_character(type)) return value(FormatPart::Kind::kString);
         if (!type.is_scalar()) break;
         return value(type.is_signed() ? FormatPart::Kind::kSigned : FormatPart::Kind::kUnsigned);
-      case TypeKind::kFunction:
-        text_ += "<function>:";
-        return value(FormatPart::Kind::kPointer);
-      default:
-        break;
+      case TypeKind::kFunction: text_ += "<function>:"; return value(FormatPart::Kind::kPointer);
+      default: break;
     }
     text_ += '?';
   }

@@ -18,8 +18,11 @@ class PartList : public testing::Test {
   static std::string text_of(const sema::PrettyPart& part) {
     std::string text = part.literal;
     if (!part.has_value) return text;
-    static const std::map<FormatPart::Kind, std::string> kLetters = {{FormatPart::Kind::kSigned, "d"}, {FormatPart::Kind::kUnsigned, "u"}, {FormatPart::Kind::kPointer, "p"},
-                                                                     {FormatPart::Kind::kString, "s"}, {FormatPart::Kind::kChar, "c"}};
+    static const std::map<FormatPart::Kind, std::string> kLetters = {{FormatPart::Kind::kSigned, "d"},
+                                                                     {FormatPart::Kind::kUnsigned, "u"},
+                                                                     {FormatPart::Kind::kPointer, "p"},
+                                                                     {FormatPart::Kind::kString, "s"},
+                                                                     {FormatPart::Kind::kChar, "c"}};
     text += "%" + kLetters.at(part.format.kind) + "<";
     for (const PathStep& step : part.path) {
       if (step.kind == PathStep::Kind::kMember) text += "." + step.name;
@@ -43,21 +46,26 @@ class PartList : public testing::Test {
 
 TEST_F(PartList, ReachesMembersByTheirNames) {
   const uint64_t inner = types_.structure("inner", 4, {{"n", int_, 0}});
-  const uint64_t s = types_.structure("s", 32, {{"in", inner, 0}, {"c", char_, 4}, {"text", types_.pointer(char_), 8}, {"p", types_.pointer(int_), 16}, {"list", types_.array(int_, 2), 24}});
+  const uint64_t s = types_.structure("s", 32,
+                                      {{"in", inner, 0},
+                                       {"c", char_, 4},
+                                       {"text", types_.pointer(char_), 8},
+                                       {"p", types_.pointer(int_), 16},
+                                       {"list", types_.array(int_, 2), 24}});
   EXPECT_EQ(text(s), "{.in={...}, .c='%c<.c>', .text=%s<.text text>, .p=%p<.p>, .list=[...]}");
-  EXPECT_EQ(text(s, true), "{.in={.n=%d<.in.n>}, .c='%c<.c>', .text=%s<.text text>, .p=%p<.p>, .list=[%d<.list[0]>, %d<.list[1]>]}");
+  EXPECT_EQ(text(s, true),
+            "{.in={.n=%d<.in.n>}, .c='%c<.c>', .text=%s<.text text>, .p=%p<.p>, .list=[%d<.list[0]>, %d<.list[1]>]}");
   EXPECT_EQ(text(types_.pointer(s)), text(s)) << "a pointer is followed at the top";
   EXPECT_EQ(text(types_.pointer(int_, true)), "&%d<>");
 }
 
 TEST_F(PartList, NamesTheBaseOfAMemberThatIsHidden) {
   const uint64_t animal = types_.structure("animal", 8, {{"id", int_, 0}, {"legs", int_, 4}});
-  EXPECT_EQ(text(types_.structure("dog", 16, {base(animal, 0), {"id", int_, 8}})), "{.id=%d<.struct animal.id>, .legs=%d<.legs>, .id=%d<.id>}");
+  EXPECT_EQ(text(types_.structure("dog", 16, {base(animal, 0), {"id", int_, 8}})),
+            "{.id=%d<.struct animal.id>, .legs=%d<.legs>, .id=%d<.id>}");
 }
 
-TEST_F(PartList, EndsAfterManyValues) {
-  EXPECT_THAT(text(types_.array(int_, 1'000'000'000)), EndsWith("%d<[31]>, ...]"));
-}
+TEST_F(PartList, EndsAfterManyValues) { EXPECT_THAT(text(types_.array(int_, 1'000'000'000)), EndsWith("%d<[31]>, ...]")); }
 
 // Debug information from people who wish us ill.
 TEST_F(PartList, EndsWhereTypesContainThemselves) {

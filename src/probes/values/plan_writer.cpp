@@ -186,7 +186,8 @@ void Routine::elements(std::string_view brackets, const Source& first, const Sou
   put(stride);
   target(routine);
 }
-void Routine::list(std::string_view brackets, const Source& first, const Source& end, const Source& count, int64_t next, uint64_t element, size_t routine) {
+void Routine::list(std::string_view brackets, const Source& first, const Source& end, const Source& count, int64_t next,
+                   uint64_t element, size_t routine) {
   container(Step::kList, brackets, {&first, &end, &count});
   put_signed(next);
   put(element);
@@ -197,7 +198,8 @@ void Routine::tree(std::string_view brackets, const Source& first, const Source&
   for (uint64_t offset : {shape.left, shape.right, shape.parent, shape.element}) put(offset);
   target(routine);
 }
-void Routine::blocks(std::string_view brackets, const Source& array, const Source& first, const Source& count, uint64_t of_block, uint64_t stride, size_t routine) {
+void Routine::blocks(std::string_view brackets, const Source& array, const Source& first, const Source& count, uint64_t of_block,
+                     uint64_t stride, size_t routine) {
   container(Step::kBlocks, brackets, {&array, &first, &count});
   put(of_block);
   put(stride);
@@ -206,24 +208,29 @@ void Routine::blocks(std::string_view brackets, const Source& array, const Sourc
 void Routine::bit_vector(std::string_view brackets, const Source& words, const Source& first, const Source& count) {
   container(Step::kBitVector, brackets, {&words, &first, &count});
 }
-void Routine::ring(std::string_view brackets, const Source& array, const Source& first, const Source& length, const Source& count, uint64_t stride, size_t routine) {
+void Routine::ring(std::string_view brackets, const Source& array, const Source& first, const Source& length, const Source& count,
+                   uint64_t stride, size_t routine) {
   container(Step::kRing, brackets, {&array, &first, &length, &count});
   put(stride);
   target(routine);
 }
-void Routine::hash_table(std::string_view brackets, const Source& control, const Source& mask, const Source& count, uint64_t stride, size_t routine) {
+void Routine::hash_table(std::string_view brackets, const Source& control, const Source& mask, const Source& count,
+                         uint64_t stride, size_t routine) {
   container(Step::kHashTable, brackets, {&control, &mask, &count});
   put(stride);
   target(routine);
 }
-void Routine::b_tree(std::string_view brackets, const Source& root, const Source& height, const Source& count, const BTreeNode& node, size_t key, std::optional<size_t> value) {
+void Routine::b_tree(std::string_view brackets, const Source& root, const Source& height, const Source& count,
+                     const BTreeNode& node, size_t key, std::optional<size_t> value) {
   container(Step::kBTree, brackets, {&root, &height, &count});
-  for (uint64_t n : {node.keys, node.values, node.count, node.place, node.parent, node.children, node.key_size, node.value_size}) put(n);
+  for (uint64_t n : {node.keys, node.values, node.count, node.place, node.parent, node.children, node.key_size, node.value_size})
+    put(n);
   target(key);
   if (value) target(*value);
   else bytes_.append(4, '\0');  // routine 0 prints the whole value: it is nobody's element
 }
-void Routine::go_map(std::string_view brackets, const Source& power, const Source& buckets, const Source& old, const GoBucket& bucket, size_t key, size_t value) {
+void Routine::go_map(std::string_view brackets, const Source& power, const Source& buckets, const Source& old,
+                     const GoBucket& bucket, size_t key, size_t value) {
   container(Step::kGoMap, brackets, {&power, &buckets, &old});
   for (uint64_t n : {bucket.keys, bucket.values, bucket.overflow, bucket.key_size, bucket.value_size}) put(n);
   target(key);

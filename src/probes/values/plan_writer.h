@@ -35,7 +35,8 @@ class Source {
 // The steps of one routine. Routines and tables are named by their index in the plan.
 class Routine {
  public:
-  void text(std::string_view text);  // control characters and bytes beyond ASCII become escapes: names come from other people's files
+  // control characters and bytes beyond ASCII become escapes: names come from other people's files
+  void text(std::string_view text);
   void number(uint64_t offset, uint8_t size, abi::ValueForm form);
   void bits(uint64_t offset, uint8_t size, uint8_t first, uint8_t count, abi::ValueForm form);
   void enumerator(uint64_t offset, uint8_t size, uint8_t first, uint8_t count, bool is_signed, size_t table);
@@ -50,24 +51,30 @@ class Routine {
   // cases: values, each with the routine for it.
   void choose(const Source& value, const std::vector<std::pair<int64_t, size_t>>& cases, size_t otherwise);
   void elements(std::string_view brackets, const Source& first, const Source& count, uint64_t stride, size_t routine);
-  void list(std::string_view brackets, const Source& first, const Source& end, const Source& count, int64_t next, uint64_t element, size_t routine);
+  void list(std::string_view brackets, const Source& first, const Source& end, const Source& count, int64_t next,
+            uint64_t element, size_t routine);
   struct TreeShape {
     uint64_t left, right, parent, element;  // offsets in a node
   };
   void tree(std::string_view brackets, const Source& first, const Source& count, const TreeShape& shape, size_t routine);
-  void blocks(std::string_view brackets, const Source& array, const Source& first, const Source& count, uint64_t of_block, uint64_t stride, size_t routine);
+  void blocks(std::string_view brackets, const Source& array, const Source& first, const Source& count, uint64_t of_block,
+              uint64_t stride, size_t routine);
   void bit_vector(std::string_view brackets, const Source& words, const Source& first, const Source& count);
-  void ring(std::string_view brackets, const Source& array, const Source& first, const Source& length, const Source& count, uint64_t stride, size_t routine);
-  void hash_table(std::string_view brackets, const Source& control, const Source& mask, const Source& count, uint64_t stride, size_t routine);
+  void ring(std::string_view brackets, const Source& array, const Source& first, const Source& length, const Source& count,
+            uint64_t stride, size_t routine);
+  void hash_table(std::string_view brackets, const Source& control, const Source& mask, const Source& count, uint64_t stride,
+                  size_t routine);
   struct BTreeNode {
     uint64_t keys, values, count, place, parent, children, key_size, value_size;  // offsets and sizes in bytes
   };
   // value: nothing of a set.
-  void b_tree(std::string_view brackets, const Source& root, const Source& height, const Source& count, const BTreeNode& node, size_t key, std::optional<size_t> value);
+  void b_tree(std::string_view brackets, const Source& root, const Source& height, const Source& count, const BTreeNode& node,
+              size_t key, std::optional<size_t> value);
   struct GoBucket {
     uint64_t keys, values, overflow, key_size, value_size;  // offsets and sizes in bytes
   };
-  void go_map(std::string_view brackets, const Source& power, const Source& buckets, const Source& old, const GoBucket& bucket, size_t key, size_t value);
+  void go_map(std::string_view brackets, const Source& power, const Source& buckets, const Source& old, const GoBucket& bucket,
+              size_t key, size_t value);
   void go_interface(uint64_t types, const Source& type, const Source& data);
   void instant(uint64_t offset, uint64_t ticks);
   void code(abi::ValueCode kind, const Source& first, const Source& second);

@@ -1,4 +1,5 @@
-// Types of Rust, as rustc describes them to gdb and lldb. Layouts of Rust are not fixed: all offsets are from the debug information.
+// Types of Rust, as rustc describes them to gdb and lldb. Layouts of Rust are not fixed: all offsets are from the debug
+// information.
 
 #include <algorithm>
 
@@ -54,14 +55,15 @@ bool plan_vec(ValuePlanner& planner, Routine& out, const Type& type, uint64_t of
   const std::vector<Type> arguments = type.arguments();
   if (!length || !pointer || arguments.empty() || arguments[0].size() == 0) return false;
   if (detail == Detail::kNested) return out.text("[...]"), true;
-  out.elements("[]", Source().base(offset + pointer->offset).load(), Source().base(offset + length->offset).load(), arguments[0].size(),
-               planner.routine_of(arguments[0], ValuePlanner::inner(detail)));
+  out.elements("[]", Source().base(offset + pointer->offset).load(), Source().base(offset + length->offset).load(),
+               arguments[0].size(), planner.routine_of(arguments[0], ValuePlanner::inner(detail)));
   return true;
 }
 
 bool plan_string(Routine& out, const Type& type, uint64_t offset) {
   auto vec = type.member("vec");
-  auto length = vec ? vec->type.member("len") : std::nullopt, pointer = vec ? find_within(vec->type, "pointer", TypeKind::kPointer) : std::nullopt;
+  auto length = vec ? vec->type.member("len") : std::nullopt,
+       pointer = vec ? find_within(vec->type, "pointer", TypeKind::kPointer) : std::nullopt;
   if (!length || !pointer) return false;
   const uint64_t at = offset + vec->offset;
   out.span(Source().base(at + pointer->offset).load(), Source().base(at + length->offset).load(), 1);
@@ -93,8 +95,8 @@ bool plan_slice(ValuePlanner& planner, Routine& out, const Type& type, const std
   return true;
 }
 
-// &dyn Trait, Box<dyn Trait>: the address of the object, and a function of its type, whose name has the type: the first method of the table, else what drops it. In front
-// of the methods are that one, the size and the alignment.
+// &dyn Trait, Box<dyn Trait>: the address of the object, and a function of its type, whose name has the type: the first method of
+// the table, else what drops it. In front of the methods are that one, the size and the alignment.
 bool plan_trait_object(ValuePlanner& planner, Routine& out, const Type& type, uint64_t offset) {
   auto pointer = type.member("pointer"), table = type.member("vtable");
   if (!pointer || !table || pointer->type.kind() != TypeKind::kPointer || table->type.kind() != TypeKind::kPointer) return false;
@@ -106,7 +108,8 @@ bool plan_trait_object(ValuePlanner& planner, Routine& out, const Type& type, ui
     Routine there;
     there.number(offset + pointer->offset, 8, abi::ValueForm::kPointer);
     there.text(" (");
-    there.code(abi::ValueCode::kFunction, Source().base(offset + table->offset).load().plus(static_cast<int64_t>(8 * slot)).load(), Source::constant(0));
+    there.code(abi::ValueCode::kFunction,
+               Source().base(offset + table->offset).load().plus(static_cast<int64_t>(8 * slot)).load(), Source::constant(0));
     there.text(")");
     return planner.add(std::move(there));
   };
@@ -124,8 +127,10 @@ bool plan_trait_object(ValuePlanner& planner, Routine& out, const Type& type, ui
 }
 
 // Rc, Arc and their Weak: a pointer to two counts and the value behind them; of text and slices with a length.
-bool plan_counted(ValuePlanner& planner, Routine& out, const Type& type, const std::string& name, uint64_t offset, Detail detail) {
-  auto pointer = find_within(type, "pointer", TypeKind::kPointer), fat = find_within(type, "data_ptr", TypeKind::kPointer), length = find_within(type, "length");
+bool plan_counted(ValuePlanner& planner, Routine& out, const Type& type, const std::string& name, uint64_t offset,
+                  Detail detail) {
+  auto pointer = find_within(type, "pointer", TypeKind::kPointer), fat = find_within(type, "data_ptr", TypeKind::kPointer),
+       length = find_within(type, "length");
   if (fat && !length) return false;
   if (fat) pointer = fat;
   if (!pointer) return false;
@@ -150,10 +155,12 @@ bool plan_counted(ValuePlanner& planner, Routine& out, const Type& type, const s
     }
   }
   there.text(" (use ");
-  there.computed(Source().base(offset + pointer->offset).load().plus(static_cast<int64_t>(strong->offset)).load(), abi::ValueForm::kUnsigned);
+  there.computed(Source().base(offset + pointer->offset).load().plus(static_cast<int64_t>(strong->offset)).load(),
+                 abi::ValueForm::kUnsigned);
   there.text(")");
   // A Weak that was made without a value points to the last address.
-  out.choose(Source().base(offset + pointer->offset).load(), {{0, planner.text_routine("NULL")}, {-1, planner.text_routine("dangling")}}, planner.add(std::move(there)));
+  out.choose(Source().base(offset + pointer->offset).load(),
+             {{0, planner.text_routine("NULL")}, {-1, planner.text_routine("dangling")}}, planner.add(std::move(there)));
   return true;
 }
 
@@ -184,15 +191,16 @@ bool plan_guarded(ValuePlanner& planner, Routine& out, const Type& type, std::st
   const uint64_t size = state->type.size();
   if (base == "RefCell" ? size != 8 : size != 4 && size != 8) return false;
   planner.value(out, value->type, offset + value->offset, detail);
-  // A RefCell counts readers, or -1 for a writer. Locks of Linux are numbers of 4 bytes (std::sys::sync, futex.rs): of a Mutex 0 is unlocked;
-  // the low 30 bits of a RwLock count readers, all of them set are a writer.
+  // A RefCell counts readers, or -1 for a writer. Locks of Linux are numbers of 4 bytes (std::sys::sync, futex.rs): of a Mutex 0
+  // is unlocked; the low 30 bits of a RwLock count readers, all of them set are a writer.
   if (base == "RefCell") {
     Routine borrowed;
     borrowed.text(" (borrowed ");
     borrowed.number(offset + state->offset, 8, abi::ValueForm::kSigned);
     borrowed.text(")");
     const size_t readers = planner.add(std::move(borrowed));
-    out.choose(Source().base(offset + state->offset).load(), {{0, planner.text_routine("")}, {-1, planner.text_routine(" (borrowed mutably)")}}, readers);
+    out.choose(Source().base(offset + state->offset).load(),
+               {{0, planner.text_routine("")}, {-1, planner.text_routine(" (borrowed mutably)")}}, readers);
     return true;
   }
   const bool is_mutex = base == "Mutex";
@@ -200,7 +208,8 @@ bool plan_guarded(ValuePlanner& planner, Routine& out, const Type& type, std::st
   constexpr int64_t kWriter = (int64_t{1} << kReaderBits) - 1;
   const size_t otherwise = planner.text_routine(is_mutex ? " (locked)" : " (read-locked)");
   out.choose(Source().base(offset + state->offset).load(4).bits(0, is_mutex ? 32 : kReaderBits),
-             {{0, planner.text_routine("")}, {kWriter, planner.text_routine(is_mutex ? " (locked)" : " (write-locked)")}}, otherwise);
+             {{0, planner.text_routine("")}, {kWriter, planner.text_routine(is_mutex ? " (locked)" : " (write-locked)")}},
+             otherwise);
   return true;
 }
 
@@ -226,7 +235,8 @@ bool plan_hash_table(ValuePlanner& planner, Routine& out, const Type& type, bool
   auto table = find_type(type, "RawTable<");
   const std::vector<Type> arguments = table ? table->type.arguments() : std::vector<Type>();
   if (arguments.empty() || arguments[0].size() == 0) return false;
-  auto mask = find_within(table->type, "bucket_mask"), items = find_within(table->type, "items"), control = find_within(table->type, "ctrl");
+  auto mask = find_within(table->type, "bucket_mask"), items = find_within(table->type, "items"),
+       control = find_within(table->type, "ctrl");
   auto key = arguments[0].member("__0"), value = arguments[0].member("__1");
   if (control && control->type.kind() == TypeKind::kStruct) {
     auto pointer = find_within(control->type, "pointer", TypeKind::kPointer);
@@ -273,16 +283,18 @@ bool plan_b_tree(ValuePlanner& planner, Routine& out, const Type& type, bool is_
   auto node = reference ? find_within(reference->type, "pointer", TypeKind::kPointer) : std::nullopt;
   if (!height || !node) return false;
   const Type leaf = node->type.target();
-  auto parent = leaf.member("parent"), place = leaf.member("parent_idx"), count = leaf.member("len"), keys = leaf.member("keys"), values = leaf.member("vals");
+  auto parent = leaf.member("parent"), place = leaf.member("parent_idx"), count = leaf.member("len"), keys = leaf.member("keys"),
+       values = leaf.member("vals");
   if (!parent || !place || !count || !keys || !values || count->type.size() != 2 || arguments[0].size() == 0) return false;
   if (detail == Detail::kNested) return out.text("{...}"), true;
   const Detail inner = ValuePlanner::inner(detail);
   const uint64_t children = (leaf.size() + 7) / 8 * 8;  // InternalNode { data: LeafNode, edges }, in C's order
   std::optional<size_t> value;
   if (is_map) value = planner.routine_of(arguments[1], inner);
-  out.b_tree("{}", Source().base(at + reference->offset + node->offset).load(), Source().base(at + reference->offset + height->offset).load(),
-             Source().base(at + length->offset).load(),
-             {keys->offset, values->offset, count->offset, place->offset, parent->offset, children, arguments[0].size(), arguments[1].size()},
+  out.b_tree("{}", Source().base(at + reference->offset + node->offset).load(),
+             Source().base(at + reference->offset + height->offset).load(), Source().base(at + length->offset).load(),
+             {keys->offset, values->offset, count->offset, place->offset, parent->offset, children, arguments[0].size(),
+              arguments[1].size()},
              planner.routine_of(arguments[0], inner), value);
   return true;
 }
@@ -292,10 +304,12 @@ bool plan_deque(ValuePlanner& planner, Routine& out, const Type& type, uint64_t 
   auto head = type.member("head"), length = type.member("len"), pointer = find_within(type, "pointer", TypeKind::kPointer);
   auto capacity = find_within(type, "cap");
   const std::vector<Type> arguments = type.arguments();
-  if (!head || !length || !pointer || !capacity || capacity->type.size() != 8 || arguments.empty() || arguments[0].size() == 0) return false;
+  if (!head || !length || !pointer || !capacity || capacity->type.size() != 8 || arguments.empty() || arguments[0].size() == 0)
+    return false;
   if (detail == Detail::kNested) return out.text("[...]"), true;
   auto word = [&](const Member& member) { return Source().base(offset + member.offset).load(); };
-  out.ring("[]", word(*pointer), word(*head), word(*capacity), word(*length), arguments[0].size(), planner.routine_of(arguments[0], ValuePlanner::inner(detail)));
+  out.ring("[]", word(*pointer), word(*head), word(*capacity), word(*length), arguments[0].size(),
+           planner.routine_of(arguments[0], ValuePlanner::inner(detail)));
   return true;
 }
 
@@ -307,7 +321,8 @@ bool plan_linked_list(ValuePlanner& planner, Routine& out, const Type& type, uin
   for (const debuginfo::Variant& variant : head->type.variants()) {
     if (auto pointer = find_within(variant.data.type, "pointer", TypeKind::kPointer)) node = pointer;
   }
-  auto next = node ? node->type.target().member("next") : std::nullopt, element = node ? node->type.target().member("element") : std::nullopt;
+  auto next = node ? node->type.target().member("next") : std::nullopt,
+       element = node ? node->type.target().member("element") : std::nullopt;
   if (!next || !element || element->type.size() == 0) return false;
   if (detail == Detail::kNested) return out.text("[...]"), true;
   out.list("[]", Source().base(offset + head->offset).load(), Source::constant(0), Source().base(offset + length->offset).load(),
@@ -319,11 +334,14 @@ bool plan_linked_list(ValuePlanner& planner, Routine& out, const Type& type, uin
 
 // OsString and PathBuf have a Vec<u8> somewhere within, CString a Box<[u8]> that ends with a 0.
 bool plan_system_text(Routine& out, const Type& type, uint64_t offset) {
-  if (auto data = find_within(type, "data_ptr", TypeKind::kPointer)) return out.c_string(Source().base(offset + data->offset).load(), 1), true;
+  if (auto data = find_within(type, "data_ptr", TypeKind::kPointer))
+    return out.c_string(Source().base(offset + data->offset).load(), 1), true;
   auto vec = find_type(type, "Vec<u8");
-  auto length = vec ? vec->type.member("len") : std::nullopt, pointer = vec ? find_within(vec->type, "pointer", TypeKind::kPointer) : std::nullopt;
+  auto length = vec ? vec->type.member("len") : std::nullopt,
+       pointer = vec ? find_within(vec->type, "pointer", TypeKind::kPointer) : std::nullopt;
   if (!length || !pointer) return false;
-  out.span(Source().base(offset + vec->offset + pointer->offset).load(), Source().base(offset + vec->offset + length->offset).load(), 1);
+  out.span(Source().base(offset + vec->offset + pointer->offset).load(),
+           Source().base(offset + vec->offset + length->offset).load(), 1);
   return true;
 }
 
@@ -342,20 +360,24 @@ bool plan_duration(ValuePlanner& planner, Routine& out, const Type& type, uint64
 }
 
 bool is_wrapper(std::string_view base) {
-  constexpr std::string_view kWrappers[] = {"Cell",    "UnsafeCell",   "SyncUnsafeCell", "OnceCell", "Wrapping",   "Saturating",   "Reverse",    "ManuallyDrop",
-                                            "MaybeDangling", "NonZero", "NonZeroInner",  "Pin",      "CachePadded"};
+  constexpr std::string_view kWrappers[] = {"Cell",         "UnsafeCell", "SyncUnsafeCell", "OnceCell",      "Wrapping",
+                                            "Saturating",   "Reverse",    "ManuallyDrop",   "MaybeDangling", "NonZero",
+                                            "NonZeroInner", "Pin",        "CachePadded"};
   // AtomicU32, NonZeroU64Inner ...
-  return std::ranges::find(kWrappers, base) != std::end(kWrappers) || (base.starts_with("Atomic") && base.size() > 6) || base.starts_with("NonZero");
+  return std::ranges::find(kWrappers, base) != std::end(kWrappers) || (base.starts_with("Atomic") && base.size() > 6) ||
+         base.starts_with("NonZero");
 }
 
 }  // namespace
 
-bool plan_rust_type(ValuePlanner& planner, Routine& out, const Type& type, const std::string& name, uint64_t offset, Detail detail) {
+bool plan_rust_type(ValuePlanner& planner, Routine& out, const Type& type, const std::string& name, uint64_t offset,
+                    Detail detail) {
   if (type.kind() != TypeKind::kStruct) return false;
   if (!type.variants().empty()) return plan_enum(planner, out, type, offset, detail), true;
   if (name == "String") return plan_string(out, type, offset);
   if (name.starts_with("Vec<")) return plan_vec(planner, out, type, offset, detail);
-  if (name.starts_with('&') || name.starts_with("*") || name.starts_with("alloc::boxed::Box<") || name.starts_with("Box<")) return plan_slice(planner, out, type, name, offset, detail) || plan_trait_object(planner, out, type, offset);
+  if (name.starts_with('&') || name.starts_with("*") || name.starts_with("alloc::boxed::Box<") || name.starts_with("Box<"))
+    return plan_slice(planner, out, type, name, offset, detail) || plan_trait_object(planner, out, type, offset);
   const std::string_view base = std::string_view(name).substr(0, name.find('<'));
   if (base == "Rc" || base == "Arc" || base == "Weak") return plan_counted(planner, out, type, name, offset, detail);
   if (base == "RefCell" || base == "Mutex" || base == "RwLock") return plan_guarded(planner, out, type, base, offset, detail);

@@ -15,7 +15,8 @@
 
 namespace spile::probes {
 
-// A module with only types. Ids count from 2, in the order in which types are made; a type may name one that is made later (next()).
+// A module with only types. Ids count from 2, in the order in which types are made; a type may name one that is made later
+// (next()).
 class MadeTypes {
  public:
   using Members = std::vector<debuginfo::MemberNode>;
@@ -62,7 +63,8 @@ class MadeTypes {
     node.is_declaration = true;
     return add(node);
   }
-  uint64_t enumeration(const std::string& name, uint64_t size, std::vector<debuginfo::Enumerator> constants, bool is_signed = false) {
+  uint64_t enumeration(const std::string& name, uint64_t size, std::vector<debuginfo::Enumerator> constants,
+                       bool is_signed = false) {
     debuginfo::TypeNode node{.kind = debuginfo::TypeKind::kEnum, .name = "enum " + name, .size = size};
     node.is_signed = is_signed;
     node.enumerators = std::move(constants);
@@ -95,8 +97,8 @@ inline debuginfo::MemberNode bits(const std::string& name, uint64_t type, uint64
   return {name, type, offset, first, count};
 }
 
-// A plan as text, routine 0 first; routines that are called by others follow on lines of their own, in the order of their use. Each step is a word, texts are in
-// quotes: `"{.x=" signed4@0 "}"`. Computations are postfix: [base+8 load8].
+// A plan as text, routine 0 first; routines that are called by others follow on lines of their own, in the order of their use.
+// Each step is a word, texts are in quotes: `"{.x=" signed4@0 "}"`. Computations are postfix: [base+8 load8].
 class PlanText {
  public:
   static std::string of(const std::string& plan) {
@@ -186,7 +188,8 @@ class PlanText {
     text += ' ';
     for (int i = 0; i < 2; ++i) text += static_cast<char>(byte(at));
     for (int i = 0; i < sources; ++i) text += ' ' + source(at);
-    for (int i = 0; i < numbers; ++i) text += i == 0 && first_is_signed ? fmt::format(" {}", signed_number(at)) : fmt::format(" {}", number(at));
+    for (int i = 0; i < numbers; ++i)
+      text += i == 0 && first_is_signed ? fmt::format(" {}", signed_number(at)) : fmt::format(" {}", number(at));
     for (int i = 0; i < routines; ++i) text += ' ' + target(at);
     return text;
   }

@@ -21,7 +21,8 @@ using debuginfo::TypeKind;
 bool is_wide_character(const Type& type) {
   if (type.kind() != TypeKind::kInteger) return false;
   const std::string name = type.plain_name();
-  return name == "char16_t" || name == "char32_t" || name == "wchar_t" || (name == "char" && type.size() == 4);  // the last is Rust's
+  // the last is Rust's
+  return name == "char16_t" || name == "char32_t" || name == "wchar_t" || (name == "char" && type.size() == 4);
 }
 
 // Bytes of a unit of text; 0: the type is not a character.
@@ -47,7 +48,8 @@ bool are_flags(const std::vector<std::pair<std::string, int64_t>>& constants) {
   if (single < 2) return false;
   const auto in_a_row = static_cast<size_t>(*values.rbegin() - *values.begin()) + 1 == values.size();
   const size_t several = values.size() - single - values.count(0);
-  return !in_a_row && 2 * several <= single && std::ranges::all_of(values, [&](int64_t v) { return (static_cast<uint64_t>(v) & ~covered) == 0; });
+  return !in_a_row && 2 * several <= single &&
+         std::ranges::all_of(values, [&](int64_t v) { return (static_cast<uint64_t>(v) & ~covered) == 0; });
 }
 
 }  // namespace
@@ -67,7 +69,8 @@ std::optional<Member> find_within(const Type& type, std::string_view name, TypeK
   return std::nullopt;
 }
 
-ValuePlan ValuePlanner::plan(const Type& type, Detail detail, const ModuleFacts& facts, PlanKnownType known, uint32_t bit_offset, uint32_t bit_size) {
+ValuePlan ValuePlanner::plan(const Type& type, Detail detail, const ModuleFacts& facts, PlanKnownType known, uint32_t bit_offset,
+                             uint32_t bit_size) {
   ValuePlanner planner(facts, known);
   const size_t main = planner.writer_.reserve();
   Routine out;
@@ -141,16 +144,13 @@ void ValuePlanner::value_of_kind(Routine& out, const Type& type, uint64_t offset
       if (detail == Detail::kNested || is_full()) return out.text("{...}");
       if (type.is_only_declared()) return unknown(out, fmt::format("is of a type that is only declared ('{}')", type.name()));
       return members(out, type, offset, detail);
-    case TypeKind::kArray:
-      return array(out, type, offset, detail);
+    case TypeKind::kArray: return array(out, type, offset, detail);
     case TypeKind::kPointer:
       if (plan_known_type_(*this, out, type, offset, detail)) return;
       return pointer(out, type, offset);
     case TypeKind::kEnum:
-    case TypeKind::kInteger:
-      return integer(out, type, offset);
-    case TypeKind::kFloat:
-      return floating(out, type, offset);
+    case TypeKind::kInteger: return integer(out, type, offset);
+    case TypeKind::kFloat: return floating(out, type, offset);
     case TypeKind::kFunction:
       if (plan_known_type_(*this, out, type, offset, detail)) return;
       [[fallthrough]];
@@ -163,16 +163,19 @@ void ValuePlanner::value_of_kind(Routine& out, const Type& type, uint64_t offset
 void ValuePlanner::integer(Routine& out, const Type& type, uint64_t offset) {
   if (type.size() == 0 && type.plain_name() == "()") return out.text("()");  // Rust's
   if (type.plain_name() == "member pointer" && type.size() == 16) return member_function(out, offset);
-  if (type.size() == 16 && type.kind() == TypeKind::kInteger) return out.number(offset, 16, type.is_signed() ? ValueForm::kSigned : ValueForm::kUnsigned);
+  if (type.size() == 16 && type.kind() == TypeKind::kInteger)
+    return out.number(offset, 16, type.is_signed() ? ValueForm::kSigned : ValueForm::kUnsigned);
   if (!type.is_scalar()) return unknown(out, fmt::format("is a number of {} bytes ('{}')", type.size(), type.name()));
   const auto size = static_cast<uint8_t>(type.size());
-  if (type.kind() == TypeKind::kEnum) return out.enumerator(offset, size, 0, static_cast<uint8_t>(8 * size), type.is_signed(), table_of(type));
+  if (type.kind() == TypeKind::kEnum)
+    return out.enumerator(offset, size, 0, static_cast<uint8_t>(8 * size), type.is_signed(), table_of(type));
   if (type.is_character()) return out.number(offset, size, ValueForm::kByte);
   if (is_wide_character(type)) return out.number(offset, size, ValueForm::kCharacter);
   out.number(offset, size, type.is_signed() ? ValueForm::kSigned : ValueForm::kUnsigned);
 }
 
-// A pointer to a member function (Itanium C++ ABI, section 2.3): an address, or the odd number of a place in the table of virtual functions.
+// A pointer to a member function (Itanium C++ ABI, section 2.3): an address, or the odd number of a place in the table of virtual
+// functions.
 void ValuePlanner::member_function(Routine& out, uint64_t offset) {
   Routine direct, in_table;
   direct.code(abi::ValueCode::kFunction, Source().base(offset).load(), Source::constant(0));
@@ -190,7 +193,8 @@ size_t ValuePlanner::table_of(const Type& type) {
   for (const debuginfo::Enumerator& enumerator : type.enumerators()) constants.emplace_back(enumerator.name, enumerator.value);
   const bool is_flags = are_flags(constants);
   if (is_flags) {  // names for several bits come last: A | B, rather than AB
-    std::ranges::stable_sort(constants, {}, [](const auto& constant) { return std::popcount(static_cast<uint64_t>(constant.second)); });
+    std::ranges::stable_sort(constants, {},
+                             [](const auto& constant) { return std::popcount(static_cast<uint64_t>(constant.second)); });
   }
   constexpr size_t kMostConstants = 2000;
   if (constants.size() > kMostConstants) constants.resize(kMostConstants);
@@ -229,7 +233,8 @@ void ValuePlanner::pointer(Routine& out, const Type& type, uint64_t offset) {
 
 void ValuePlanner::owner(Routine& out, const Type& pointee, uint64_t offset, Detail detail) {
   const TypeKind kind = pointee.kind();
-  const bool is_object = kind != TypeKind::kVoid && kind != TypeKind::kUnknown && kind != TypeKind::kFunction && pointee.size() != 0;
+  const bool is_object =
+      kind != TypeKind::kVoid && kind != TypeKind::kUnknown && kind != TypeKind::kFunction && pointee.size() != 0;
   Routine behind;
   behind.number(offset, 8, ValueForm::kPointer);
   if (detail == Detail::kNested || !is_object || is_full()) {
@@ -251,7 +256,8 @@ void ValuePlanner::array(Routine& out, const Type& type, uint64_t offset, Detail
     return out.characters(offset, 1 << 20, unit);
   }
   if (detail == Detail::kNested || is_full() || !type.count() || element.size() == 0) return out.text("[...]");
-  out.elements("[]", Source().base(offset), Source::constant(static_cast<int64_t>(count)), element.size(), routine_of(element, inner(detail)));
+  out.elements("[]", Source().base(offset), Source::constant(static_cast<int64_t>(count)), element.size(),
+               routine_of(element, inner(detail)));
 }
 
 void ValuePlanner::members(Routine& out, const Type& type, uint64_t offset, Detail detail) {

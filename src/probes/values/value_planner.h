@@ -1,6 +1,6 @@
 #pragma once
-// Makes the plan by which a value of a type is printed (abi/value_plan.h): structures member by member, arrays, enumerations by names,
-// floating-point numbers, and the types that known_types.h knows as people think of them.
+// Makes the plan by which a value of a type is printed (abi/value_plan.h): structures member by member, arrays, enumerations by
+// names, floating-point numbers, and the types that known_types.h knows as people think of them.
 
 #include <map>
 #include <optional>
@@ -12,12 +12,13 @@
 
 namespace spile::probes {
 
-// How much of a value is shown. kNested: numbers and texts, of all else "{...}"; kTop: one level, whose members are kNested ($x$); kAll: all ($x$$).
+// How much of a value is shown. kNested: numbers and texts, of all else "{...}"; kTop: one level, whose members are kNested
+// ($x$); kAll: all ($x$$).
 enum class Detail : uint8_t { kNested, kTop, kAll };
 
 struct ValuePlan {
-  std::string bytes;         // without its header
-  bool names_code = false;   // needs names of the module's functions
+  std::string bytes;        // without its header
+  bool names_code = false;  // needs names of the module's functions
   // Why parts are printed as "?": "'.x' of 'struct s' is a floating-point number of 16 bytes ('_Float128')".
   std::vector<std::string> notes;
 };
@@ -36,8 +37,8 @@ class ValuePlanner {
   ValuePlanner(const ModuleFacts& facts, PlanKnownType known) : facts_(facts), plan_known_type_(known) {}
 
   // Makes the plan of a value in memory, or in the words of kMostValueWords. bit_size: of a bit-field, else 0.
-  static ValuePlan plan(const debuginfo::Type& type, Detail detail, const ModuleFacts& facts, PlanKnownType known, uint32_t bit_offset = 0,
-                        uint32_t bit_size = 0);
+  static ValuePlan plan(const debuginfo::Type& type, Detail detail, const ModuleFacts& facts, PlanKnownType known,
+                        uint32_t bit_offset = 0, uint32_t bit_size = 0);
 
   // ---- for known types
   // Appends what prints the value of that type at the offset.
@@ -48,7 +49,9 @@ class ValuePlanner {
   // A routine that prints a text, whatever the value.
   size_t text_routine(const std::string& text);
   // The table of an enumeration's constants that the program's debug information does not have.
-  size_t table(abi::ValueTable kind, const std::vector<std::pair<std::string, int64_t>>& constants) { return writer_.add_table(kind, constants); }
+  size_t table(abi::ValueTable kind, const std::vector<std::pair<std::string, int64_t>>& constants) {
+    return writer_.add_table(kind, constants);
+  }
   // Prints a pointer at the offset; with more detail than kNested, behind an arrow what it points to.
   void owner(Routine& out, const debuginfo::Type& pointee, uint64_t offset, Detail detail);
   const ModuleFacts& facts() const { return facts_; }
@@ -94,8 +97,8 @@ class ValuePlanner {
   size_t depth_ = 0, values_ = 0;
 };
 
-// Finds a member by its name in a structure, in its bases, and within its members, the nearest to the surface first. Its offset is from the
-// start of `type`. of_kind: kUnknown for any.
+// Finds a member by its name in a structure, in its bases, and within its members, the nearest to the surface first. Its offset
+// is from the start of `type`. of_kind: kUnknown for any.
 std::optional<debuginfo::Member> find_within(const debuginfo::Type& type, std::string_view name,
                                              debuginfo::TypeKind of_kind = debuginfo::TypeKind::kUnknown);
 

@@ -1,4 +1,5 @@
-// Plans of types that are made by hand, as text. What plans do is tested in runtime/value_walk_test.cpp, both together by tests/e2e/standard_types.py.
+// Plans of types that are made by hand, as text. What plans do is tested in runtime/value_walk_test.cpp, both together by
+// tests/e2e/standard_types.py.
 
 #include "probes/values/value_planner.h"
 
@@ -37,16 +38,19 @@ TEST_F(Planner, PrintsNumbersByTheirSizeAndSign) {
 }
 
 TEST_F(Planner, SaysWhyANumberCantBePrinted) {
-  const uint64_t wide = types_.number("_BitInt(256)", 32), half = types_.floating("_Float16", 2), quad = types_.floating("_Float128", 16);
+  const uint64_t wide = types_.number("_BitInt(256)", 32), half = types_.floating("_Float16", 2),
+                 quad = types_.floating("_Float128", 16);
   const ValuePlan made = plan(types_.structure("s", 64, {{"a", wide, 0}, {"b", half, 32}, {"c", quad, 48}}), Detail::kTop);
   EXPECT_EQ(PlanText::of(made.bytes), R"("{.a=?, .b=?, .c=?}")");
-  EXPECT_THAT(made.notes, ElementsAre("'.a' is a number of 32 bytes ('_BitInt(256)')", "'.b' is a floating-point number of 2 bytes ('_Float16')",
+  EXPECT_THAT(made.notes, ElementsAre("'.a' is a number of 32 bytes ('_BitInt(256)')",
+                                      "'.b' is a floating-point number of 2 bytes ('_Float16')",
                                       "'.c' is a floating-point number of 16 bytes ('_Float128')"));
 }
 
 TEST_F(Planner, NamesTheWayToAMemberInItsNotes) {
   const uint64_t inner = types_.structure("inner", 32, {{"deep", types_.number("_BitInt(256)", 32), 0}});
-  EXPECT_THAT(plan(types_.structure("s", 32, {{"in", inner, 0}}), Detail::kAll).notes, ElementsAre("'.in.deep' is a number of 32 bytes ('_BitInt(256)')"));
+  EXPECT_THAT(plan(types_.structure("s", 32, {{"in", inner, 0}}), Detail::kAll).notes,
+              ElementsAre("'.in.deep' is a number of 32 bytes ('_BitInt(256)')"));
 }
 
 TEST_F(Planner, PrintsFloatingPointNumbers) {
@@ -89,13 +93,15 @@ TEST_F(Planner, MakesOneRoutineOfATypeHoweverOftenItOccurs) {
 TEST_F(Planner, ListsBasesAndNamelessMembersAsTheirOwn) {
   const uint64_t animal = types_.structure("animal", 16, {{"_vptr.animal", types_.pointer(int_), 0}, {"legs", int_, 8}});
   const uint64_t nameless = types_.structure("", 8, {{"x", int_, 0}, {"y", int_, 4}});
-  const uint64_t dog = types_.structure("dog", 32, {base(animal, 0), {"name", types_.pointer(char_), 16}, {"", nameless, 24}, {"", int_, 12}});
+  const uint64_t dog =
+      types_.structure("dog", 32, {base(animal, 0), {"name", types_.pointer(char_), 16}, {"", nameless, 24}, {"", int_, 12}});
   EXPECT_EQ(text(dog), R"("{.legs=" signed4@8 ", .name=" text1[base+16 load8] ", {.x=" signed4@24 ", .y=" signed4@28 "}}")");
 }
 
 TEST_F(Planner, LoadsBitFieldsByTheirUnit) {
   const uint64_t unsigned_ = types_.number("unsigned", 4, false);
-  const uint64_t s = types_.structure("s", 16, {bits("a", unsigned_, 0, 3, 5), bits("b", int_, 0, 30, 4), bits("c", long_, 8, 60, 8)});
+  const uint64_t s =
+      types_.structure("s", 16, {bits("a", unsigned_, 0, 3, 5), bits("b", int_, 0, 30, 4), bits("c", long_, 8, 60, 8)});
   const ValuePlan made = plan(s, Detail::kTop);
   EXPECT_EQ(PlanText::of(made.bytes), R"("{.a=" unsigned4@0:3-8 ", .b=" signed8@0:30-34 ", .c=?}")");
   EXPECT_THAT(made.notes, ElementsAre("'.c' is a packed bit-field across more than 8 bytes"));
@@ -110,11 +116,13 @@ TEST_F(Planner, NamesConstantsOfEnumerations) {
 }
 
 TEST_F(Planner, TellsFlagsFromNumbersInARow) {
-  EXPECT_EQ(text(types_.enumeration("mode", 4, {{"RW", 3}, {"R", 1}, {"W", 2}, {"X", 8}, {"NONE", 0}})), "enum4@0:0-32flags{NONE=0 R=1 W=2 X=8 RW=3}");
+  EXPECT_EQ(text(types_.enumeration("mode", 4, {{"RW", 3}, {"R", 1}, {"W", 2}, {"X", 8}, {"NONE", 0}})),
+            "enum4@0:0-32flags{NONE=0 R=1 W=2 X=8 RW=3}");
   EXPECT_THAT(text(types_.enumeration("row", 4, {{"A", 0}, {"B", 1}, {"C", 2}})), HasSubstr(":0-32{"));
   EXPECT_THAT(text(types_.enumeration("row", 4, {{"A", 1}, {"B", 2}, {"C", 3}, {"D", 4}})), HasSubstr(":0-32{"));
   EXPECT_THAT(text(types_.enumeration("negative", 4, {{"A", 1}, {"B", 4}, {"C", -1}}, true)), HasSubstr(":0-32{"));
-  EXPECT_THAT(text(types_.enumeration("gaps", 4, {{"A", 1}, {"B", 8}, {"C", 16 | 32}})), HasSubstr(":0-32{")) << "bits that have no name";
+  EXPECT_THAT(text(types_.enumeration("gaps", 4, {{"A", 1}, {"B", 8}, {"C", 16 | 32}})), HasSubstr(":0-32{"))
+      << "bits that have no name";
 }
 
 TEST_F(Planner, EscapesNames) {
@@ -137,7 +145,8 @@ TEST_F(Planner, PrintsWhatHasNoSizeAsAQuestion) {
 TEST_F(Planner, EndsWhereATypeContainsItself) {
   const uint64_t node = types_.next();
   types_.structure("node", 8, {{"n", int_, 0}, {"in", node, 4}});
-  EXPECT_EQ(text(node, Detail::kAll), "\"{.n=\" signed4@0 \", .in=\" call#1@4 \"}\"\n#1: \"{.n=\" signed4@0 \", .in=\" call#1@4 \"}\"");
+  EXPECT_EQ(text(node, Detail::kAll),
+            "\"{.n=\" signed4@0 \", .in=\" call#1@4 \"}\"\n#1: \"{.n=\" signed4@0 \", .in=\" call#1@4 \"}\"");
   const uint64_t array = types_.next();
   types_.array(array, 2);
   EXPECT_EQ(text(array, Detail::kAll), R"("[...]")") << "it has no size";
@@ -210,7 +219,8 @@ TEST_F(Planner, EndsWithAStructureOfVeryManyMembers) {
 
 TEST_F(Planner, KeepsAPlanSmallHoweverManyTypesThereAre) {
   uint64_t inner = types_.structure("s0", 4, {{"n", int_, 0}});
-  for (int i = 1; i < 5000; ++i) inner = types_.structure(fmt::format("s{}", i), 4, {{"first_member", int_, 0}, {"second_member", inner, 0}});
+  for (int i = 1; i < 5000; ++i)
+    inner = types_.structure(fmt::format("s{}", i), 4, {{"first_member", int_, 0}, {"second_member", inner, 0}});
   EXPECT_LT(plan(inner, Detail::kAll).bytes.size(), 40'000u);
 }
 

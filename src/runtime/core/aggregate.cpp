@@ -14,21 +14,21 @@ using abi::AggregateShape;
 
 [[gnu::noinline]] void merge_variance(Aggregate* to, const Aggregate* shard) {
   uint64_t a = to->count, b = shard->count;
-  int64_t delta =
-      static_cast<int64_t>(static_cast<uint64_t>(shard->mean_scaled) - static_cast<uint64_t>(to->mean_scaled));
+  int64_t delta = static_cast<int64_t>(static_cast<uint64_t>(shard->mean_scaled) - static_cast<uint64_t>(to->mean_scaled));
   uint64_t distance = delta < 0 ? -static_cast<uint64_t>(delta) : static_cast<uint64_t>(delta);
   uint64_t step = multiply_divide(distance, b, a + b);
   to->mean_scaled = static_cast<int64_t>(static_cast<uint64_t>(to->mean_scaled) + (delta < 0 ? -step : step));
   uint64_t square = distance > 0xffffffff ? ~uint64_t{0} : distance * distance;
   uint64_t more = a < b ? a : b, most = a < b ? b : a;
   uint64_t added = multiply_divide(square, most, a + b) * more;
-  to->squares_scaled = static_cast<int64_t>(static_cast<uint64_t>(to->squares_scaled) +
-                                            static_cast<uint64_t>(shard->squares_scaled) + added);
+  to->squares_scaled =
+      static_cast<int64_t>(static_cast<uint64_t>(to->squares_scaled) + static_cast<uint64_t>(shard->squares_scaled) + added);
 }
 
 // Only buckets that can have a count are touched: the others' memory may not be there yet.
 [[gnu::noinline]] void merge_sketch(uint64_t* to, uint64_t* from, const Aggregate* shard) {
-  for (uint32_t bucket = abi::sketch_bucket(load_relaxed(&shard->min)), last = abi::sketch_bucket(load_relaxed(&shard->max)); bucket <= last; ++bucket) {
+  for (uint32_t bucket = abi::sketch_bucket(load_relaxed(&shard->min)), last = abi::sketch_bucket(load_relaxed(&shard->max));
+       bucket <= last; ++bucket) {
     const uint32_t place = abi::sketch_place(bucket);
     uint64_t count = load_relaxed(&from[place]);
     if (!count) continue;
@@ -47,7 +47,8 @@ inline void zero_buckets(uint64_t* sketch, uint32_t first, uint32_t last) {
 [[gnu::noinline]] void clear_aggregate(Aggregate* aggregate, uint32_t features, uint32_t size) {
   if (features & abi::kAggregateSketch) {
     if (aggregate->count) {
-      uint32_t first = abi::sketch_bucket(load_relaxed(&aggregate->min)), last = abi::sketch_bucket(load_relaxed(&aggregate->max));
+      uint32_t first = abi::sketch_bucket(load_relaxed(&aggregate->min)),
+               last = abi::sketch_bucket(load_relaxed(&aggregate->max));
       zero_buckets(sketch_of(aggregate, size), first, last < abi::kSketchZero ? last : abi::kSketchZero - 1);
       zero_buckets(sketch_of(aggregate, size), first < abi::kSketchZero ? abi::kSketchZero : first, last);
     }
@@ -83,8 +84,10 @@ int64_t spile_rt_aggregate_variance(const Aggregate* aggregate, const AggregateS
 }
 
 // The nearest rank: the least value that at least so many percent of the values do not exceed.
-[[gnu::noinline]] int64_t spile_rt_aggregate_percentile(const Aggregate* aggregate, const AggregateShape* shape, int64_t percent, int64_t scale) {
-  const uint64_t count = load_relaxed(&aggregate->count), whole = static_cast<uint64_t>(scale) * 100, part = static_cast<uint64_t>(percent);
+[[gnu::noinline]] int64_t spile_rt_aggregate_percentile(const Aggregate* aggregate, const AggregateShape* shape, int64_t percent,
+                                                        int64_t scale) {
+  const uint64_t count = load_relaxed(&aggregate->count), whole = static_cast<uint64_t>(scale) * 100,
+                 part = static_cast<uint64_t>(percent);
   const int64_t least = load_relaxed(&aggregate->min), most = load_relaxed(&aggregate->max);
   if (!whole) return least;
   const uint64_t rank = count / whole * part + (count % whole * part + whole - 1) / whole;

@@ -1,7 +1,8 @@
 #pragma once
-// Pending calls that are found again at their return by a key: calls of Go functions (goroutines.cpp), and of probed functions of the kernel
-// (runtime/kernel/returns.cpp). The table is shared by all: sets of kGoroutineWays frames, a set chosen by a hash. A tag says that a frame is free
-// (0), being filled (1), or that its key may be worth comparing. No two threads ever deal with the same key; only free frames are competed for.
+// Pending calls that are found again at their return by a key: calls of Go functions (goroutines.cpp), and of probed functions of
+// the kernel (runtime/kernel/returns.cpp). The table is shared by all: sets of kGoroutineWays frames, a set chosen by a hash. A
+// tag says that a frame is free (0), being filled (1), or that its key may be worth comparing. No two threads ever deal with the
+// same key; only free frames are competed for.
 
 #include "runtime/core/core.h"
 
@@ -28,9 +29,7 @@ uint64_t mix(const CallKey* key) {
   return hash ^ hash >> 29;
 }
 
-char* table(const Context* context) {
-  return bytes_of(context->arena) + uint64_t{spile_rt_frames_page} * abi::kPageSize;
-}
+char* table(const Context* context) { return bytes_of(context->arena) + uint64_t{spile_rt_frames_page} * abi::kPageSize; }
 
 FrameSet set_of(Context* context, uint64_t hash) {
   uint64_t stride = abi::goroutine_set_stride(spile_rt_shadow_stride);

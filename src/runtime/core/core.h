@@ -1,13 +1,13 @@
 #pragma once
-// What the files of core/, process/ and kernel/ share: the image's cells, the calling thread's slot, counting of skips, system calls.
+// What the files of core/, process/ and kernel/ share: the image's cells, the calling thread's slot, counting of skips, system
+// calls.
 //
-// A place's files are one translation unit of the bitcode (module.cpp). All of it may be interrupted by a signal whose handler runs
-// probes of the same thread; nothing here allocates or throws, and only what says so makes system calls or waits.
-
-#include <stddef.h>
-#include <stdint.h>
+// A place's files are one translation unit of the bitcode (module.cpp). All of it may be interrupted by a signal whose handler
+// runs probes of the same thread; nothing here allocates or throws, and only what says so makes system calls or waits.
 
 #include <asm/unistd.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "abi/spilled_returns.h"
 #include "runtime/core/arch.h"
@@ -28,9 +28,7 @@ SPILE_INLINE inline bool unlikely(T condition) {
 }
 
 // Orders memory accesses as a signal handler of this thread sees them; no instruction.
-SPILE_INLINE inline void compiler_barrier() {
-  asm volatile("" ::: "memory");
-}
+SPILE_INLINE inline void compiler_barrier() { asm volatile("" ::: "memory"); }
 // The value, of which the optimizer does not know any more how it was computed; no instruction.
 template <typename T>
 SPILE_INLINE inline T opaque(T value) {
@@ -38,9 +36,7 @@ SPILE_INLINE inline T opaque(T value) {
   return value;
 }
 
-SPILE_INLINE inline char* bytes_of(const void* p) {
-  return static_cast<char*>(const_cast<void*>(p));
-}
+SPILE_INLINE inline char* bytes_of(const void* p) { return static_cast<char*>(const_cast<void*>(p)); }
 
 // From constants of the script: what the header says of its slots is for people, as any traced process can change it.
 SPILE_INLINE inline abi::ThreadSlot* slot_at(abi::ArenaHeader* header, uint64_t index) {
@@ -61,8 +57,9 @@ template <typename T>
 SPILE_INLINE inline T load_acquire(const T* p) {
   return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
-// A word that is only compared with something: unlike an atomic load, this one becomes part of the comparing instruction. It races
-// with stores on purpose: a processor reads an aligned word whole. ThreadSanitizer is shown the atomic load that it stands for.
+// A word that is only compared with something: unlike an atomic load, this one becomes part of the comparing instruction. It
+// races with stores on purpose: a processor reads an aligned word whole. ThreadSanitizer is shown the atomic load that it stands
+// for.
 template <typename T>
 SPILE_INLINE inline T load_to_compare(const T* p) {
 #if __has_feature(thread_sanitizer)
@@ -97,9 +94,7 @@ SPILE_INLINE inline bool compare_and_swap(T* p, T expected, T desired) {
 namespace spile::rt {
 
 // Counts a skip. Exact where one thread has the slot; in the overflow slot, counts of threads that come at once may be lost.
-SPILE_INLINE inline void count_skip(abi::ThreadSlot* slot, abi::SkipReason reason) {
-  add_in_place(&slot->skipped[reason], 1);
-}
+SPILE_INLINE inline void count_skip(abi::ThreadSlot* slot, abi::SkipReason reason) { add_in_place(&slot->skipped[reason], 1); }
 
 // Returns the page before the controller's slot. REQUIRES: in the controller, whose slot it is.
 SPILE_INLINE inline abi::ControllerState* controller_state_before(abi::ThreadSlot* slot) {
@@ -128,22 +123,21 @@ SPILE_INLINE inline uint64_t return_slot_of(uint64_t cfa) {
 
 // Takes the overflow slot's spin lock, in which `value`, not 0, then names the holder. False: not to be had within ~10 ms.
 bool take_lock(uint32_t* lock, uint32_t value);
-SPILE_INLINE inline void give_lock(uint32_t* lock) {
-  store_release(lock, 0u);
-}
+SPILE_INLINE inline void give_lock(uint32_t* lock) { store_release(lock, 0u); }
 
-// Returns the address that a word at `stack_slot` stands for: itself, or what a pending return, ours or another controller's, has put
-// away; 0: not to be found. *from: the depth in the slot's shadow stack below which the search begins (~0u at first), and then how
-// far it got, for the next frame of the same walk.
+// Returns the address that a word at `stack_slot` stands for: itself, or what a pending return, ours or another controller's, has
+// put away; 0: not to be found. *from: the depth in the slot's shadow stack below which the search begins (~0u at first), and
+// then how far it got, for the next frame of the same walk.
 uint64_t real_return_address(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_t word, uint32_t* from);
 
-// Work on possibly long ranges by words (memory.cpp). bounded_length: returns the bytes before the NUL, at most `limit`. copy_bytes:
-// REQUIRES that the ranges do not overlap, or are the same. In the controller, ranges from kRepeatThreshold bytes on that it may not
-// access are left as they are.
+// Work on possibly long ranges by words (memory.cpp). bounded_length: returns the bytes before the NUL, at most `limit`.
+// copy_bytes: REQUIRES that the ranges do not overlap, or are the same. In the controller, ranges from kRepeatThreshold bytes on
+// that it may not access are left as they are.
 uint32_t bounded_length(const char* text, uint32_t limit);
 void copy_bytes(void* to, const void* from, uint64_t count);
 void zero_bytes(void* to, uint64_t count);
-// Empties an aggregate whose bytes are one, or 0. features, size: of its AggregateShape, or `aggregate` and `value_size` of its MapShape.
+// Empties an aggregate whose bytes are one, or 0. features, size: of its AggregateShape, or `aggregate` and `value_size` of its
+// MapShape.
 void clear_aggregate(abi::Aggregate* aggregate, uint32_t features, uint32_t size);
 
 }  // namespace spile::rt

@@ -40,15 +40,15 @@ extern "C" {
   return sink.at;
 }
 
-[[gnu::noinline]] uint32_t spile_rt_format_long(char* out, uint32_t at, int64_t value, uint32_t conversion,
-                                                uint32_t flags, int32_t width, int32_t precision) {
+[[gnu::noinline]] uint32_t spile_rt_format_long(char* out, uint32_t at, int64_t value, uint32_t conversion, uint32_t flags,
+                                                int32_t width, int32_t precision) {
   StringSink sink = {out, at};
   format_long(sink, value, conversion, {flags, width, precision});
   return sink.at;
 }
 
-[[gnu::noinline]] uint32_t spile_rt_format_string(char* out, uint32_t at, const char* text, uint32_t flags,
-                                                  int32_t width, int32_t precision) {
+[[gnu::noinline]] uint32_t spile_rt_format_string(char* out, uint32_t at, const char* text, uint32_t flags, int32_t width,
+                                                  int32_t precision) {
   StringSink sink = {out, at};
   format_text(sink, text, spile_rt_string_length(text), {flags, width, precision});
   return sink.at;
@@ -62,9 +62,7 @@ extern "C" {
   return sink.at;
 }
 
-SPILE_INLINE void spile_rt_format_end(char* out, uint32_t at) {
-  out[at] = 0;
-}
+SPILE_INLINE void spile_rt_format_end(char* out, uint32_t at) { out[at] = 0; }
 
 }  // extern "C"
 

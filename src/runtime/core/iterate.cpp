@@ -119,8 +119,8 @@ inline constexpr uint32_t kFew = 32;  // up to here a limit is met by selection
 
 extern "C" {
 
-SPILE_INLINE Iteration* spile_rt_iterate(Context* context, Handle map, const MapShape* shape, uint32_t column,
-                                         int32_t direction, uint32_t statistic, int64_t limit) {
+SPILE_INLINE Iteration* spile_rt_iterate(Context* context, Handle map, const MapShape* shape, uint32_t column, int32_t direction,
+                                         uint32_t statistic, int64_t limit) {
   uint32_t count = load_relaxed(&map_header(map)->count);
   if (count > shape->capacity) count = shape->capacity;
   uint64_t numbers = static_cast<uint64_t>(count) * (direction ? 2 : 1) * sizeof(uint32_t);
@@ -142,12 +142,8 @@ MapElement* spile_rt_iterate_next(Iteration* iteration) {
   return nullptr;
 }
 
-SPILE_INLINE const char* spile_rt_element_key(MapElement* element, const MapShape*) {
-  return element_key(element);
-}
-SPILE_INLINE void* spile_rt_element_value(MapElement* element, const MapShape* shape) {
-  return element_value(element, shape);
-}
+SPILE_INLINE const char* spile_rt_element_key(MapElement* element, const MapShape*) { return element_key(element); }
+SPILE_INLINE void* spile_rt_element_value(MapElement* element, const MapShape* shape) { return element_value(element, shape); }
 
 }  // extern "C"
 

@@ -1,5 +1,5 @@
-// Script functions about the kernel's stack and symbols. The stack is known to handlers in the kernel alone, and empty elsewhere; names of the
-// kernel's addresses are in the arena if the script has handlers in the kernel.
+// Script functions about the kernel's stack and symbols. The stack is known to handlers in the kernel alone, and empty elsewhere;
+// names of the kernel's addresses are in the arena if the script has handlers in the kernel.
 
 #include "abi/record.h"
 #include "runtime/core/symbols.h"
@@ -62,9 +62,7 @@ SPILE_INLINE int64_t spile_fn_addr(Context* context) {
   if (!record) return;
   spile_rt_record_end(context, record, spile_rt_record_put_string(record, addresses, length));
 }
-SPILE_INLINE void spile_fn_print_stack(Context* context, const char* addresses) {
-  spile_fn_print_syms(context, addresses);
-}
+SPILE_INLINE void spile_fn_print_stack(Context* context, const char* addresses) { spile_fn_print_syms(context, addresses); }
 [[gnu::noinline]] void spile_fn_sprint_syms(Context* context, const char* addresses, char* out) {
   out[put_simple_lines(context, out, 0, kernel_map(context), addresses)] = 0;
 }

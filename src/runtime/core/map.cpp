@@ -20,8 +20,7 @@ SPILE_INLINE inline bool same_key(const char* a, const char* b, uint32_t length)
   return true;
 }
 
-SPILE_INLINE inline MapElement* find_element(Handle map, const MapShape* shape, const char* key, uint32_t length,
-                                             uint32_t hash) {
+SPILE_INLINE inline MapElement* find_element(Handle map, const MapShape* shape, const char* key, uint32_t length, uint32_t hash) {
   uint32_t* index = map_index(map);
   uint32_t bucket = home_bucket(shape, hash);
   // Bounded, though a sound index is at most half full: other processes can write to this memory.
@@ -29,8 +28,7 @@ SPILE_INLINE inline MapElement* find_element(Handle map, const MapShape* shape, 
     uint32_t number = index[bucket];
     if (!number) return nullptr;
     MapElement* element = map_element(map, shape, number);
-    if (element->hash == hash && element->length == length && same_key(element_key(element), key, length))
-      return element;
+    if (element->hash == hash && element->length == length && same_key(element_key(element), key, length)) return element;
   }
   return nullptr;
 }
@@ -115,8 +113,7 @@ SPILE_INLINE inline void* counted(abi::ThreadSlot* slot, Handle map, void* value
 SPILE_OUTLINE void* insert_long(abi::ThreadSlot* slot, Handle map, const MapShape* shape, int64_t key) {
   return counted(slot, map, insert_element(map, shape, reinterpret_cast<const char*>(&key), 8, hash_long(key)));
 }
-SPILE_OUTLINE void* insert_packed(abi::ThreadSlot* slot, Handle map, const MapShape* shape, const char* key,
-                                  uint32_t length) {
+SPILE_OUTLINE void* insert_packed(abi::ThreadSlot* slot, Handle map, const MapShape* shape, const char* key, uint32_t length) {
   return counted(slot, map, insert_element(map, shape, key, length, hash_key(key, length)));
 }
 SPILE_OUTLINE void remove_packed(Handle map, const MapShape* shape, const char* key, uint32_t length) {
@@ -151,8 +148,7 @@ SPILE_INLINE inline void* find_at_home(Handle map, const MapShape* shape, int64_
 
 }  // namespace
 
-[[gnu::noinline]] void* insert_element(Handle map, const MapShape* shape, const char* key, uint32_t length,
-                                       uint32_t hash) {
+[[gnu::noinline]] void* insert_element(Handle map, const MapShape* shape, const char* key, uint32_t length, uint32_t hash) {
   if (length == 0 || length > shape->key_size) return nullptr;
   if (MapElement* found = find_element(map, shape, key, length, hash)) return element_value(found, shape);
   uint32_t number = free_element(map, shape);
@@ -164,8 +160,7 @@ SPILE_INLINE inline void* find_at_home(Handle map, const MapShape* shape, int64_
   copy_bytes(element_key(element), key, length);
   if (shape->aggregate & abi::kAggregateSketch)
     clear_aggregate(static_cast<abi::Aggregate*>(element_value(element, shape)), shape->aggregate, shape->value_size);
-  else
-    zero_bytes(element_value(element, shape), shape->value_size);
+  else zero_bytes(element_value(element, shape), shape->value_size);
   element->next = 0;
   element->previous = header->last;
   if (uint32_t last = load_relaxed(&header->last)) {
@@ -177,8 +172,7 @@ SPILE_INLINE inline void* find_at_home(Handle map, const MapShape* shape, int64_
   ++header->count;
   uint32_t* index = map_index(map);
   uint32_t bucket = home_bucket(shape, hash);
-  for (uint32_t probes = shape->buckets; index[bucket] && probes; --probes)
-    bucket = (bucket + 1) & (shape->buckets - 1);
+  for (uint32_t probes = shape->buckets; index[bucket] && probes; --probes) bucket = (bucket + 1) & (shape->buckets - 1);
   index[bucket] = number;
   return element_value(element, shape);
 }
@@ -222,21 +216,14 @@ uint32_t spile_rt_key_put_string(char* key, uint32_t at, const char* text) {
   return at + padded;
 }
 
-SPILE_INLINE int64_t spile_rt_key_get_long(const char* key, uint32_t at) {
-  return *reinterpret_cast<const int64_t*>(key + at);
-}
-SPILE_INLINE const char* spile_rt_key_get_string(const char* key, uint32_t at) {
-  return key + at;
-}
-uint32_t spile_rt_key_skip_string(const char* key, uint32_t at) {
-  return at + ((spile_rt_string_length(key + at) + 8) & ~7u);
-}
+SPILE_INLINE int64_t spile_rt_key_get_long(const char* key, uint32_t at) { return *reinterpret_cast<const int64_t*>(key + at); }
+SPILE_INLINE const char* spile_rt_key_get_string(const char* key, uint32_t at) { return key + at; }
+uint32_t spile_rt_key_skip_string(const char* key, uint32_t at) { return at + ((spile_rt_string_length(key + at) + 8) & ~7u); }
 
 SPILE_INLINE void* spile_rt_map_find(Context*, Handle map, const MapShape* shape, const char* key, uint32_t length) {
   return find_packed(map, shape, key, length);
 }
-SPILE_INLINE void* spile_rt_map_insert(Context* context, Handle map, const MapShape* shape, const char* key,
-                                       uint32_t length) {
+SPILE_INLINE void* spile_rt_map_insert(Context* context, Handle map, const MapShape* shape, const char* key, uint32_t length) {
   return insert_packed(context->slot, map, shape, key, length);
 }
 SPILE_INLINE void* spile_rt_map_find_long(Context*, Handle map, const MapShape* shape, int64_t key) {
@@ -262,12 +249,8 @@ SPILE_INLINE void* spile_rt_map_insert_text(Context* context, Handle map, const 
 SPILE_INLINE void spile_rt_map_remove(Context*, Handle map, const MapShape* shape, const char* key, uint32_t length) {
   remove_packed(map, shape, key, length);
 }
-SPILE_INLINE void spile_rt_map_clear(Context*, Handle map, const MapShape* shape) {
-  empty_map(map, shape);
-}
-SPILE_INLINE int64_t spile_rt_map_size(Context*, Handle map, const MapShape*) {
-  return map_header(map)->count;
-}
+SPILE_INLINE void spile_rt_map_clear(Context*, Handle map, const MapShape* shape) { empty_map(map, shape); }
+SPILE_INLINE int64_t spile_rt_map_size(Context*, Handle map, const MapShape*) { return map_header(map)->count; }
 
 void spile_rt_map_init(Handle, const MapShape*) {}
 

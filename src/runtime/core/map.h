@@ -6,8 +6,8 @@
 // The index is open addressing with linear probing and backward-shift deletion; it holds entry numbers from 1, 0 for
 // none. Entries form a doubly linked list in the order of insertion, which is foreach's. Freed ones a single one by
 // `next`; never used ones lie past `used`. A map has one writer at a time: the thread whose shard it is, or a lock's
-// holder. What the controller merges may have been left in any state by a killed thread, so merging trusts no number. Packed keys are
-// aligned to 8 bytes and of whole words; an element's address is valid until the element is removed.
+// holder. What the controller merges may have been left in any state by a killed thread, so merging trusts no number. Packed keys
+// are aligned to 8 bytes and of whole words; an element's address is valid until the element is removed.
 
 #include "abi/map_layout.h"
 #include "runtime/core/core.h"
@@ -32,12 +32,8 @@ static_assert(sizeof(MapElement) == abi::kMapEntryHeaderSize);
 
 using abi::MapShape;
 
-SPILE_INLINE inline MapHeader* map_header(Handle map) {
-  return static_cast<MapHeader*>(map);
-}
-SPILE_INLINE inline uint32_t* map_index(Handle map) {
-  return reinterpret_cast<uint32_t*>(map_header(map) + 1);
-}
+SPILE_INLINE inline MapHeader* map_header(Handle map) { return static_cast<MapHeader*>(map); }
+SPILE_INLINE inline uint32_t* map_index(Handle map) { return reinterpret_cast<uint32_t*>(map_header(map) + 1); }
 // Elements are numbered from 1. Of a number that no map has (any process that shares the arena may have written it), the
 // first: whatever stands in a map, nothing outside it is reached.
 SPILE_INLINE inline MapElement* map_element(Handle map, const MapShape* shape, uint32_t number) {
@@ -46,9 +42,7 @@ SPILE_INLINE inline MapElement* map_element(Handle map, const MapShape* shape, u
   uint64_t stride = sizeof(MapElement) + static_cast<uint64_t>(shape->key_size) + shape->value_size;
   return reinterpret_cast<MapElement*>(entries + static_cast<uint64_t>(number) * stride - stride);
 }
-SPILE_INLINE inline char* element_key(MapElement* element) {
-  return reinterpret_cast<char*>(element + 1);
-}
+SPILE_INLINE inline char* element_key(MapElement* element) { return reinterpret_cast<char*>(element + 1); }
 SPILE_INLINE inline void* element_value(MapElement* element, const MapShape* shape) {
   return element_key(element) + shape->key_size;
 }
@@ -72,8 +66,8 @@ SPILE_INLINE inline uint32_t home_bucket(const MapShape* shape, uint32_t hash) {
   return hash >> (__builtin_clz(shape->buckets) + 1);
 }
 
-// Finds the key's element, or makes it with a value of zeros; returns the value. Null: the map is full and its shape does not wrap, or
-// the key is empty or longer than the shape's. hash: hash_key() of the key.
+// Finds the key's element, or makes it with a value of zeros; returns the value. Null: the map is full and its shape does not
+// wrap, or the key is empty or longer than the shape's. hash: hash_key() of the key.
 void* insert_element(Handle map, const MapShape* shape, const char* key, uint32_t length, uint32_t hash);
 // Removes all elements, whatever state the map is in.
 void empty_map(Handle map, const MapShape* shape);

@@ -12,12 +12,8 @@ struct [[gnu::packed, gnu::may_alias]] Word {
   uint64_t value;
 };
 
-SPILE_INLINE inline uint64_t word_at(const void* p) {
-  return static_cast<const Word*>(p)->value;
-}
-SPILE_INLINE inline void set_word(void* p, uint64_t value) {
-  static_cast<Word*>(p)->value = value;
-}
+SPILE_INLINE inline uint64_t word_at(const void* p) { return static_cast<const Word*>(p)->value; }
+SPILE_INLINE inline void set_word(void* p, uint64_t value) { static_cast<Word*>(p)->value = value; }
 
 inline constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
 
@@ -115,9 +111,7 @@ extern "C" {
   }
   return 0;
 }
-[[gnu::used]] SPILE_HIDDEN int bcmp(const void* a, const void* b, size_t count) {
-  return memcmp(a, b, count);
-}
+[[gnu::used]] SPILE_HIDDEN int bcmp(const void* a, const void* b, size_t count) { return memcmp(a, b, count); }
 }
 #endif
 

@@ -1,6 +1,7 @@
 // Variables of a point whose handler it shares with others: places are read from tables (abi/point_tables.h).
 
 #include "abi/point_tables.h"
+
 #include "abi/script_codes.h"
 #include "runtime/core/core.h"
 
@@ -67,7 +68,7 @@ extern "C" {
 
 [[gnu::noinline]] bool spile_rt_point_value(Context* context, const uint64_t* values, const uint64_t* place, int64_t* result) {
   uint64_t stack[abi::kPlaceStack];
-  uint64_t top = 0;    // of the stack; the entries below it are stack[depth - 1] and down
+  uint64_t top = 0;  // of the stack; the entries below it are stack[depth - 1] and down
   uint32_t depth = 0;
   uint32_t steps = abi::steps_of(place[0]);
   if (steps > abi::kMostPlaceSteps) steps = abi::kMostPlaceSteps;
@@ -126,8 +127,8 @@ extern "C" {
   return true;
 }
 
-[[gnu::noinline]] void spile_rt_point_variables(Context* context, const uint64_t* values, const uint32_t* list, const uint64_t* places,
-                                                const char* texts, char* out, char* scratch) {
+[[gnu::noinline]] void spile_rt_point_variables(Context* context, const uint64_t* values, const uint32_t* list,
+                                                const uint64_t* places, const char* texts, char* out, char* scratch) {
   uint32_t at = 0;
   uint32_t count = list[0];
   if (count > abi::kMostListEntries) count = abi::kMostListEntries;

@@ -14,9 +14,7 @@ namespace spile::rt {
 
 namespace {
 
-SPILE_INLINE inline char* ring_of(abi::ThreadSlot* slot) {
-  return bytes_of(slot) + spile_rt_ring_offset;
-}
+SPILE_INLINE inline char* ring_of(abi::ThreadSlot* slot) { return bytes_of(slot) + spile_rt_ring_offset; }
 
 SPILE_INLINE inline void fill_with_pad(char* at, uint64_t size) {
   abi::RecordHeader* pad = reinterpret_cast<abi::RecordHeader*>(at);
@@ -124,8 +122,7 @@ SPILE_INLINE void spile_rt_record_end(Context* context, char* record, char* end)
   header->size = static_cast<uint32_t>(size);
   uint64_t head = slot->ring_head;
   // From the head to the record: 0, or what begin has filled with padding.
-  uint64_t pad =
-      (static_cast<uint64_t>(reinterpret_cast<char*>(header) - ring_of(slot)) - head) & (ring_size_of(slot) - 1);
+  uint64_t pad = (static_cast<uint64_t>(reinterpret_cast<char*>(header) - ring_of(slot)) - head) & (ring_size_of(slot) - 1);
   store_release(&slot->ring_head, head + pad + size);
 }
 

@@ -1,7 +1,6 @@
 // =~ and what is remembered of the last match, for matched() and ngroups(). The matching itself: regex/match.h.
 
 #include "regex/match.h"
-
 #include "runtime/core/core.h"
 
 namespace spile::rt {
@@ -11,7 +10,7 @@ struct MatchMemory {
   uint32_t groups;  // with the whole match; 0: the last =~ failed, or none has run
   uint32_t pad;
   uint16_t marks[2 * (regex::kMaxGroups + 1)];
-  char text[8];     // spile_rt_string_size bytes
+  char text[8];  // spile_rt_string_size bytes
 };
 static_assert(offsetof(MatchMemory, text) == abi::kMatchHead);
 
@@ -31,9 +30,7 @@ namespace {
 
 extern "C" {
 
-void spile_rt_match_clear(MatchMemory* memory) {
-  memory->groups = 0;
-}
+void spile_rt_match_clear(MatchMemory* memory) { memory->groups = 0; }
 
 bool spile_rt_regex_test(const void* table, const char* text) {
   return regex::table_matches(static_cast<const regex::Table*>(table), text, spile_rt_string_size - 1);
@@ -54,9 +51,7 @@ bool spile_rt_regex_test(const void* table, const char* text) {
   return found;
 }
 
-int64_t spile_rt_match_groups(const MatchMemory* memory) {
-  return memory ? memory->groups : 0;
-}
+int64_t spile_rt_match_groups(const MatchMemory* memory) { return memory ? memory->groups : 0; }
 
 // REQUIRES: 0 <= group < spile_rt_match_groups()
 [[gnu::noinline]] void spile_rt_match_text(const MatchMemory* memory, int64_t group, char* out) {

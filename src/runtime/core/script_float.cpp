@@ -14,15 +14,9 @@ inline constexpr uint64_t kSignBit = uint64_t{1} << 63, kInfinity = uint64_t{0x7
 inline constexpr uint64_t kFractionMask = (uint64_t{1} << 52) - 1, kQuietNan = uint64_t{0x7ff8} << 48;
 inline constexpr int32_t kBias = 1023, kLead = 62;
 
-bool is_nan(uint64_t bits) {
-  return (bits & ~kSignBit) > kInfinity;
-}
-bool is_infinite(uint64_t bits) {
-  return (bits & ~kSignBit) == kInfinity;
-}
-bool is_zero(uint64_t bits) {
-  return (bits & ~kSignBit) == 0;
-}
+bool is_nan(uint64_t bits) { return (bits & ~kSignBit) > kInfinity; }
+bool is_infinite(uint64_t bits) { return (bits & ~kSignBit) == kInfinity; }
+bool is_zero(uint64_t bits) { return (bits & ~kSignBit) == 0; }
 
 struct Unpacked {
   uint64_t sign;  // kSignBit or 0
@@ -414,7 +408,8 @@ void find_digits(Digits& digits, uint64_t significand, int32_t exponent, uint32_
     compiler_barrier();
   }
   uint32_t whole = 0;
-  while (whole < sizeof(digits.whole) && !digits.integer.is_zero()) digits.whole[whole++] = static_cast<char>(digits.integer.divide(10));
+  while (whole < sizeof(digits.whole) && !digits.integer.is_zero())
+    digits.whole[whole++] = static_cast<char>(digits.integer.divide(10));
   for (uint32_t i = kPoint / 32; i < kLimbs; ++i) {
     digits.fixed.limbs[i] = 0;
     compiler_barrier();
@@ -434,7 +429,8 @@ void find_digits(Digits& digits, uint64_t significand, int32_t exponent, uint32_
   digits.sticky |= !digits.fixed.is_zero();
 }
 
-// Rounds to at most n digits, ties to even, without zeros at the end. Returns how many are left; `rounded` gets them, *point the decimal point.
+// Rounds to at most n digits, ties to even, without zeros at the end. Returns how many are left; `rounded` gets them, *point the
+// decimal point.
 uint32_t round_digits(const Digits& digits, uint32_t n, char* rounded, int32_t* point) {
   uint32_t count = digits.count < n ? digits.count : n;
   for (uint32_t i = 0; i < count; ++i) {
@@ -548,9 +544,7 @@ extern "C" {
 [[gnu::noinline]] int64_t spile_fn_fp_lt(Context*, int64_t a, int64_t b) {
   return less(static_cast<uint64_t>(a), static_cast<uint64_t>(b), false);
 }
-[[gnu::noinline]] int64_t spile_fn_long_to_fp(Context*, int64_t value) {
-  return static_cast<int64_t>(from_long(value));
-}
+[[gnu::noinline]] int64_t spile_fn_long_to_fp(Context*, int64_t value) { return static_cast<int64_t>(from_long(value)); }
 [[gnu::noinline]] int64_t spile_fn_fp_to_long(Context*, int64_t value, int64_t mode, int64_t) {
   return to_long(static_cast<uint64_t>(value), mode);
 }
@@ -669,11 +663,12 @@ extern "C" {
     count = round_digits(*digits, n, rounded, &point);
     if (n == most) break;
     uint64_t read = read_back(rounded, count, point, digits->integer);
-    if (kind == 4 ? static_cast<uint32_t>(spile_rt_narrow_float(static_cast<int64_t>(read))) == (low & 0x7fffffff) : read == (bits & ~kSignBit)) break;
+    if (kind == 4 ? static_cast<uint32_t>(spile_rt_narrow_float(static_cast<int64_t>(read))) == (low & 0x7fffffff)
+                  : read == (bits & ~kSignBit))
+      break;
   }
   spile_rt_frame_release(context, mark);
   return at + write_digits_as_number(out + at, rounded, count, point, static_cast<int32_t>(most));
 }
-
 
 }  // namespace spile::rt

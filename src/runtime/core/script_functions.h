@@ -8,19 +8,19 @@ namespace spile::rt {
 // Writes the byte as a C string literal has it, without a NUL; returns the number of characters, 1 to 4.
 uint32_t escape_byte(char* out, uint8_t byte);
 
-// Returns the name of an errno value ("ENOENT"), in 16 bytes of which the last ones are NUL where it is shorter; "" for numbers not
-// in use. REQUIRES: number < kErrorCount.
+// Returns the name of an errno value ("ENOENT"), in 16 bytes of which the last ones are NUL where it is shorter; "" for numbers
+// not in use. REQUIRES: number < kErrorCount.
 inline constexpr uint32_t kErrorCount = 134;
 const char* error_name(uint32_t number);
 
 // Writes 0x and the digits, without a NUL; returns the length. out: at least 18 bytes.
 uint32_t write_hex(char* out, uint64_t value);
-// Reads the next address, in hexadecimal, of a text of them that spaces and newlines separate, and moves *at behind it. False: the
-// text has ended, or what comes is not a number.
+// Reads the next address, in hexadecimal, of a text of them that spaces and newlines separate, and moves *at behind it. False:
+// the text has ended, or what comes is not a number.
 bool take_address(const char** at, uint64_t* address);
 // Writes a float (kind 4: its bits are `low`), double (8) or long double of the x87 (10: `low` its significand, `high` sign and
-// exponent) as the shortest decimal number that is read as the same, a long double with 18 digits at most; "inf", "nan". Without a NUL; returns
-// the length. out: at least 40 bytes.
+// exponent) as the shortest decimal number that is read as the same, a long double with 18 digits at most; "inf", "nan". Without
+// a NUL; returns the length. out: at least 40 bytes.
 uint32_t put_shortest(Context*, char* out, uint32_t kind, uint64_t low, uint32_t high);
 // Returns the probed program counter; 0: unknown.
 extern "C" int64_t spile_fn_uaddr(Context*);
@@ -51,8 +51,8 @@ struct TextBuffer {
   void end() { out[at] = 0; }
 };
 
-// Writes "text" with quotes and escapes in at most `limit` (taken as 8 if less) bytes with the NUL; "..." behind the closing quote
-// stands for what does not fit. Ended by end(), cut(), or a put() that returns false.
+// Writes "text" with quotes and escapes in at most `limit` (taken as 8 if less) bytes with the NUL; "..." behind the closing
+// quote stands for what does not fit. Ended by end(), cut(), or a put() that returns false.
 class QuotedText {
  public:
   QuotedText(char* out, uint32_t limit) : out_(out), limit_(limit < kLeast ? kLeast : limit) { out_[at_++] = '"'; }
@@ -80,7 +80,7 @@ class QuotedText {
   }
 
  private:
-  static constexpr uint32_t kRest = 5;   // "..." and NUL, after the quote
+  static constexpr uint32_t kRest = 5;  // "..." and NUL, after the quote
   static constexpr uint32_t kLeast = 8;
   char* out_;
   uint32_t limit_;

@@ -8,8 +8,7 @@ namespace spile::rt {
 
 namespace {
 
-SPILE_INLINE inline int64_t load_or_fault(Context* context, int64_t address, uint32_t size, bool is_signed,
-                                          bool* fault) {
+SPILE_INLINE inline int64_t load_or_fault(Context* context, int64_t address, uint32_t size, bool is_signed, bool* fault) {
   int64_t value = 0;
   if (unlikely(!spile_rt_load(context, static_cast<uint64_t>(address), size, is_signed, &value))) *fault = true;
   return value;
@@ -32,8 +31,7 @@ void put_address(char* out, int64_t address) {
 }
 
 // Reads byte by byte, so that a string's end may be the end of what is mapped.
-void put_buffer(Context* context, int64_t address, int64_t count, int64_t room, bool stop_at_nul, char* out,
-                bool* fault) {
+void put_buffer(Context* context, int64_t address, int64_t count, int64_t room, bool stop_at_nul, char* out, bool* fault) {
   uint32_t limit = room <= 0 || room >= spile_rt_string_size ? spile_rt_string_size : static_cast<uint32_t>(room) + 1;
   QuotedText quoted(out, limit);
   for (int64_t i = 0; i < count; ++i) {
@@ -95,13 +93,13 @@ void load_wide_string(Context* context, int64_t address, uint32_t unit, char* ou
 extern "C" {
 
 // user_TYPE gives 0 for what can't be read, user_TYPE_error is a script error then.
-#define SPILE_USER_NUMBER(NAME, SIZE, SIGNED)                                                       \
-  SPILE_INLINE int64_t spile_fn_user_##NAME(Context* context, int64_t address) {                    \
-    bool ignored = false;                                                                           \
-    return load_or_fault(context, address, SIZE, SIGNED, &ignored);                                 \
-  }                                                                                                 \
+#define SPILE_USER_NUMBER(NAME, SIZE, SIGNED)                                                         \
+  SPILE_INLINE int64_t spile_fn_user_##NAME(Context* context, int64_t address) {                      \
+    bool ignored = false;                                                                             \
+    return load_or_fault(context, address, SIZE, SIGNED, &ignored);                                   \
+  }                                                                                                   \
   SPILE_INLINE int64_t spile_fn_user_##NAME##_error(Context* context, int64_t address, bool* fault) { \
-    return load_or_fault(context, address, SIZE, SIGNED, fault);                                    \
+    return load_or_fault(context, address, SIZE, SIGNED, fault);                                      \
   }
 SPILE_USER_NUMBER(char, 1, true)
 SPILE_USER_NUMBER(short, 2, true)
@@ -148,7 +146,8 @@ SPILE_INLINE void spile_fn_kernel_string_n(Context* context, int64_t address, in
 }
 
 // As spile_fn_user_buffer_quoted_error().
-[[gnu::noinline]] void spile_fn_kernel_buffer_quoted_error(Context* context, int64_t address, int64_t count, int64_t room, char* out, bool* fault) {
+[[gnu::noinline]] void spile_fn_kernel_buffer_quoted_error(Context* context, int64_t address, int64_t count, int64_t room,
+                                                           char* out, bool* fault) {
   *out = 0;
   *fault = !may_read_kernel(address);
   if (!*fault) put_buffer(context, address, count, room, false, out, fault);
@@ -165,8 +164,7 @@ SPILE_INLINE void spile_fn_user_string2(Context* context, int64_t address, const
 SPILE_INLINE void spile_fn_user_string_n(Context* context, int64_t address, int64_t count, char* out, bool* fault) {
   if (spile_rt_load_string(context, static_cast<uint64_t>(address), out, limit_of(count)) < 0) *fault = true;
 }
-SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int64_t count, const char* otherwise,
-                                          char* out) {
+SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int64_t count, const char* otherwise, char* out) {
   if (spile_rt_load_string(context, static_cast<uint64_t>(address), out, limit_of(count)) < 0) {
     spile_rt_string_copy(out, otherwise);
   }
@@ -177,8 +175,7 @@ SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int
   if (address == 0) return spile_rt_string_copy(out, "NULL");
   uint64_t mark = spile_rt_frame_mark(context);
   char* text = static_cast<char*>(spile_rt_frame(context, spile_rt_string_size));
-  int64_t length =
-      text ? spile_rt_load_string(context, static_cast<uint64_t>(address), text, spile_rt_string_size) : -1;
+  int64_t length = text ? spile_rt_load_string(context, static_cast<uint64_t>(address), text, spile_rt_string_size) : -1;
   if (length < 0) {
     put_address(out, address);
   } else {
@@ -189,8 +186,7 @@ SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int
 }
 
 // `count` bytes, whatever they are, in at most `room` characters (0: as many as a string has).
-[[gnu::noinline]] void spile_fn_user_buffer_quoted(Context* context, int64_t address, int64_t count, int64_t room,
-                                                   char* out) {
+[[gnu::noinline]] void spile_fn_user_buffer_quoted(Context* context, int64_t address, int64_t count, int64_t room, char* out) {
   if (address == 0) return spile_rt_string_copy(out, "NULL");
   bool fault = false;
   put_buffer(context, address, count, room, false, out, &fault);
@@ -201,8 +197,7 @@ SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int
   put_buffer(context, address, count, room, false, out, fault);
 }
 // The same up to a NUL.
-[[gnu::noinline]] void spile_fn_user_string_n_quoted(Context* context, int64_t address, int64_t count, int64_t room,
-                                                     char* out) {
+[[gnu::noinline]] void spile_fn_user_string_n_quoted(Context* context, int64_t address, int64_t count, int64_t room, char* out) {
   if (address == 0) return spile_rt_string_copy(out, "NULL");
   bool fault = false;
   put_buffer(context, address, count, room, true, out, &fault);
@@ -254,9 +249,9 @@ SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int
   if (!*fault) load_wide_string(context, address, 4, out, fault);
 }
 
-#define SPILE_SET_NUMBER(NAME, SIZE)                                                                              \
+#define SPILE_SET_NUMBER(NAME, SIZE)                                                                               \
   [[gnu::noinline]] void spile_fn_set_user_##NAME(Context* context, int64_t address, int64_t value, bool* fault) { \
-    *fault = !store<SIZE>(context, static_cast<uint64_t>(address), static_cast<uint64_t>(value));                 \
+    *fault = !store<SIZE>(context, static_cast<uint64_t>(address), static_cast<uint64_t>(value));                  \
   }
 SPILE_SET_NUMBER(char, 1)
 SPILE_SET_NUMBER(short, 2)

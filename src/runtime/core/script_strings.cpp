@@ -31,9 +31,7 @@ uint32_t escape_byte(char* out, uint8_t byte) { return write_escaped(out, byte);
 
 extern "C" {
 
-SPILE_INLINE int64_t spile_fn_strlen(Context*, const char* text) {
-  return spile_rt_string_length(text);
-}
+SPILE_INLINE int64_t spile_fn_strlen(Context*, const char* text) { return spile_rt_string_length(text); }
 
 [[gnu::noinline]] void spile_fn_substr(Context*, const char* text, int64_t start, int64_t count, char* out) {
   int64_t length = spile_rt_string_length(text);
@@ -126,8 +124,7 @@ SPILE_INLINE int64_t spile_fn_stringat(Context*, const char* text, int64_t posit
 }
 
 // How many characters from `from` on are in `set` (wanted 1), or are not (0).
-[[gnu::noinline]] int64_t spile_fn___string_span(Context*, const char* text, int64_t from, const char* set,
-                                                 int64_t wanted) {
+[[gnu::noinline]] int64_t spile_fn___string_span(Context*, const char* text, int64_t from, const char* set, int64_t wanted) {
   int64_t length = spile_rt_string_length(text), set_length = spile_rt_string_length(set);
   if (from < 0 || from > length) return 0;
   int64_t at = from;

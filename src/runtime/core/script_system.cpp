@@ -9,8 +9,7 @@ namespace spile::rt {
 namespace {
 
 // Fixed-width tables: an array of pointers would need relocating.
-inline constexpr char kMonths[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+inline constexpr char kMonths[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 inline constexpr char kDays[7][4] = {"Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"};  // 1 January 1970 was a Thursday
 
 struct Date {
@@ -92,13 +91,9 @@ SPILE_INLINE int64_t spile_fn_randint(Context* context, int64_t n) {
 
 // SystemTap's clocks of one CPU are meant for differences; here they are the wall clock's, as exact and ordered over
 // CPUs.
-#define SPILE_CLOCK(UNIT, DIVISOR)                                            \
-  SPILE_INLINE int64_t spile_fn_local_clock_##UNIT(Context* context) {        \
-    return spile_rt_clock_ns(context) / DIVISOR;                              \
-  }                                                                           \
-  SPILE_INLINE int64_t spile_fn_cpu_clock_##UNIT(Context* context, int64_t) { \
-    return spile_rt_clock_ns(context) / DIVISOR;                              \
-  }
+#define SPILE_CLOCK(UNIT, DIVISOR)                                                                                    \
+  SPILE_INLINE int64_t spile_fn_local_clock_##UNIT(Context* context) { return spile_rt_clock_ns(context) / DIVISOR; } \
+  SPILE_INLINE int64_t spile_fn_cpu_clock_##UNIT(Context* context, int64_t) { return spile_rt_clock_ns(context) / DIVISOR; }
 SPILE_CLOCK(ns, 1)
 SPILE_CLOCK(us, 1'000)
 SPILE_CLOCK(ms, 1'000'000)
@@ -111,9 +106,7 @@ SPILE_INLINE int64_t spile_fn_execution_flow(Context* context) {
   return thread != 0 ? thread : idle_flow();
 }
 
-SPILE_INLINE int64_t spile_fn___task_current(Context*) {
-  return current_task();
-}
+SPILE_INLINE int64_t spile_fn___task_current(Context*) { return current_task(); }
 
 int64_t spile_fn_ktime_get_ns(Context*) {
   if (kReadsKernelMemory) return kernel_clock_ns();
@@ -123,7 +116,8 @@ int64_t spile_fn_ktime_get_ns(Context*) {
 // Busy for that long. The time is bounded: a handler holds up the program that it probes, and in the kernel perhaps a processor.
 [[gnu::noinline]] void spile_fn___udelay(Context* context, int64_t us) {
   constexpr int64_t kMost = kReadsKernelMemory ? 100'000 : 10'000'000;
-  const bool is_sample = !kReadsKernelMemory && subject_of(context) && subject_of(context)->time_ns != 0;  // whose time stands still
+  // whose time stands still
+  const bool is_sample = !kReadsKernelMemory && subject_of(context) && subject_of(context)->time_ns != 0;
   auto now = [&] { return is_sample ? system_clock_ns(1 /* CLOCK_MONOTONIC */) : spile_rt_clock_ns(context); };
   int64_t end = now() + (us > kMost ? kMost : us) * 1000;
   while (now() < end) pause_cpu();

@@ -55,7 +55,8 @@ struct Frames {
     addresses = static_cast<uint64_t*>(spile_rt_frame(context, most * 8));
     count = addresses ? walk_stack(context, addresses, most, &cut) : 0;
   }
-  Frames(Context* context, uint32_t most, uint64_t pc, uint64_t sp, uint64_t fp) : context(context), mark(spile_rt_frame_mark(context)) {
+  Frames(Context* context, uint32_t most, uint64_t pc, uint64_t sp, uint64_t fp)
+      : context(context), mark(spile_rt_frame_mark(context)) {
     addresses = static_cast<uint64_t*>(spile_rt_frame(context, most * 8));
     count = addresses ? walk_stack_from(context, pc, sp, fp, addresses, most, &cut) : 0;
   }
@@ -75,9 +76,7 @@ void put_hex(TextBuffer& text, uint64_t value) {
   text.put(digits, write_hex(digits, value));
 }
 
-void put_text(TextBuffer& text, const char* string) {
-  text.put(string, spile_rt_string_length(string));
-}
+void put_text(TextBuffer& text, const char* string) { text.put(string, spile_rt_string_length(string)); }
 
 template <typename Row>
 const Row* last_before(const Row* rows, uint32_t count, uint64_t offset) {
@@ -174,10 +173,8 @@ SPILE_APART uint32_t put_data(Context* context, char* out, uint32_t at, uint64_t
 SPILE_APART uint32_t put_name(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address) {
   TextBuffer text = {out, at};
   Found found = find_symbol(context, map, address);
-  if (found.symbol)
-    put_text(text, found.string(found.symbol->name));
-  else
-    put_hex(text, address);
+  if (found.symbol) put_text(text, found.string(found.symbol->name));
+  else put_hex(text, address);
   return text.at;
 }
 
@@ -251,12 +248,8 @@ SPILE_INLINE int64_t spile_fn_uaddr(Context* context) {
   return spile_rt_in_controller || context->frame_kind == abi::kNoFrame ? 0 : static_cast<int64_t>(context->user_pc);
 }
 
-[[gnu::noinline]] void spile_fn_print_ubacktrace(Context* context) {
-  print_stack(context, abi::kSymbolFull);
-}
-[[gnu::noinline]] void spile_fn_print_ubacktrace_brief(Context* context) {
-  print_stack(context, abi::kSymbolBrief);
-}
+[[gnu::noinline]] void spile_fn_print_ubacktrace(Context* context) { print_stack(context, abi::kSymbolFull); }
+[[gnu::noinline]] void spile_fn_print_ubacktrace_brief(Context* context) { print_stack(context, abi::kSymbolBrief); }
 [[gnu::noinline]] void spile_fn_print_ubacktrace3(Context* context, int64_t pc, int64_t sp, int64_t fp) {
   Frames frames(context, frames_wanted(-1), static_cast<uint64_t>(pc), static_cast<uint64_t>(sp), static_cast<uint64_t>(fp));
   if (frames.cut) note_cut_stack(context);
@@ -265,16 +258,15 @@ SPILE_INLINE int64_t spile_fn_uaddr(Context* context) {
 [[gnu::noinline]] int64_t spile_fn___ustack_from(Context* context, int64_t n, int64_t pc, int64_t sp, int64_t fp) {
   const uint32_t most = frames_wanted(-1);
   if (n < 0 || n >= most) return 0;
-  Frames frames(context, static_cast<uint32_t>(n) + 1, static_cast<uint64_t>(pc), static_cast<uint64_t>(sp), static_cast<uint64_t>(fp));
+  Frames frames(context, static_cast<uint32_t>(n) + 1, static_cast<uint64_t>(pc), static_cast<uint64_t>(sp),
+                static_cast<uint64_t>(fp));
   if (frames.cut) note_cut_stack(context);
   return frames.count > n ? static_cast<int64_t>(frames.at(static_cast<uint32_t>(n))) : 0;
 }
 [[gnu::noinline]] void spile_fn_print_usyms(Context* context, const char* addresses) {
   print_symbols(context, addresses, abi::kSymbolFull);
 }
-SPILE_INLINE void spile_fn_print_ustack(Context* context, const char* addresses) {
-  spile_fn_print_usyms(context, addresses);
-}
+SPILE_INLINE void spile_fn_print_ustack(Context* context, const char* addresses) { spile_fn_print_usyms(context, addresses); }
 
 [[gnu::noinline]] void spile_fn_sprint_ubacktrace(Context* context, char* out) {
   Frames frames(context, frames_wanted(-1));

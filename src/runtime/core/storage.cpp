@@ -6,9 +6,7 @@ namespace spile::rt {
 
 extern "C" {
 
-SPILE_INLINE uint64_t spile_rt_frame_mark(Context* context) {
-  return context->slot->scratch_top;
-}
+SPILE_INLINE uint64_t spile_rt_frame_mark(Context* context) { return context->slot->scratch_top; }
 
 SPILE_INLINE void* spile_rt_frame(Context* context, uint32_t bytes) {
   uint64_t top = context->slot->scratch_top;
@@ -18,13 +16,9 @@ SPILE_INLINE void* spile_rt_frame(Context* context, uint32_t bytes) {
   return bytes_of(context->slot) + spile_rt_scratch_offset + top;
 }
 
-SPILE_INLINE void spile_rt_frame_release(Context* context, uint64_t mark) {
-  context->slot->scratch_top = mark;
-}
+SPILE_INLINE void spile_rt_frame_release(Context* context, uint64_t mark) { context->slot->scratch_top = mark; }
 
-SPILE_INLINE Handle spile_rt_shared(Context* context, uint64_t offset) {
-  return bytes_of(context->arena) + offset;
-}
+SPILE_INLINE Handle spile_rt_shared(Context* context, uint64_t offset) { return bytes_of(context->arena) + offset; }
 
 SPILE_INLINE Handle spile_rt_shard(Context* context, uint64_t offset) {
   return bytes_of(context->slot) + spile_rt_shards_offset + offset;
@@ -35,9 +29,7 @@ SPILE_INLINE Handle spile_rt_epoch_shard(Context* context, uint64_t offset) {
          static_cast<uint64_t>(context->epoch) * spile_rt_epoch_stride;
 }
 
-SPILE_INLINE int64_t spile_rt_long_get(Context*, Handle handle) {
-  return load_relaxed(static_cast<int64_t*>(handle));
-}
+SPILE_INLINE int64_t spile_rt_long_get(Context*, Handle handle) { return load_relaxed(static_cast<int64_t*>(handle)); }
 SPILE_INLINE void spile_rt_long_set(Context*, Handle handle, int64_t value) {
   store_relaxed(static_cast<int64_t*>(handle), value);
 }
@@ -45,9 +37,7 @@ SPILE_INLINE void spile_rt_long_add(Context*, Handle handle, int64_t value) {
   add_in_place(static_cast<uint64_t*>(handle), static_cast<uint64_t>(value));
 }
 
-SPILE_INLINE const char* spile_rt_string_get(Context*, Handle handle) {
-  return static_cast<const char*>(handle);
-}
+SPILE_INLINE const char* spile_rt_string_get(Context*, Handle handle) { return static_cast<const char*>(handle); }
 SPILE_INLINE void spile_rt_string_set(Context*, Handle handle, const char* value) {
   spile_rt_string_copy(static_cast<char*>(handle), value);
 }

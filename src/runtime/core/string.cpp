@@ -6,9 +6,7 @@ namespace spile::rt {
 
 extern "C" {
 
-uint32_t spile_rt_string_length(const char* text) {
-  return bounded_length(text, spile_rt_string_size - 1);
-}
+uint32_t spile_rt_string_length(const char* text) { return bounded_length(text, spile_rt_string_size - 1); }
 
 [[gnu::noinline]] void spile_rt_string_copy(char* out, const char* text) {
   if (out == text) return;

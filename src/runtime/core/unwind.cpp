@@ -18,8 +18,8 @@ inline constexpr uint32_t kMostUnknownFrames = 64;  // of a JIT, one after the o
 struct Walk {
   uint64_t map;  // the process's ModuleMap
   uint64_t pc, sp, fp;
-  bool exact;         // pc is where the thread is, not a return address
-  uint32_t shadow;    // how far down the shadow stack the walk has come
+  bool exact;       // pc is where the thread is, not a return address
+  uint32_t shadow;  // how far down the shadow stack the walk has come
 };
 
 // A word of the walked stack: the calling thread's own, or, in the controller, that of the handler's subject.
@@ -79,7 +79,8 @@ SPILE_ARENA_ONLY SPILE_APART bool step_out_of_signal(Context* context, Walk* wal
   uint64_t pc, sp, fp;
   constexpr const abi::KernelLayout& kLayout = abi::kKernelLayout;
   if (!load_stack(context, walk->sp + kLayout.signal_program_counter, &pc) ||
-      !load_stack(context, walk->sp + kLayout.signal_stack_pointer, &sp) || !load_stack(context, walk->sp + kLayout.signal_frame_pointer, &fp))
+      !load_stack(context, walk->sp + kLayout.signal_stack_pointer, &sp) ||
+      !load_stack(context, walk->sp + kLayout.signal_frame_pointer, &fp))
     return false;
   walk->pc = pc;
   walk->sp = sp;
@@ -88,8 +89,8 @@ SPILE_ARENA_ONLY SPILE_APART bool step_out_of_signal(Context* context, Walk* wal
   return pc != 0;
 }
 
-// Whether frame pointers lead from here, by way of code in no module (of a JIT), back into code of one: then they were frame pointers. Handlers in the kernel don't look:
-// the verifier would follow each turn.
+// Whether frame pointers lead from here, by way of code in no module (of a JIT), back into code of one: then they were frame
+// pointers. Handlers in the kernel don't look: the verifier would follow each turn.
 SPILE_ARENA_ONLY SPILE_COLD bool leads_into_code(Context* context, Walk walk) {
   if constexpr (kIsKernel) return false;
   for (uint32_t frame = 0; frame < kMostUnknownFrames; ++frame) {
@@ -146,12 +147,8 @@ SPILE_ARENA_ONLY SPILE_APART bool step(Context* context, Walk* walk, bool* cut) 
   if (likely(module)) rule = find_rule(context, module, walk->exact ? walk->pc : walk->pc - 1);
   uint64_t cfa;
   switch (rule.kind) {
-    case abi::kUnwindStack:
-      cfa = walk->sp + static_cast<uint64_t>(static_cast<int64_t>(rule.offset));
-      break;
-    case abi::kUnwindFrame:
-      cfa = walk->fp + static_cast<uint64_t>(static_cast<int64_t>(rule.offset));
-      break;
+    case abi::kUnwindStack: cfa = walk->sp + static_cast<uint64_t>(static_cast<int64_t>(rule.offset)); break;
+    case abi::kUnwindFrame: cfa = walk->fp + static_cast<uint64_t>(static_cast<int64_t>(rule.offset)); break;
     case abi::kUnwindStackLoad:
     case abi::kUnwindFrameLoad: {
       uint64_t base = rule.kind == abi::kUnwindStackLoad ? walk->sp : walk->fp;
@@ -159,13 +156,9 @@ SPILE_ARENA_ONLY SPILE_APART bool step(Context* context, Walk* walk, bool* cut) 
       cfa += static_cast<uint64_t>(static_cast<int64_t>(rule.addend));
       break;
     }
-    case abi::kUnwindPlt:
-      cfa = walk->sp + 8 + ((walk->pc & 15) >= static_cast<uint64_t>(rule.offset) ? 8 : 0);
-      break;
-    case abi::kUnwindSignal:
-      return step_out_of_signal(context, walk);
-    case abi::kUnwindEnd:
-      return false;
+    case abi::kUnwindPlt: cfa = walk->sp + 8 + ((walk->pc & 15) >= static_cast<uint64_t>(rule.offset) ? 8 : 0); break;
+    case abi::kUnwindSignal: return step_out_of_signal(context, walk);
+    case abi::kUnwindEnd: return false;
     default:
       if (!walk->exact && is_sigreturn(context, walk->pc)) return step_out_of_signal(context, walk);
       if (step_by_frame_pointer(context, walk)) return true;
@@ -217,7 +210,8 @@ extern "C" bool spile_rt_module_bias(Context* context, const char* path, const c
     const abi::ModuleTable* table = table_of(context, &modules[i]);
     const char* text = part_of<char>(table, table->text);
     // Names first: paths have much in common.
-    if (spile_rt_string_compare(text + table->name, name) != 0 || spile_rt_string_compare(text + table->path, path) != 0) continue;
+    if (spile_rt_string_compare(text + table->name, name) != 0 || spile_rt_string_compare(text + table->path, path) != 0)
+      continue;
     *bias = modules[i].bias;
     return true;
   }
@@ -252,7 +246,8 @@ SPILE_ARENA_ONLY [[gnu::noinline]] uint32_t walk_stack(Context* context, uint64_
   return count;
 }
 
-SPILE_ARENA_ONLY [[gnu::noinline]] uint32_t walk_stack_from(Context* context, uint64_t pc, uint64_t sp, uint64_t fp, uint64_t* addresses, uint32_t most, bool* cut) {
+SPILE_ARENA_ONLY [[gnu::noinline]] uint32_t walk_stack_from(Context* context, uint64_t pc, uint64_t sp, uint64_t fp,
+                                                            uint64_t* addresses, uint32_t most, bool* cut) {
   const abi::Subject* subject = subject_of(context);
   if (most == 0 || (!subject && spile_rt_in_controller)) return 0;
   Walk walk = {module_map_offset(context), pc, sp, fp, true, ~0u};

@@ -1,8 +1,8 @@
 #pragma once
 // Walking the traced thread's stack, and finding what an address belongs to, by the tables in the arena
-// (abi/stack_tables.h). In the controller: those of the process that the handler is about (subject_of), if there is one. Offsets are
-// in bytes from the arena's start, if no comment says otherwise. Tables in the arena may have been overwritten, so each offset passes
-// in_arena().
+// (abi/stack_tables.h). In the controller: those of the process that the handler is about (subject_of), if there is one. Offsets
+// are in bytes from the arena's start, if no comment says otherwise. Tables in the arena may have been overwritten, so each
+// offset passes in_arena().
 
 #include "abi/stack_tables.h"
 #include "runtime/core/core.h"
@@ -10,8 +10,8 @@
 namespace spile::rt {
 
 // Writes the addresses of the stack's frames, the innermost first, and returns their number, at most `most`; 0: the place has no
-// frame (Context::frame_kind). Addresses are return addresses; kExactAddress (abi/record.h) marks those where the thread itself is
-// or was: the first, and one that a signal interrupted. The walk ends where the stack can't be read or followed further.
+// frame (Context::frame_kind). Addresses are return addresses; kExactAddress (abi/record.h) marks those where the thread itself
+// is or was: the first, and one that a signal interrupted. The walk ends where the stack can't be read or followed further.
 // *cut: set to true where it ends at code of which no module is known; else left alone.
 uint32_t walk_stack(Context* context, uint64_t* addresses, uint32_t most, bool* cut);
 
@@ -20,9 +20,9 @@ uint32_t walk_stack_from(Context* context, uint64_t pc, uint64_t sp, uint64_t fp
 
 // Returns the module with code at the address in the abi::ModuleMap at this offset; null: absent. Valid while the handler runs.
 const abi::StackModule* find_module(Context* context, uint64_t map, uint64_t address);
-// Returns the real return address of the call whose return address, at this place of the process's stack, is `word`: handlers that probe returns
-// replace them. For the controller (process/returns.cpp) and the kernel (kernel/stacks.cpp), which can't tell such an address by itself; in
-// the kernel the process is the one that runs, and `word` lies in no module.
+// Returns the real return address of the call whose return address, at this place of the process's stack, is `word`: handlers
+// that probe returns replace them. For the controller (process/returns.cpp) and the kernel (kernel/stacks.cpp), which can't tell
+// such an address by itself; in the kernel the process is the one that runs, and `word` lies in no module.
 uint64_t pending_return_address(Context* context, uint64_t map, int64_t pid, uint64_t stack_slot, uint64_t word);
 // Returns the offset of the process's abi::ModuleMap; 0: it has none yet.
 uint64_t module_map_offset(Context* context);

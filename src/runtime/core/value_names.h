@@ -1,6 +1,6 @@
 #pragma once
-// Finds template arguments in the names of functions, for the walk of values (value_walk.cpp): what a std::function calls, and what is in
-// a std::any, is known by the function that its library made for it.
+// Finds template arguments in the names of functions, for the walk of values (value_walk.cpp): what a std::function calls, and
+// what is in a std::any, is known by the function that its library made for it.
 
 #include <stdint.h>
 
@@ -30,7 +30,8 @@ inline bool find_end_of_argument(const NameInText& name, uint32_t from, uint32_t
   return false;
 }
 
-// Finds the last argument of the last template: of std::_Function_handler<int (int), main::{lambda(int)#1}>::_M_invoke the lambda.
+// Finds the last argument of the last template: of std::_Function_handler<int (int), main::{lambda(int)#1}>::_M_invoke the
+// lambda.
 inline bool find_last_argument(const NameInText& name, uint32_t* first, uint32_t* end) {
   uint32_t at = name.end;
   while (at > name.begun && name.text[at - 1] != '>') --at;

@@ -1,12 +1,14 @@
 #pragma once
-// Finds the elements of Rust's hash tables and B-trees for the walk of values (value_walk.cpp), which gives its loads as `memory`.
+// Finds the elements of Rust's hash tables and B-trees for the walk of values (value_walk.cpp), which gives its loads as
+// `memory`.
 //
-// hashbrown (src/raw/mod.rs): a control byte for each slot, bit 7 clear where the slot is in use; the elements lie in front of the control
-// bytes, the first next to them. Behind the last control byte is a copy of the first 16, so that 8 can always be read at once.
+// hashbrown (src/raw/mod.rs): a control byte for each slot, bit 7 clear where the slot is in use; the elements lie in front of
+// the control bytes, the first next to them. Behind the last control byte is a copy of the first 16, so that 8 can always be read
+// at once.
 //
 // alloc::collections::btree::node: leaves have up to 11 keys and values, their count, their parent and their number among its
-// children; internal nodes are leaves with up to 12 children behind. The height of a leaf is 0. All keys of a map, in order, are the
-// leftmost leaf's, then one of its parent, and so on.
+// children; internal nodes are leaves with up to 12 children behind. The height of a leaf is 0. All keys of a map, in order, are
+// the leftmost leaf's, then one of its parent, and so on.
 
 #include "runtime/core/value_frame.h"
 
@@ -45,8 +47,12 @@ struct BTreeNodes {
 inline constexpr uint8_t kBeforeFirst = 0, kKeyIsNext = 1, kValueIsNext = 2;
 inline constexpr uint32_t kMostHeight = 24;  // of 6 children at least: more than memory has
 
-inline uint64_t key_of_entry(const ValueFrame& frame, const BTreeNodes& nodes) { return frame.cursor + nodes.keys + frame.b * nodes.key_size; }
-inline uint64_t value_of_entry(const ValueFrame& frame, const BTreeNodes& nodes) { return frame.cursor + nodes.values + frame.b * nodes.value_size; }
+inline uint64_t key_of_entry(const ValueFrame& frame, const BTreeNodes& nodes) {
+  return frame.cursor + nodes.keys + frame.b * nodes.key_size;
+}
+inline uint64_t value_of_entry(const ValueFrame& frame, const BTreeNodes& nodes) {
+  return frame.cursor + nodes.values + frame.b * nodes.value_size;
+}
 
 template <class Memory>
 bool descend_to_leaf(Memory& memory, ValueFrame& frame, const BTreeNodes& nodes) {
@@ -74,7 +80,8 @@ bool find_entry(Memory& memory, ValueFrame& frame, const BTreeNodes& nodes) {
     uint64_t parent;
     if (!memory.load(frame.cursor + nodes.count, 2, false, &count)) return false;
     if (frame.b < static_cast<uint64_t>(count)) return true;
-    if (!memory.load_word(frame.cursor + nodes.parent, &parent) || !memory.load(frame.cursor + nodes.place, 2, false, &place)) return false;
+    if (!memory.load_word(frame.cursor + nodes.parent, &parent) || !memory.load(frame.cursor + nodes.place, 2, false, &place))
+      return false;
     if (!parent) break;
     frame.cursor = parent;
     frame.b = static_cast<uint64_t>(place);
@@ -86,7 +93,7 @@ bool find_entry(Memory& memory, ValueFrame& frame, const BTreeNodes& nodes) {
 // Prepares the step to the entry behind the one at hand.
 inline void step_to_next_entry(ValueFrame& frame) {
   ++frame.b;
-  if (!frame.a) return;  // a leaf
+  if (!frame.a) return;   // a leaf
   frame.d = frame.b + 1;  // the child between the two keys
   frame.b = 0;
 }

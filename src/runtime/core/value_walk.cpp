@@ -1,8 +1,9 @@
-// Prints a value of the traced program by its plan (abi/value_plan.h). Frames on a small stack in scratch memory take the place of
-// recursion: one for each routine that is under way, and one for each container whose elements are being printed.
+// Prints a value of the traced program by its plan (abi/value_plan.h). Frames on a small stack in scratch memory take the place
+// of recursion: one for each routine that is under way, and one for each container whose elements are being printed.
 //
-// All that is read here may be garbage, or made by somebody who wishes us ill: a pointer leads nowhere, a list to itself, a length is
-// absurd. Every load is guarded; a fault is shown in place of the value, and ends its container. Steps, levels and elements are bounded.
+// All that is read here may be garbage, or made by somebody who wishes us ill: a pointer leads nowhere, a list to itself, a
+// length is absurd. Every load is guarded; a fault is shown in place of the value, and ends its container. Steps, levels and
+// elements are bounded.
 
 #include "abi/script_codes.h"
 #include "abi/value_plan.h"
@@ -26,7 +27,11 @@ using Form = abi::ValueForm;
 class ValueWalk {
  public:
   ValueWalk(Context* context, const char* plan, char* out, ValueFrame* frames, const uint64_t* words)
-      : context_(context), plan_(reinterpret_cast<const uint8_t*>(plan) + abi::kValuePlanHeader), frames_(frames), words_(words), text_{out, 0} {
+      : context_(context),
+        plan_(reinterpret_cast<const uint8_t*>(plan) + abi::kValuePlanHeader),
+        frames_(frames),
+        words_(words),
+        text_{out, 0} {
     most_levels_ = word_at(plan, 0);
     most_elements_ = word_at(plan, 4);
     most_bytes_ = word_at(plan, 8);
@@ -206,7 +211,8 @@ class ValueWalk {
       high = ~high + (low == 0);
     }
     constexpr uint32_t kGroup = 1'000'000'000, kDigits = 9, kMostGroups = 5;
-    uint32_t limbs[4] = {static_cast<uint32_t>(high >> 32), static_cast<uint32_t>(high), static_cast<uint32_t>(low >> 32), static_cast<uint32_t>(low)};
+    uint32_t limbs[4] = {static_cast<uint32_t>(high >> 32), static_cast<uint32_t>(high), static_cast<uint32_t>(low >> 32),
+                         static_cast<uint32_t>(low)};
     uint32_t groups[kMostGroups] = {}, count = 0;
     for (uint32_t group = 0; group < kMostGroups; ++group) {
       uint64_t rest = 0, left = 0;
@@ -270,7 +276,8 @@ class ValueWalk {
       else if (unit == 2 && code >= 0xd800 && code < 0xdc00) i += take_surrogate(address + unit * i, length - i, &code);
       char bytes[4];
       const bool is_byte = code < 0x80 || (unit == 1 && !(code & kWhole));
-      uint32_t count = is_byte ? escape_byte(bytes, static_cast<uint8_t>(code)) : write_utf8(bytes, static_cast<uint32_t>(code & ~kWhole));
+      uint32_t count =
+          is_byte ? escape_byte(bytes, static_cast<uint8_t>(code)) : write_utf8(bytes, static_cast<uint32_t>(code & ~kWhole));
       if (count + 4 > text_.room()) {
         cut = true;
         text_.put("\"", 1);
@@ -434,7 +441,8 @@ class ValueWalk {
     int64_t value = extract(word, first, bits, is_signed);
     if (put_constant(table, value)) return;
     uint32_t start = table;
-    if (byte(start) != static_cast<uint8_t>(abi::ValueTable::kFlags) || value == 0) return put_long(value, is_signed ? abi::kFormatSigned : abi::kFormatUnsigned, 0, -1);
+    if (byte(start) != static_cast<uint8_t>(abi::ValueTable::kFlags) || value == 0)
+      return put_long(value, is_signed ? abi::kFormatSigned : abi::kFormatUnsigned, 0, -1);
     put_flags(start, static_cast<uint64_t>(value));
   }
   bool put_constant(uint32_t at, int64_t value) {
@@ -484,11 +492,13 @@ class ValueWalk {
     if (!ticks) return;
     const int64_t per = static_cast<int64_t>(ticks);
     // Without signs: the product may lie below the least number, by less than what is subtracted.
-    auto rest_of = [](int64_t whole, int64_t times, int64_t of) { return static_cast<int64_t>(static_cast<uint64_t>(whole) - static_cast<uint64_t>(times) * static_cast<uint64_t>(of)); };
+    auto rest_of = [](int64_t whole, int64_t times, int64_t of) {
+      return static_cast<int64_t>(static_cast<uint64_t>(whole) - static_cast<uint64_t>(times) * static_cast<uint64_t>(of));
+    };
     int64_t seconds = quotient(value, per), fraction = rest_of(value, seconds, per);
     int64_t days = quotient(seconds, 86400), rest = rest_of(seconds, days, 86400);
-    // From days since 1970 to the Gregorian calendar, in years that begin with March (Howard Hinnant, "chrono-Compatible Low-Level Date
-    // Algorithms", civil_from_days).
+    // From days since 1970 to the Gregorian calendar, in years that begin with March (Howard Hinnant, "chrono-Compatible
+    // Low-Level Date Algorithms", civil_from_days).
     int64_t shifted = days + 719468, era = quotient(shifted, 146097);
     uint64_t day_of_era = static_cast<uint64_t>(shifted - era * 146097);
     uint64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
@@ -514,7 +524,8 @@ class ValueWalk {
     put_digits(fraction, digits, "");
   }
   void put_digits(int64_t value, uint32_t width, const char* behind) {
-    text_.at = spile_rt_format_long(text_.out, text_.at, value, abi::kFormatSigned, abi::kFormatZero, static_cast<int32_t>(width), -1);
+    text_.at =
+        spile_rt_format_long(text_.out, text_.at, value, abi::kFormatSigned, abi::kFormatZero, static_cast<int32_t>(width), -1);
     if (*behind) text_.put(behind, 1);
   }
   // Rounded down.
@@ -528,8 +539,8 @@ class ValueWalk {
     const uint32_t begun = text_.at;
     text_.at = put_name(context_, text_.out, text_.at, module_map_offset(context_), first);
     if (kind == abi::ValueCode::kFunction) return;
-    // std::_Function_handler<int (int), main::{lambda(int)#1}>::_M_invoke: the last argument is what it calls, a function pointer's type or a
-    // class. Of libc++, std::__1::__function::__func<main::$_0, ...>::operator(), the first.
+    // std::_Function_handler<int (int), main::{lambda(int)#1}>::_M_invoke: the last argument is what it calls, a function
+    // pointer's type or a class. Of libc++, std::__1::__function::__func<main::$_0, ...>::operator(), the first.
     const bool is_last = kind == abi::ValueCode::kStdFunction;
     uint32_t name = 0, end = 0;
     const NameInText whole = {text_.out, begun, text_.at};
@@ -540,7 +551,8 @@ class ValueWalk {
     if (!(is_last ? find_last_argument(whole, &name, &end) : find_first_argument(whole, &name, &end))) return;
     while (name < end && text_.out[name] == ' ') ++name;
     bool is_pointer = false;
-    for (uint32_t i = name; i + 2 < end; ++i) is_pointer |= text_.out[i] == '(' && text_.out[i + 1] == '*' && text_.out[i + 2] == ')';
+    for (uint32_t i = name; i + 2 < end; ++i)
+      is_pointer |= text_.out[i] == '(' && text_.out[i + 1] == '*' && text_.out[i + 2] == ')';
     if (is_pointer && second) {
       text_.at = put_name(context_, text_.out, begun, module_map_offset(context_), second);
       return;
@@ -555,8 +567,8 @@ class ValueWalk {
     }
     text_.at = begun + end - name;
   }
-  // The dynamic type of an interface's value (runtime/type.go of Go 1.19: _type.str is the offset of its name, which begins with flags and
-  // its length), and what it says if it is one of the error types of the standard library, which begin with their text.
+  // The dynamic type of an interface's value (runtime/type.go of Go 1.19: _type.str is the offset of its name, which begins with
+  // flags and its length), and what it says if it is one of the error types of the standard library, which begin with their text.
   [[gnu::noinline]] void put_go_interface(uint64_t base, uint32_t& pc) {
     const uint64_t types = number(pc);
     uint64_t type, data;
@@ -566,7 +578,8 @@ class ValueWalk {
     if (!ok) return put_unreadable(fault);
     if (!type) return put_literal("nil");
     int64_t offset, length;
-    if (!load(type + 40, 4, true, &offset) || !load(types + static_cast<uint64_t>(offset) + 1, 1, false, &length)) return put_unreadable(fault_);
+    if (!load(type + 40, 4, true, &offset) || !load(types + static_cast<uint64_t>(offset) + 1, 1, false, &length))
+      return put_unreadable(fault_);
     const uint64_t name = types + static_cast<uint64_t>(offset) + 2;
     const uint32_t begun = text_.at;
     // Where a type's name is also that of a pointer to it, it has a star too many (tflagExtraStar).
@@ -736,9 +749,9 @@ class ValueWalk {
       case Step::kGoMap: {
         uint64_t b = 0;
         source(&b);
-        source(&made.a);      // buckets
-        source(&made.b);      // oldbuckets
-        made.c = pc;          // of the operands
+        source(&made.a);                             // buckets
+        source(&made.b);                             // oldbuckets
+        made.c = pc;                                 // of the operands
         made.count = b < 48 ? uint64_t{1} << b : 0;  // buckets
         for (int i = 0; i < 5; ++i) number(pc);
         made.routine = target(pc);
@@ -779,7 +792,8 @@ class ValueWalk {
     }
     if (index == frame.count) return end_container(frame);
     const bool tree_or_list = frame.kind == Step::kList || frame.kind == Step::kTree;
-    if (tree_or_list && (frame.cursor == 0 || (frame.kind == Step::kList && frame.cursor == frame.a))) return end_container(frame);
+    if (tree_or_list && (frame.cursor == 0 || (frame.kind == Step::kList && frame.cursor == frame.a)))
+      return end_container(frame);
     if (index) put_literal(", ");
     if (index >= most_elements_) {
       put_literal("...");
@@ -807,9 +821,7 @@ class ValueWalk {
   // Finds the address of the element at hand and moves the cursor on. False: what leads to it can't be read.
   bool find_element(ValueFrame& frame, uint64_t index, uint64_t* element) {
     switch (frame.kind) {
-      case Step::kElements:
-        *element = frame.cursor + index * frame.a;
-        return true;
+      case Step::kElements: *element = frame.cursor + index * frame.a; return true;
       case Step::kList:
         *element = frame.cursor + frame.c;
         if (load_word(frame.cursor + frame.b, &frame.cursor)) return true;
@@ -835,16 +847,15 @@ class ValueWalk {
         if (!frame.second) step_to_next_entry(frame);
         return true;
       }
-      default:
-        *element = frame.cursor + frame.d;
-        return next_in_tree(frame);
+      default: *element = frame.cursor + frame.d; return next_in_tree(frame);
     }
   }
 
   BTreeNodes nodes_of(const ValueFrame& frame) const {
     uint32_t pc = static_cast<uint32_t>(frame.c);
     BTreeNodes nodes;
-    uint64_t* const operands[] = {&nodes.keys, &nodes.values, &nodes.count, &nodes.place, &nodes.parent, &nodes.children, &nodes.key_size, &nodes.value_size};
+    uint64_t* const operands[] = {&nodes.keys,   &nodes.values,   &nodes.count,    &nodes.place,
+                                  &nodes.parent, &nodes.children, &nodes.key_size, &nodes.value_size};
     for (uint64_t* operand : operands) *operand = number(pc);
     return nodes;
   }
@@ -880,9 +891,10 @@ class ValueWalk {
     return true;
   }
 
-  // Go 1.19, runtime/map.go: 2^B buckets of 8 slots, each with a byte that says how it is used (0, 1: empty; 2 to 4: what was in it has
-  // moved; from 5 on: in use), and further ones chained. While the map grows, some old buckets still have their elements.
-  // index: elements shown. cursor: the bucket at hand. state: the slot; bit 7: its key was printed. d: the next bucket's number, the new ones first.
+  // Go 1.19, runtime/map.go: 2^B buckets of 8 slots, each with a byte that says how it is used (0, 1: empty; 2 to 4: what was in
+  // it has moved; from 5 on: in use), and further ones chained. While the map grows, some old buckets still have their elements.
+  // index: elements shown. cursor: the bucket at hand. state: the slot; bit 7: its key was printed. d: the next bucket's number,
+  // the new ones first.
   void advance_go_map(ValueFrame& frame) {
     uint32_t pc = static_cast<uint32_t>(frame.c);
     const uint64_t keys = number(pc), values = number(pc), overflow = number(pc), key_size = number(pc), value_size = number(pc);
@@ -965,11 +977,14 @@ extern "C" {
 [[gnu::noinline]] void spile_fn___pretty_named(Context* context, int64_t address, const char* plan, char* out) {
   walk_value(context, static_cast<uint64_t>(address), plan, nullptr, out);
 }
-[[gnu::noinline]] void spile_fn___pretty_words(Context* context, const char* plan, int64_t a, int64_t b, int64_t c, int64_t d, char* out) {
-  const uint64_t words[abi::kMostValueWords] = {static_cast<uint64_t>(a), static_cast<uint64_t>(b), static_cast<uint64_t>(c), static_cast<uint64_t>(d)};
+[[gnu::noinline]] void spile_fn___pretty_words(Context* context, const char* plan, int64_t a, int64_t b, int64_t c, int64_t d,
+                                               char* out) {
+  const uint64_t words[abi::kMostValueWords] = {static_cast<uint64_t>(a), static_cast<uint64_t>(b), static_cast<uint64_t>(c),
+                                                static_cast<uint64_t>(d)};
   walk_value(context, abi::kValueWordsAt, plan, words, out);
 }
-[[gnu::noinline]] void spile_fn___pretty_named_words(Context* context, const char* plan, int64_t a, int64_t b, int64_t c, int64_t d, char* out) {
+[[gnu::noinline]] void spile_fn___pretty_named_words(Context* context, const char* plan, int64_t a, int64_t b, int64_t c,
+                                                     int64_t d, char* out) {
   spile_fn___pretty_words(context, plan, a, b, c, d, out);
 }
 

@@ -17,15 +17,9 @@ namespace spile::rt {
 
 // -- words of which the calling handler is the only writer: its level of its CPU is its own
 
-SPILE_INLINE inline void add_in_place(uint64_t* p, uint64_t value) {
-  *p += value;
-}
-SPILE_INLINE inline uint32_t fetch_and_increment(uint32_t* p) {
-  return (*p)++;
-}
-SPILE_INLINE inline void decrement_in_place(uint32_t* p) {
-  --*p;
-}
+SPILE_INLINE inline void add_in_place(uint64_t* p, uint64_t value) { *p += value; }
+SPILE_INLINE inline uint32_t fetch_and_increment(uint32_t* p) { return (*p)++; }
+SPILE_INLINE inline void decrement_in_place(uint32_t* p) { --*p; }
 
 // -- time and place: kernel_identity.h
 
@@ -33,9 +27,7 @@ SPILE_INLINE inline void pause_cpu() {}
 
 // -- memory of processes and of the kernel, which has the upper half of the addresses. The helpers reject the wrong half.
 
-SPILE_INLINE inline bool is_kernel_address(uint64_t address) {
-  return static_cast<int64_t>(address) < 0;
-}
+SPILE_INLINE inline bool is_kernel_address(uint64_t address) { return static_cast<int64_t>(address) < 0; }
 // Reads a number by way of the program's stack. False: it can't be read.
 template <typename T>
 SPILE_INLINE inline bool read_memory(uint64_t address, T* value) {

@@ -25,9 +25,7 @@ SPILE_INLINE inline abi::ThreadCellSet* cells_of(Handle cells, const MapShape* s
 
 extern "C" {
 
-SPILE_INLINE uint64_t spile_rt_own_thread(Context*) {
-  return running_thread();
-}
+SPILE_INLINE uint64_t spile_rt_own_thread(Context*) { return running_thread(); }
 
 SPILE_INLINE uint64_t spile_rt_begin_own(Context* context) {
   uint64_t thread = running_thread();
@@ -38,9 +36,7 @@ SPILE_INLINE uint64_t spile_rt_begin_own(Context* context) {
   store_relaxed(&context->slot->identity, thread);
   return thread;
 }
-SPILE_INLINE void spile_rt_end_own(Context* context) {
-  store_relaxed(&context->slot->identity, uint64_t{0});
-}
+SPILE_INLINE void spile_rt_end_own(Context* context) { store_relaxed(&context->slot->identity, uint64_t{0}); }
 
 SPILE_INLINE int64_t* spile_rt_cell_find(Context*, Handle cells, const MapShape* shape, uint64_t thread) {
   abi::ThreadCell* cell = cell_of(cells_of(cells, shape, thread), thread);

@@ -10,9 +10,7 @@ extern "C" {
 [[gnu::used]] const volatile abi::KernelMembers spile_kernel_members = {};
 }
 
-int64_t system_clock_ns(long) {
-  return static_cast<int64_t>(monotonic_ns());
-}
+int64_t system_clock_ns(long) { return static_cast<int64_t>(monotonic_ns()); }
 
 // Zeroes the bytes behind the word's first NUL: another thread may just be writing a shorter name over a longer one.
 SPILE_INLINE inline uint64_t text_of_word(uint64_t word) {
@@ -23,8 +21,8 @@ SPILE_INLINE inline uint64_t text_of_word(uint64_t word) {
 
 extern "C" {
 
-// The thread's name is read where it lies, by loads that the verifier lets handlers make from the running thread's structure: the helper copies it byte by
-// byte. Where the structure is not known, the helper it is.
+// The thread's name is read where it lies, by loads that the verifier lets handlers make from the running thread's structure: the
+// helper copies it byte by byte. Where the structure is not known, the helper it is.
 SPILE_INLINE void spile_rt_execname(Context*, char* out) {
   uint64_t name[2] = {};
   if (likely(spile_kernel_members.known)) {
@@ -47,8 +45,8 @@ SPILE_INLINE uint64_t spile_rt_kernel_cookie(void* program_context) {
   return helper<uint64_t (*)(void*)>(BPF_FUNC_get_attach_cookie)(program_context);
 }
 
-// Of a handler at fentry or fexit: the function's argument, from 0, and its result. Through helpers, which the kernel turns into loads: read
-// directly, a pointer would be one that the verifier follows, with rules of its own.
+// Of a handler at fentry or fexit: the function's argument, from 0, and its result. Through helpers, which the kernel turns into
+// loads: read directly, a pointer would be one that the verifier follows, with rules of its own.
 SPILE_INLINE uint64_t spile_rt_kernel_argument(void* program_context, uint32_t number) {
   uint64_t value = 0;
   helper<long (*)(void*, uint32_t, uint64_t*)>(BPF_FUNC_get_func_arg)(program_context, number, &value);

@@ -1,8 +1,9 @@
 // A handler's life in the kernel: the level of its CPU, whose slot is its own while it runs.
 //
-// An interrupt's handler may run in the middle of ours, and, where the kernel lets programs be preempted (fentry, uprobes), another task's on
-// the same CPU; each takes the next level. Taking a level is one compare-and-swap, which is a full barrier: after it, either the handler sees
-// the new epoch, or the controller, which flips the epoch and then looks at `busy`, sees the handler.
+// An interrupt's handler may run in the middle of ours, and, where the kernel lets programs be preempted (fentry, uprobes),
+// another task's on the same CPU; each takes the next level. Taking a level is one compare-and-swap, which is a full barrier:
+// after it, either the handler sees the new epoch, or the controller, which flips the epoch and then looks at `busy`, sees the
+// handler.
 
 #include "runtime/core/core.h"
 
@@ -38,8 +39,8 @@ SPILE_INLINE inline abi::ThreadSlot* take_level(abi::ArenaHeader* header, uint32
 
 extern "C" {
 
-// Takes a level and returns the handler's context, which lies in the level's slot; null: the session is not enabled (not counted), or all
-// levels are taken (counted).
+// Takes a level and returns the handler's context, which lies in the level's slot; null: the session is not enabled (not
+// counted), or all levels are taken (counted).
 SPILE_INLINE Context* spile_rt_kernel_enter(uint32_t probe) {
   abi::ArenaHeader* header = arena_header();
   if (unlikely(!load_relaxed(&header->enabled))) return nullptr;
@@ -63,9 +64,7 @@ SPILE_INLINE Context* spile_rt_kernel_enter(uint32_t probe) {
   return context;
 }
 
-SPILE_INLINE void spile_rt_kernel_leave(Context* context) {
-  store_release(&context->slot->busy, 0u);
-}
+SPILE_INLINE void spile_rt_kernel_leave(Context* context) { store_release(&context->slot->busy, 0u); }
 
 // The lowering asks these of handlers everywhere; here kernel_enter has done it all.
 SPILE_INLINE bool spile_rt_enter(Context*) { return true; }

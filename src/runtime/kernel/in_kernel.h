@@ -1,6 +1,6 @@
 #pragma once
-// Where handlers in the kernel find what they share with spile and with traced processes; the same functions as runtime/process/in_process.h has.
-// Included by core/core.h alone.
+// Where handlers in the kernel find what they share with spile and with traced processes; the same functions as
+// runtime/process/in_process.h has. Included by core/core.h alone.
 
 namespace spile::rt {
 
@@ -9,26 +9,22 @@ inline constexpr bool kReadsKernelMemory = true;
 SPILE_INLINE inline bool may_read_kernel(int64_t) { return true; }
 inline constexpr uint64_t kFrameSets = abi::kKernelFrameSets;  // core/call_table.h
 
-SPILE_INLINE inline int64_t current_task() {
-  return helper<int64_t (*)()>(BPF_FUNC_get_current_task)();
-}
-SPILE_INLINE inline int64_t kernel_clock_ns() {
-  return static_cast<int64_t>(monotonic_ns());
-}
+SPILE_INLINE inline int64_t current_task() { return helper<int64_t (*)()>(BPF_FUNC_get_current_task)(); }
+SPILE_INLINE inline int64_t kernel_clock_ns() { return static_cast<int64_t>(monotonic_ns()); }
 
-// A handler in the kernel reaches the arena by the low 32 bits of an address, which are the same wherever it is mapped, so this stands for
-// the address in every process (abi/kernel.h).
-SPILE_INLINE inline abi::ArenaHeader* arena_header() {
-  return reinterpret_cast<abi::ArenaHeader*>(abi::kKernelArenaBase);
-}
+// A handler in the kernel reaches the arena by the low 32 bits of an address, which are the same wherever it is mapped, so this
+// stands for the address in every process (abi/kernel.h).
+SPILE_INLINE inline abi::ArenaHeader* arena_header() { return reinterpret_cast<abi::ArenaHeader*>(abi::kKernelArenaBase); }
 
 SPILE_INLINE inline uint64_t slots_end() { return spile_rt_slot_count; }
 // Returns the offset of the ModuleMap of the process that the handler interrupts; 0: spile has not read what it has mapped yet.
 uint64_t own_module_map(Context* context);
-// Fills in the registers (Context::user_pc) with which the interrupted process left user mode; does nothing for a thread of the kernel's.
+// Fills in the registers (Context::user_pc) with which the interrupted process left user mode; does nothing for a thread of the
+// kernel's.
 void find_user_registers(Context* context);
-// Asks spile to read what the process has mapped. note_cut_stack: and counts a stack that is shown without all its frames. send_user_stack: and
-// writes a record by which spile walks the stack itself; false: the ring has no room for it. REQUIRES: find_user_registers() has found them.
+// Asks spile to read what the process has mapped. note_cut_stack: and counts a stack that is shown without all its frames.
+// send_user_stack: and writes a record by which spile walks the stack itself; false: the ring has no room for it. REQUIRES:
+// find_user_registers() has found them.
 void note_cut_stack(Context* context);
 bool send_user_stack(Context* context, uint32_t style);
 
@@ -47,12 +43,8 @@ SPILE_INLINE inline KernelFrames kernel_frames(Context* context) {
 }
 
 // Handlers in the kernel end with the controller: the kernel closes what it has attached.
-SPILE_INLINE inline bool controller_gone(const abi::ArenaHeader*) {
-  return false;
-}
-SPILE_INLINE inline bool may_call_system() {
-  return false;
-}
+SPILE_INLINE inline bool controller_gone(const abi::ArenaHeader*) { return false; }
+SPILE_INLINE inline bool may_call_system() { return false; }
 
 // Returns the counter of time, in ticks of the processor's (abi/arena.h), by the kernel's monotonic clock.
 inline uint64_t time_counter() {
@@ -74,20 +66,12 @@ inline uint64_t time_counter() {
 }
 
 // Handlers in the kernel reach nothing but the arena.
-SPILE_INLINE inline bool is_confined(const void*, uint64_t, bool) {
-  return true;
-}
+SPILE_INLINE inline bool is_confined(const void*, uint64_t, bool) { return true; }
 
 // The lowest level of a CPU has the largest ring.
-SPILE_INLINE inline uint64_t ring_size_of(const abi::ThreadSlot* slot) {
-  return slot->ring_size;
-}
+SPILE_INLINE inline uint64_t ring_size_of(const abi::ThreadSlot* slot) { return slot->ring_size; }
 // A handler in the kernel can't wait for the reader of its ring.
-SPILE_INLINE inline bool wait_for_room(abi::ThreadSlot*, uint64_t) {
-  return false;
-}
-SPILE_INLINE inline bool drain_own_ring(abi::ThreadSlot*) {
-  return false;
-}
+SPILE_INLINE inline bool wait_for_room(abi::ThreadSlot*, uint64_t) { return false; }
+SPILE_INLINE inline bool drain_own_ring(abi::ThreadSlot*) { return false; }
 
 }  // namespace spile::rt

@@ -1,5 +1,5 @@
-// Reads of memory of processes and of the kernel, by helpers, which check the address. Words go by the program's stack (arch.h); strings are
-// read word by word, so that they may have any length.
+// Reads of memory of processes and of the kernel, by helpers, which check the address. Words go by the program's stack (arch.h);
+// strings are read word by word, so that they may have any length.
 
 #include "runtime/core/core.h"
 #include "runtime/core/load_text.h"

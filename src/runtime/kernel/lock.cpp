@@ -1,6 +1,6 @@
-// Spin locks of globals that several handlers read and write (process/lock.cpp has those of processes). A handler in the kernel can't be
-// preempted by one of a process on its own CPU, but may have interrupted one that holds the lock: waiting is bounded by time, and past the
-// bound the hit is skipped and counted.
+// Spin locks of globals that several handlers read and write (process/lock.cpp has those of processes). A handler in the kernel
+// can't be preempted by one of a process on its own CPU, but may have interrupted one that holds the lock: waiting is bounded by
+// time, and past the bound the hit is skipped and counted.
 
 #include "runtime/core/core.h"
 
@@ -8,14 +8,15 @@ namespace spile::rt {
 
 namespace {
 
-// A handler holds a lock for some microseconds; a processor of a virtual machine may stand still meanwhile, for tens of milliseconds where many share a host. Two CPUs can also
-// wait for each other: a handler that has interrupted another one waits for a lock of the other CPU, where it is the same the other way round. One of them gives up
-// early, and a handler that has interrupted none takes part in this only as long as that takes.
+// A handler holds a lock for some microseconds; a processor of a virtual machine may stand still meanwhile, for tens of
+// milliseconds where many share a host. Two CPUs can also wait for each other: a handler that has interrupted another one waits
+// for a lock of the other CPU, where it is the same the other way round. One of them gives up early, and a handler that has
+// interrupted none takes part in this only as long as that takes.
 inline constexpr uint64_t kPatienceNs = 100'000'000, kInterruptPatienceNs = 10'000'000;
 // spile may have been preempted by the very thread that waits, so it is waited for less.
 inline constexpr uint64_t kControllerPatienceNs = 1'000'000;
-// A thread of a process that holds a lock and does not run may be the very one that this CPU would run; one that runs is done soon. Processes
-// can write to their locks, so they get no more than that.
+// A thread of a process that holds a lock and does not run may be the very one that this CPU would run; one that runs is done
+// soon. Processes can write to their locks, so they get no more than that.
 inline constexpr uint64_t kThreadPatienceNs = 30'000;
 inline constexpr int kSpins = 64;  // between two looks at the clock
 

@@ -1,5 +1,5 @@
-// The kernel's runtime over a BPF arena as one translation unit, for the bitcode: what processes use, over the same memory, and what is
-// the kernel's own.
+// The kernel's runtime over a BPF arena as one translation unit, for the bitcode: what processes use, over the same memory, and
+// what is the kernel's own.
 
 #include "runtime/core/aggregate.cpp"
 #include "runtime/core/format.cpp"

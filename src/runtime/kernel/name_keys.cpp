@@ -47,7 +47,8 @@ SPILE_INLINE void* spile_rt_map_find_name(Context*, Handle map, const MapShape* 
   void* value = name_at_home(map, shape, first, second);
   return likely(value) ? value : find_name(map, shape, first, second);
 }
-SPILE_INLINE void* spile_rt_map_insert_name(Context* context, Handle map, const MapShape* shape, uint64_t first, uint64_t second) {
+SPILE_INLINE void* spile_rt_map_insert_name(Context* context, Handle map, const MapShape* shape, uint64_t first,
+                                            uint64_t second) {
   void* value = name_at_home(map, shape, first, second);
   return likely(value) ? value : insert_name(context, map, shape, first, second);
 }

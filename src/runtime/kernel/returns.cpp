@@ -1,8 +1,8 @@
-// Entry values of return probes in the kernel, kept by the thread and what the entry and the return of a call have in common (its frame, or the
-// kernel's own number of the call).
+// Entry values of return probes in the kernel, kept by the thread and what the entry and the return of a call have in common (its
+// frame, or the kernel's own number of the call).
 //
-// A thread that ends inside of a probed function leaves its frame behind. In a set that is full, the frame that has been there for the longest
-// time makes room (counted), so such frames don't stay for ever.
+// A thread that ends inside of a probed function leaves its frame behind. In a set that is full, the frame that has been there
+// for the longest time makes room (counted), so such frames don't stay for ever.
 
 #include "runtime/core/call_table.h"
 #include "runtime/core/core.h"
@@ -63,9 +63,7 @@ extern "C" {
   return way == abi::kGoroutineWays ? nullptr : reinterpret_cast<uint64_t*>(frame_in(set, way) + 1);
 }
 
-[[gnu::noinline]] void spile_rt_kernel_return_exit(Context* context, uint64_t* saves) {
-  free_frame(context, saves);
-}
+[[gnu::noinline]] void spile_rt_kernel_return_exit(Context* context, uint64_t* saves) { free_frame(context, saves); }
 
 }  // extern "C"
 

@@ -1,9 +1,9 @@
-// Accesses to memory that may be the arena's or that of globals which processes write too (abi/kernel.h, kKernelSharedMap): codegen/ebpf/pointers.cpp
-// puts calls of these in place of an access whose address it does not know, in scripts that have such globals. The kernel's verifier checks
-// each of these functions once.
+// Accesses to memory that may be the arena's or that of globals which processes write too (abi/kernel.h, kKernelSharedMap):
+// codegen/ebpf/pointers.cpp puts calls of these in place of an access whose address it does not know, in scripts that have such
+// globals. The kernel's verifier checks each of these functions once.
 //
-// Whatever processes write there, nothing else is reached: an address in the array is compared with its size, and one that is elsewhere is the
-// arena's.
+// Whatever processes write there, nothing else is reached: an address in the array is compared with its size, and one that is
+// elsewhere is the arena's.
 
 #include "runtime/core/core.h"
 
@@ -13,8 +13,8 @@ namespace spile::rt {
 
 namespace {
 
-// Returns whether `address` is of the shared array, which has room for a T from there on; then it becomes the offset. The kernel takes an atomic
-// access for a multiple of its size only.
+// Returns whether `address` is of the shared array, which has room for a T from there on; then it becomes the offset. The kernel
+// takes an atomic access for a multiple of its size only.
 template <typename T, bool kAtomic = false>
 SPILE_INLINE inline bool is_shared(uint64_t& address) {
   uint64_t offset = (address - abi::kKernelSharedBase) & (kAtomic ? ~(sizeof(T) - 1) : ~uint64_t{0});
@@ -24,8 +24,8 @@ SPILE_INLINE inline bool is_shared(uint64_t& address) {
   return true;
 }
 
-// Gives `act` the place of the access, in the array or in the arena, and returns what it returns. The barrier keeps LLVM from making one access
-// of both, whose pointer the verifier would not follow.
+// Gives `act` the place of the access, in the array or in the arena, and returns what it returns. The barrier keeps LLVM from
+// making one access of both, whose pointer the verifier would not follow.
 template <typename T, bool kAtomic, typename Act>
 SPILE_INLINE inline T access(uint64_t address, Act act) {
   if (is_shared<T, kAtomic>(address)) return act(reinterpret_cast<T*>(spile_map_shared + address));
@@ -78,8 +78,12 @@ SPILE_ACCESS spile_rt_shared_store_8(uint64_t address, uint64_t value) { return 
 SPILE_ACCESS spile_rt_shared_store_16(uint64_t address, uint64_t value) { return store<uint16_t>(address, value); }
 SPILE_ACCESS spile_rt_shared_store_32(uint64_t address, uint64_t value) { return store<uint32_t>(address, value); }
 SPILE_ACCESS spile_rt_shared_store_64(uint64_t address, uint64_t value) { return store<uint64_t>(address, value); }
-SPILE_ACCESS spile_rt_shared_swap_32(uint64_t address, uint64_t expected, uint64_t value) { return swap_if_equal<uint32_t>(address, expected, value); }
-SPILE_ACCESS spile_rt_shared_swap_64(uint64_t address, uint64_t expected, uint64_t value) { return swap_if_equal<uint64_t>(address, expected, value); }
+SPILE_ACCESS spile_rt_shared_swap_32(uint64_t address, uint64_t expected, uint64_t value) {
+  return swap_if_equal<uint32_t>(address, expected, value);
+}
+SPILE_ACCESS spile_rt_shared_swap_64(uint64_t address, uint64_t expected, uint64_t value) {
+  return swap_if_equal<uint64_t>(address, expected, value);
+}
 SPILE_ACCESS spile_rt_shared_add_32(uint64_t address, uint64_t value) { return add<uint32_t>(address, value); }
 SPILE_ACCESS spile_rt_shared_add_64(uint64_t address, uint64_t value) { return add<uint64_t>(address, value); }
 SPILE_ACCESS spile_rt_shared_exchange_32(uint64_t address, uint64_t value) { return exchange<uint32_t>(address, value); }

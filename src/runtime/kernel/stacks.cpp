@@ -1,7 +1,8 @@
-// Stacks of the kernel and, by the tables and the code that processes use (core/unwind.cpp), of the processes that handlers interrupt.
+// Stacks of the kernel and, by the tables and the code that processes use (core/unwind.cpp), of the processes that handlers
+// interrupt.
 //
-// The kernel's helper for its own stack writes to a map's memory, as helpers know no arena, and needs the program's own argument, which only
-// bodies of handlers have: these copy it to the slot before anything asks for it (codegen/ebpf/arena_place.cpp).
+// The kernel's helper for its own stack writes to a map's memory, as helpers know no arena, and needs the program's own argument,
+// which only bodies of handlers have: these copy it to the slot before anything asks for it (codegen/ebpf/arena_place.cpp).
 
 #include "abi/stack_tables.h"
 #include "runtime/core/core.h"
@@ -46,7 +47,8 @@ bool calls_handlers(const abi::KernelCodeTable* table, uint64_t address) {
 
 // Returns how many frames come before that of the probed place: programs and what calls them, at a tracepoint.
 SPILE_ARENA_ONLY [[gnu::noinline]] uint32_t tracing_frames(Context* context, uint32_t count) {
-  auto* table = reinterpret_cast<const abi::KernelCodeTable*>(bytes_of(context->arena) + uint64_t{spile_rt_kernel_code_page} * abi::kPageSize);
+  auto* table = reinterpret_cast<const abi::KernelCodeTable*>(bytes_of(context->arena) +
+                                                              uint64_t{spile_rt_kernel_code_page} * abi::kPageSize);
   auto* addresses = reinterpret_cast<const uint64_t*>(kernel_stack_of(context) + 1);
   uint32_t most = count < abi::kMostTracingFrames ? count : abi::kMostTracingFrames;
   bool any = false;
@@ -80,8 +82,10 @@ uint64_t own_module_map(Context* context) {
   return entry ? load_acquire(&entry->module_map) : 0;
 }
 
-// The frames lie in the process's memory, which it can write to: what is found there is used as an address of code, and as nothing else.
-SPILE_ARENA_ONLY [[gnu::noinline]] uint64_t pending_return_address(Context* context, uint64_t, int64_t, uint64_t stack_slot, uint64_t word) {
+// The frames lie in the process's memory, which it can write to: what is found there is used as an address of code, and as
+// nothing else.
+SPILE_ARENA_ONLY [[gnu::noinline]] uint64_t pending_return_address(Context* context, uint64_t, int64_t, uint64_t stack_slot,
+                                                                   uint64_t word) {
   const abi::ProcessMap* entry = own_process(context);
   uint64_t slot = entry ? load_acquire(&entry->slots) : 0;
   if (!slot) return word;
@@ -91,7 +95,8 @@ SPILE_ARENA_ONLY [[gnu::noinline]] uint64_t pending_return_address(Context* cont
   for (uint64_t n = 0, end = places.slot_count; n < end && left > 0; ++n, --left, slot += places.slot_stride) {
     uint64_t owner, thread_pointer, depth;
     if (!load_word<8>(slot + offsetof(abi::ThreadSlot, owner), &owner)) break;
-    if (!owner && (!load_word<8>(slot + offsetof(abi::ThreadSlot, thread_pointer), &thread_pointer) || !thread_pointer)) break;  // never used
+    // never used
+    if (!owner && (!load_word<8>(slot + offsetof(abi::ThreadSlot, thread_pointer), &thread_pointer) || !thread_pointer)) break;
     if (owner >> 32 != entry->owner || !load_word<4>(slot + offsetof(abi::ThreadSlot, shadow_depth), &depth)) continue;
     if (depth > places.capacity) depth = places.capacity;
     for (uint64_t frame = slot + places.first + depth * places.stride; depth > 0 && left > 0; --depth, --left) {
@@ -135,7 +140,8 @@ SPILE_ARENA_ONLY [[gnu::noinline]] bool send_user_stack(Context* context, uint32
   for (; pages < abi::kUserStackPages; ++pages) {
     const uint64_t page = opaque(pages);
     if (page >= abi::kUserStackPages) break;
-    if (helper<Read>(BPF_FUNC_probe_read_user)(copy + page * kPageWords, abi::kPageSize, begin + page * abi::kPageSize) != 0) break;
+    if (helper<Read>(BPF_FUNC_probe_read_user)(copy + page * kPageWords, abi::kPageSize, begin + page * abi::kPageSize) != 0)
+      break;
   }
   const uint64_t first = (context->user_sp - begin) / 8, end = pages * kPageWords;
   const uint64_t count = end > first ? end - first : 0;
@@ -157,9 +163,7 @@ SPILE_ARENA_ONLY [[gnu::noinline]] bool send_user_stack(Context* context, uint32
 
 extern "C" {
 
-SPILE_INLINE void spile_rt_kernel_stack_forget(Context* context) {
-  kernel_stack_of(context)->taken = 0;
-}
+SPILE_INLINE void spile_rt_kernel_stack_forget(Context* context) { kernel_stack_of(context)->taken = 0; }
 
 SPILE_INLINE bool spile_rt_kernel_stack(Context* context, void* program_context) {
   abi::KernelStack* stack = kernel_stack_of(context);

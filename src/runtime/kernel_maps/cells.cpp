@@ -13,9 +13,7 @@ SPILE_INLINE inline abi::ThreadCellSet* cells_of(Handle map, const MapShape* sha
 
 extern "C" {
 
-SPILE_INLINE uint64_t spile_rt_own_thread(Context*) {
-  return running_thread();
-}
+SPILE_INLINE uint64_t spile_rt_own_thread(Context*) { return running_thread(); }
 
 // What handlers below this one have written was there before this one began, as they run on the same processor.
 SPILE_INLINE uint64_t spile_rt_begin_own(Context* context) {

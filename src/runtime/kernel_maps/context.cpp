@@ -11,9 +11,7 @@ SPILE_INLINE inline uint64_t pointer_at(uint64_t address) {
   read_kernel(&pointer, sizeof pointer, reinterpret_cast<const void*>(address));
   return pointer;
 }
-SPILE_INLINE inline uint64_t current_task() {
-  return helper<uint64_t (*)()>(BPF_FUNC_get_current_task)();
-}
+SPILE_INLINE inline uint64_t current_task() { return helper<uint64_t (*)()>(BPF_FUNC_get_current_task)(); }
 
 // As KernelLife::program. A kernel thread, and a thread that has given up its memory as it ends, execute no program.
 SPILE_INLINE inline uint32_t executed_program() {
@@ -46,16 +44,16 @@ SPILE_INLINE uint64_t spile_rt_kernel_life(Context*, void* map) {
   auto* life = static_cast<abi::KernelLife*>(lookup(map, &key));
   return life ? uint64_t{life->before} << 32 | life->program : 0;
 }
-// Notes which program the process executes, when it is born (executes: 0) or has executed it. Others are noted too before handlers run, as spile
-// may just now be about to note what they executed before.
+// Notes which program the process executes, when it is born (executes: 0) or has executed it. Others are noted too before
+// handlers run, as spile may just now be about to note what they executed before.
 SPILE_INLINE void spile_rt_kernel_note_life(Context*, void* map, uint32_t executes) {
   uint64_t key = life_key();
   auto* known = static_cast<abi::KernelLife*>(lookup(map, &key));
   abi::KernelLife life = {executed_program(), known && executes ? known->program : 0};
   if (known || life.program || !spile_kernel_control.enabled) update(map, &key, &life, BPF_ANY);
 }
-// Forgets the process as its only thread ends. Of a process with several threads, others may end after the first one: what is noted stays until
-// another process has the number.
+// Forgets the process as its only thread ends. Of a process with several threads, others may end after the first one: what is
+// noted stays until another process has the number.
 SPILE_INLINE void spile_rt_kernel_forget_life(Context*, void* map) {
   uint64_t signal = pointer_at(current_task() + spile_kernel_programs.task_signal);
   uint32_t threads = 0;
@@ -64,8 +62,8 @@ SPILE_INLINE void spile_rt_kernel_forget_life(Context*, void* map) {
   if (threads == 1) remove(map, &key);
 }
 
-// Of a handler at fentry or fexit: the function's argument, from 0, and its result. Through helpers, which the kernel turns into loads: read
-// directly, a pointer would be one that the verifier follows, with rules of its own.
+// Of a handler at fentry or fexit: the function's argument, from 0, and its result. Through helpers, which the kernel turns into
+// loads: read directly, a pointer would be one that the verifier follows, with rules of its own.
 SPILE_INLINE uint64_t spile_rt_kernel_argument(Context* context, uint32_t number) {
   uint64_t value = 0;
   helper<long (*)(void*, uint32_t, uint64_t*)>(BPF_FUNC_get_func_arg)(context->kernel_context, number, &value);

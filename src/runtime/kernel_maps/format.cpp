@@ -1,5 +1,6 @@
-// sprintf inside handlers, part by part, and the texts of errors that `catch` gets. The conversions: runtime/format.h. Helpers move the bytes and
-// make the digits; where a text ends is forgotten after each part, so that the verifier follows what comes next once.
+// sprintf inside handlers, part by part, and the texts of errors that `catch` gets. The conversions: runtime/format.h. Helpers
+// move the bytes and make the digits; where a text ends is forgotten after each part, so that the verifier follows what comes
+// next once.
 
 #include "runtime/format.h"
 
@@ -49,7 +50,8 @@ struct StringSink {
     for (int i = 0; i < 24; i += 8) *reinterpret_cast<volatile uint64_t*>(out + i) = 0;
     const bool hex = conversion == kFormatHex || conversion == kFormatPointer;
     const char* format = hex ? kHexDigits : conversion == kFormatHexUpper ? kUpperDigits : kDecimalDigits;
-    const long size = helper<long (*)(char*, uint32_t, const char*, const uint64_t*, uint32_t)>(BPF_FUNC_snprintf)(out, 24, format, &value, 8);
+    const long size =
+        helper<long (*)(char*, uint32_t, const char*, const uint64_t*, uint32_t)>(BPF_FUNC_snprintf)(out, 24, format, &value, 8);
     return size > 1 ? static_cast<uint64_t>(size) - 1 : 0;
   }
 
@@ -79,13 +81,15 @@ SPILE_INLINE uint32_t spile_rt_format_literal(char* out, uint32_t at, const char
   return static_cast<uint32_t>(sink.at);
 }
 
-SPILE_INLINE uint32_t spile_rt_format_long(char* out, uint32_t at, int64_t value, uint32_t conversion, uint32_t flags, int32_t width, int32_t precision) {
+SPILE_INLINE uint32_t spile_rt_format_long(char* out, uint32_t at, int64_t value, uint32_t conversion, uint32_t flags,
+                                           int32_t width, int32_t precision) {
   StringSink sink = {out, at};
   format_long(sink, value, conversion, {flags, width, precision});
   return static_cast<uint32_t>(sink.at);
 }
 
-SPILE_INLINE uint32_t spile_rt_format_string(char* out, uint32_t at, const char* text, uint32_t flags, int32_t width, int32_t precision) {
+SPILE_INLINE uint32_t spile_rt_format_string(char* out, uint32_t at, const char* text, uint32_t flags, int32_t width,
+                                             int32_t precision) {
   StringSink sink = {out, at};
   format_text(sink, text, spile_rt_string_length(text), {flags, width, precision});
   return static_cast<uint32_t>(sink.at);

@@ -20,7 +20,8 @@ SPILE_INLINE inline int64_t number_at(Context* context, int64_t address, uint32_
   return value;
 }
 
-// How quoted texts show each byte: as core/script_functions.h's QuotedText does. Looked up, as each way of its own would be one more for the verifier.
+// How quoted texts show each byte: as core/script_functions.h's QuotedText does. Looked up, as each way of its own would be one
+// more for the verifier.
 struct QuotedByte {
   char text[4];
   uint32_t count;
@@ -33,8 +34,8 @@ struct QuotedBytes {
 };
 [[gnu::section(".rodata.quoted"), gnu::used]] const QuotedBytes kQuoted;
 
-// Quotes a text of `length` bytes in at most `limit` with the NUL. is_cut, or where it does not fit: "..." follows. Where it ends is forgotten after
-// each byte.
+// Quotes a text of `length` bytes in at most `limit` with the NUL. is_cut, or where it does not fit: "..." follows. Where it ends
+// is forgotten after each byte.
 SPILE_INLINE inline void put_quoted(char* out, const char* text, uint64_t length, uint64_t limit, bool is_cut) {
   constexpr uint32_t kRest = 5;  // "..." and NUL, after the quote
   const uint64_t size = spile_rt_string_size;
@@ -76,7 +77,8 @@ SPILE_INLINE inline bool put_bytes_quoted(Context* context, int64_t address, int
   uint64_t limit = room <= 0 || room >= spile_rt_string_size ? spile_rt_string_size : static_cast<uint64_t>(room) + 1;
   if (limit < kLeast) limit = kLeast;
   const uint64_t length = forget(count <= 0 ? 0 : static_cast<uint64_t>(count) < limit ? static_cast<uint64_t>(count) : limit);
-  const bool whole = bytes && length <= spile_rt_string_size && read(bytes, static_cast<uint32_t>(length), reinterpret_cast<const void*>(address)) == 0;
+  const bool whole = bytes && length <= spile_rt_string_size &&
+                     read(bytes, static_cast<uint32_t>(length), reinterpret_cast<const void*>(address)) == 0;
   if (whole) put_quoted(out, bytes, length, limit, false);
   spile_rt_frame_release(context, mark);
   return whole;
@@ -95,12 +97,15 @@ SPILE_INLINE void spile_fn_user_string_quoted(Context* context, int64_t address,
 }
 SPILE_INLINE void spile_fn_user_buffer_quoted(Context* context, int64_t address, int64_t count, int64_t room, char* out) {
   if (address == 0) return spile_rt_string_copy(out, "NULL");
-  const auto read = [](void* to, uint32_t size, const void* from) __attribute__((always_inline)) { return read_user(to, size, from); };
+  const auto read = [](void* to, uint32_t size, const void* from)
+                        __attribute__((always_inline)) { return read_user(to, size, from); };
   if (!put_bytes_quoted(context, address, count, room, out, read)) put_address(out, address);
 }
-SPILE_INLINE void spile_fn_kernel_buffer_quoted_error(Context* context, int64_t address, int64_t count, int64_t room, char* out, bool* fault) {
+SPILE_INLINE void spile_fn_kernel_buffer_quoted_error(Context* context, int64_t address, int64_t count, int64_t room, char* out,
+                                                      bool* fault) {
   *out = 0;
-  const auto read = [](void* to, uint32_t size, const void* from) __attribute__((always_inline)) { return read_kernel(to, size, from); };
+  const auto read = [](void* to, uint32_t size, const void* from)
+                        __attribute__((always_inline)) { return read_kernel(to, size, from); };
   *fault = !put_bytes_quoted(context, address, count, room, out, read);
 }
 
@@ -142,30 +147,22 @@ SPILE_INLINE int64_t spile_fn_execution_flow(Context* context) {
   return thread != 0 ? thread : idle_flow();
 }
 
-SPILE_INLINE int64_t spile_fn___task_current(Context*) {
-  return helper<int64_t (*)()>(BPF_FUNC_get_current_task)();
-}
+SPILE_INLINE int64_t spile_fn___task_current(Context*) { return helper<int64_t (*)()>(BPF_FUNC_get_current_task)(); }
 
-SPILE_INLINE int64_t spile_fn_ktime_get_ns(Context*) {
-  return static_cast<int64_t>(monotonic_ns());
-}
+SPILE_INLINE int64_t spile_fn_ktime_get_ns(Context*) { return static_cast<int64_t>(monotonic_ns()); }
 // As in processes, one clock stands for those of all processors.
-#define SPILE_CLOCK_FUNCTION(UNIT, NS)                                          \
-  SPILE_INLINE int64_t spile_fn_local_clock_##UNIT(Context* context) {          \
+#define SPILE_CLOCK_FUNCTION(UNIT, NS)                                                   \
+  SPILE_INLINE int64_t spile_fn_local_clock_##UNIT(Context* context) {                   \
     return static_cast<int64_t>(static_cast<uint64_t>(spile_rt_clock_ns(context)) / NS); \
-  }                                                                             \
-  SPILE_INLINE int64_t spile_fn_cpu_clock_##UNIT(Context* context, int64_t) {   \
-    return spile_fn_local_clock_##UNIT(context);                                \
-  }
+  }                                                                                      \
+  SPILE_INLINE int64_t spile_fn_cpu_clock_##UNIT(Context* context, int64_t) { return spile_fn_local_clock_##UNIT(context); }
 SPILE_CLOCK_FUNCTION(ns, 1)
 SPILE_CLOCK_FUNCTION(us, 1'000)
 SPILE_CLOCK_FUNCTION(ms, 1'000'000)
 SPILE_CLOCK_FUNCTION(s, 1'000'000'000)
 #undef SPILE_CLOCK_FUNCTION
 
-SPILE_INLINE int64_t spile_fn_strlen(Context*, const char* text) {
-  return spile_rt_string_length(text);
-}
+SPILE_INLINE int64_t spile_fn_strlen(Context*, const char* text) { return spile_rt_string_length(text); }
 
 SPILE_INLINE int64_t spile_fn_stringat(Context*, const char* text, int64_t position) {
   uint32_t length = spile_rt_string_length(text);
@@ -193,8 +190,7 @@ SPILE_INLINE void spile_fn_user_string2(Context* context, int64_t address, const
 SPILE_INLINE void spile_fn_user_string_n(Context* context, int64_t address, int64_t length, char* out, bool* fault) {
   *fault = !string_at(context, address, length, out);
 }
-SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int64_t length, const char* otherwise,
-                                          char* out) {
+SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int64_t length, const char* otherwise, char* out) {
   if (!string_at(context, address, length, out)) spile_rt_string_copy(out, otherwise);
 }
 

@@ -22,14 +22,10 @@ SPILE_INLINE inline bool take_level(abi::KernelState* state, uint64_t level) {
   return !(__sync_fetch_and_or(&state->levels_busy, bit) & bit);
 }
 
-SPILE_INLINE inline uint32_t current_epoch() {
-  return spile_kernel_control.epoch & 1;
-}
+SPILE_INLINE inline uint32_t current_epoch() { return spile_kernel_control.epoch & 1; }
 
 // Neither stopped nor ended: one load of both words (abi::KernelControl).
-SPILE_INLINE inline bool handlers_run() {
-  return *reinterpret_cast<const volatile uint64_t*>(&spile_kernel_control) == 1;
-}
+SPILE_INLINE inline bool handlers_run() { return *reinterpret_cast<const volatile uint64_t*>(&spile_kernel_control) == 1; }
 
 // A handler that waits for a lock, in its scratch memory, in which nothing lies before it has its locks.
 struct LockWait {
@@ -44,13 +40,14 @@ SPILE_INLINE inline void pause(char* scratch) {
 extern "C" {
 extern char spile_map_turns;
 
-// Called for each turn (bpf-helpers(7), bpf_for_each_map_elem). argument: a pointer to one to the scratch memory. 0: go on. The verifier follows it once, and what
-// it changes must lie in a map (docs/decisions/037).
+// Called for each turn (bpf-helpers(7), bpf_for_each_map_elem). argument: a pointer to one to the scratch memory. 0: go on. The
+// verifier follows it once, and what it changes must lie in a map (docs/decisions/037).
 [[gnu::section("callback.wait"), gnu::noinline, gnu::used]] long spile_kernel_wait(void*, const void*, void*, void* argument) {
   char* scratch = *static_cast<char**>(argument);
   auto* wait = reinterpret_cast<volatile LockWait*>(scratch);
   const uint64_t self = wait->self;
-  const uint32_t holder = __sync_val_compare_and_swap(&spile_kernel_locks[wait->index & (abi::kKernelLocks - 1)], 0u, static_cast<uint32_t>(self));
+  const uint32_t holder =
+      __sync_val_compare_and_swap(&spile_kernel_locks[wait->index & (abi::kKernelLocks - 1)], 0u, static_cast<uint32_t>(self));
   wait->taken = holder == 0;
   // The handler that holds it may be the one that we interrupted, which does not go on before we have left.
   if (holder == 0 || holder == self) return 1;
@@ -69,12 +66,9 @@ SPILE_INLINE bool spile_rt_enter(Context* context) {
   if (!state) return false;
   uint32_t level = 0;
   if (!take_level(state, 0)) {
-    if (take_level(state, 1))
-      level = 1;
-    else if (take_level(state, 2))
-      level = 2;
-    else if (take_level(state, 3))
-      level = 3;
+    if (take_level(state, 1)) level = 1;
+    else if (take_level(state, 2)) level = 2;
+    else if (take_level(state, 3)) level = 3;
     else {
       __sync_fetch_and_add(&state->skipped[abi::kSkipReentrant], 1);
       return false;
@@ -98,9 +92,7 @@ SPILE_INLINE bool spile_rt_enter_light(Context* context) {
 }
 SPILE_INLINE void spile_rt_leave_light(Context*) {}
 
-SPILE_INLINE bool spile_rt_exiting(Context*, uint64_t) {
-  return !handlers_run();
-}
+SPILE_INLINE bool spile_rt_exiting(Context*, uint64_t) { return !handlers_run(); }
 SPILE_INLINE void spile_rt_note_error(Context*, uint64_t most) {
   auto* errors = const_cast<uint32_t*>(&spile_kernel_control.errors);
   if (__sync_fetch_and_add(errors, 1u) >= most) spile_kernel_control.enabled = 0;
@@ -116,17 +108,17 @@ SPILE_INLINE bool spile_rt_lock(Context* context, uint64_t index) {
   wait->start = monotonic_ns();
   wait->attempts = 0;
   wait->taken = 0;
-  helper<long (*)(void*, void*, void*, uint64_t)>(BPF_FUNC_for_each_map_elem)(&spile_map_turns, reinterpret_cast<void*>(&spile_kernel_wait), &scratch, 0);
+  helper<long (*)(void*, void*, void*, uint64_t)>(BPF_FUNC_for_each_map_elem)(
+      &spile_map_turns, reinterpret_cast<void*>(&spile_kernel_wait), &scratch, 0);
   if (wait->taken) return true;
   count_skip(abi::kSkipLockTimeout);
   return false;
 }
-SPILE_INLINE void spile_rt_unlock(Context*, uint64_t index) {
-  __sync_lock_test_and_set(&spile_kernel_locks[index], 0u);
-}
+SPILE_INLINE void spile_rt_unlock(Context*, uint64_t index) { __sync_lock_test_and_set(&spile_kernel_locks[index], 0u); }
 
-// Handlers of other threads use other keys, so that a lock is needed by threads of number 0 only: there is one for each CPU (idle), and
-// threads that spile's namespace does not see. A handler that interrupted one of its own thread would meet it half done.
+// Handlers of other threads use other keys, so that a lock is needed by threads of number 0 only: there is one for each CPU
+// (idle), and threads that spile's namespace does not see. A handler that interrupted one of its own thread would meet it half
+// done.
 SPILE_INLINE bool spile_rt_lock_thread(Context* context, uint64_t index) {
   abi::KernelState* state = state_of(context);
   auto thread = static_cast<uint64_t>(spile_rt_tid(context));
@@ -146,9 +138,7 @@ SPILE_INLINE void spile_rt_unlock_thread(Context* context, uint64_t index) {
   if (spile_rt_tid(context) == 0) spile_rt_unlock(context, index);
 }
 
-SPILE_INLINE uint64_t spile_rt_frame_mark(Context* context) {
-  return frame_top_of(context);
-}
+SPILE_INLINE uint64_t spile_rt_frame_mark(Context* context) { return frame_top_of(context); }
 SPILE_INLINE void* spile_rt_frame(Context* context, uint32_t bytes) {
   const uint64_t top = frame_top_of(context);
   const uint64_t next = top + (bytes + 15) / 16 * 16;
@@ -156,9 +146,7 @@ SPILE_INLINE void* spile_rt_frame(Context* context, uint32_t bytes) {
   frame_top_of(context) = next;
   return scratch_of(context) + top;
 }
-SPILE_INLINE void spile_rt_frame_release(Context* context, uint64_t mark) {
-  frame_top_of(context) = mark;
-}
+SPILE_INLINE void spile_rt_frame_release(Context* context, uint64_t mark) { frame_top_of(context) = mark; }
 
 }  // extern "C"
 

@@ -1,9 +1,10 @@
-// Visits of an array's elements: foreach, and slices. Each statement that visits has a map of the kernel with an entry for each element (VisitEntry): the
-// keys are copied there first, so that the statement may change the array, and sorted there.
+// Visits of an array's elements: foreach, and slices. Each statement that visits has a map of the kernel with an entry for each
+// element (VisitEntry): the keys are copied there first, so that the statement may change the array, and sorted there.
 //
-// All loops are functions that the kernel calls for each element of a map (codegen/kernel_loops.h), which the lowering makes, one for each statement, from
-// collect, sort_pass and sort_step here. Where they stand lies in Visit, in scratch memory: the verifier knows nothing of it, and an entry is looked up by
-// its number, so that no number needs to be proved. No other handler visits the array meanwhile: its lock is held.
+// All loops are functions that the kernel calls for each element of a map (codegen/kernel_loops.h), which the lowering makes, one
+// for each statement, from collect, sort_pass and sort_step here. Where they stand lies in Visit, in scratch memory: the verifier
+// knows nothing of it, and an entry is looked up by its number, so that no number needs to be proved. No other handler visits the
+// array meanwhile: its lock is held.
 
 #include "runtime/kernel_maps/kernel_maps.h"
 #include "runtime/sort_statistic.h"
@@ -32,9 +33,7 @@ SPILE_INLINE inline VisitEntry* entry_at(void* visits, uint64_t number) {
   auto index = static_cast<uint32_t>(number);
   return static_cast<VisitEntry*>(lookup(visits, &index));
 }
-SPILE_INLINE inline char* key_of(VisitEntry* entry) {
-  return reinterpret_cast<char*>(entry + 1);
-}
+SPILE_INLINE inline char* key_of(VisitEntry* entry) { return reinterpret_cast<char*>(entry + 1); }
 SPILE_INLINE inline bool sorts_strings(const MapShape* shape, uint32_t column) {
   return column ? (shape->string_keys >> (column - 1) & 1) != 0 : !shape->aggregate && shape->value_size > 8;
 }
@@ -66,7 +65,8 @@ SPILE_INLINE int32_t* spile_rt_kernel_actions(Context* context) {
 }
 
 // Called for each element of the array. argument: of spile_rt_kernel_visit_begin. 0: go on.
-SPILE_INLINE int64_t spile_rt_kernel_collect(void* visits, const MapShape* shape, uint32_t column, uint32_t statistic, const char* key, char* value, void* argument) {
+SPILE_INLINE int64_t spile_rt_kernel_collect(void* visits, const MapShape* shape, uint32_t column, uint32_t statistic,
+                                             const char* key, char* value, void* argument) {
   Visit* visit = *static_cast<Visit**>(argument);
   const uint64_t number = visit->count;
   VisitEntry* entry = entry_at(visits, number);
@@ -88,7 +88,8 @@ SPILE_INLINE int64_t spile_rt_kernel_collect(void* visits, const MapShape* shape
 }
 
 // Puts the next number of a merge into its place. 1: the pass is over.
-SPILE_INLINE int64_t spile_rt_kernel_sort_step(void* visits, const MapShape* shape, uint32_t column, int32_t direction, void* argument) {
+SPILE_INLINE int64_t spile_rt_kernel_sort_step(void* visits, const MapShape* shape, uint32_t column, int32_t direction,
+                                               void* argument) {
   Visit* visit = *static_cast<Visit**>(argument);
   const uint64_t count = visit->count, begin = visit->begin, at = visit->at, half = visit->half & 1;
   if (at >= count) return 1;
@@ -100,7 +101,8 @@ SPILE_INLINE int64_t spile_rt_kernel_sort_step(void* visits, const MapShape* sha
     left = begin;
     right = middle;
   }
-  VisitEntry *to = entry_at(visits, at), *of_left = entry_at(visits, left), *of_right = entry_at(visits, right < count ? right : 0);
+  VisitEntry *to = entry_at(visits, at), *of_left = entry_at(visits, left),
+             *of_right = entry_at(visits, right < count ? right : 0);
   if (!to || !of_left || !of_right) return 1;
   const uint32_t a = of_left->order[half], b = of_right->order[half];
   bool from_right = left >= middle;
@@ -128,8 +130,8 @@ SPILE_INLINE int64_t spile_rt_kernel_sort_pass(void* visits, void* step, void* a
   return 0;
 }
 
-// memory: abi::kKernelVisit bytes of scratch memory. collect, pass: functions that call those above; pass: null where the order does not matter. limit: at most so
-// many elements; below 0: all.
+// memory: abi::kKernelVisit bytes of scratch memory. collect, pass: functions that call those above; pass: null where the order
+// does not matter. limit: at most so many elements; below 0: all.
 SPILE_INLINE void spile_rt_kernel_visit_begin(void* memory, Handle map, void* collect, void* pass, int64_t limit) {
   auto* visit = static_cast<Visit*>(memory);
   visit->count = visit->position = visit->half = 0;
@@ -151,9 +153,7 @@ SPILE_INLINE void* spile_rt_kernel_visit_next(void* memory, void* visits, bool s
   return entry;
 }
 
-SPILE_INLINE char* spile_rt_kernel_visited_key(void* element) {
-  return key_of(static_cast<VisitEntry*>(element));
-}
+SPILE_INLINE char* spile_rt_kernel_visited_key(void* element) { return key_of(static_cast<VisitEntry*>(element)); }
 
 }  // extern "C"
 

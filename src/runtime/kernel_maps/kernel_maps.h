@@ -1,6 +1,7 @@
 #pragma once
-// What the files of kernel_maps/ share: the kernel's helper functions (bpf-helpers(7)), the maps and data that every handler uses, levels: up
-// to abi::kKernelLevels handlers may run on one CPU at a time, each interrupted by the next, with scratch memory and shards of its own.
+// What the files of kernel_maps/ share: the kernel's helper functions (bpf-helpers(7)), the maps and data that every handler
+// uses, levels: up to abi::kKernelLevels handlers may run on one CPU at a time, each interrupted by the next, with scratch memory
+// and shards of its own.
 //
 // All of kernel_maps/ is one translation unit (module.cpp) and every function is always_inline: a handler is one eBPF function.
 // The code must convince the kernel's verifier, which follows every path of every handler:
@@ -29,8 +30,8 @@ extern char spile_map_state, spile_map_scratch, spile_map_ring;
 [[gnu::section(".rodata.constants")]] extern const volatile abi::KernelPrograms spile_kernel_programs;
 }
 
-// lookup returns the element's value, valid until the handler ends; null: absent. update, remove and the reading functions return 0, or
-// -errno; `flags` are BPF_ANY, BPF_NOEXIST, BPF_EXIST.
+// lookup returns the element's value, valid until the handler ends; null: absent. update, remove and the reading functions return
+// 0, or -errno; `flags` are BPF_ANY, BPF_NOEXIST, BPF_EXIST.
 SPILE_INLINE inline void* lookup(void* map, const void* key) {
   return helper<void* (*)(void*, const void*)>(BPF_FUNC_map_lookup_elem)(map, key);
 }
@@ -40,7 +41,8 @@ SPILE_INLINE inline long update(void* map, const void* key, const void* value, u
 SPILE_INLINE inline long remove(void* map, const void* key) {
   return helper<long (*)(void*, const void*)>(BPF_FUNC_map_delete_elem)(map, key);
 }
-// Copies `size` bytes of kernel memory; of maps and of the record, too, as it copies bytes of variable number. On failure `to` is zeros.
+// Copies `size` bytes of kernel memory; of maps and of the record, too, as it copies bytes of variable number. On failure `to` is
+// zeros.
 SPILE_INLINE inline long read_kernel(void* to, uint32_t size, const void* from) {
   return helper<long (*)(void*, uint32_t, const void*)>(BPF_FUNC_probe_read_kernel)(to, size, from);
 }
@@ -61,31 +63,22 @@ SPILE_INLINE inline T opaque(T value) {
   return value;
 }
 
-// The same value, of which the verifier knows nothing any more but that it fits 32 bits: paths on which it took values of its own become one
-// path again. Of a word that handlers only read twice, the verifier does not know that it is the same.
+// The same value, of which the verifier knows nothing any more but that it fits 32 bits: paths on which it took values of its own
+// become one path again. Of a word that handlers only read twice, the verifier does not know that it is the same.
 SPILE_INLINE inline uint64_t forget(uint64_t value) {
   uint64_t noise = opaque(static_cast<uint64_t>(spile_kernel_control.enabled));
   value = opaque(value ^ noise) ^ noise;
   return opaque(value & 0xffffffff);
 }
 
-// What Context's fields for places with an arena hold here. REQUIRES: spile_rt_enter has returned true (enter_light sets the shard alone).
-SPILE_INLINE inline abi::KernelState*& state_of(Context* context) {
-  return reinterpret_cast<abi::KernelState*&>(context->arena);
-}
-SPILE_INLINE inline char*& scratch_of(Context* context) {
-  return reinterpret_cast<char*&>(context->slot);
-}
-SPILE_INLINE inline uint16_t& shard_of(Context* context) {
-  return context->epoch;
-}
-SPILE_INLINE inline uint32_t level_of(Context* context) {
-  return shard_of(context) % abi::kKernelLevels;
-}
+// What Context's fields for places with an arena hold here. REQUIRES: spile_rt_enter has returned true (enter_light sets the
+// shard alone).
+SPILE_INLINE inline abi::KernelState*& state_of(Context* context) { return reinterpret_cast<abi::KernelState*&>(context->arena); }
+SPILE_INLINE inline char*& scratch_of(Context* context) { return reinterpret_cast<char*&>(context->slot); }
+SPILE_INLINE inline uint16_t& shard_of(Context* context) { return context->epoch; }
+SPILE_INLINE inline uint32_t level_of(Context* context) { return shard_of(context) % abi::kKernelLevels; }
 // Bytes of scratch memory in use. A number of eight bytes, of which the verifier remembers what is stored.
-SPILE_INLINE inline uint64_t& frame_top_of(Context* context) {
-  return context->cfa;
-}
+SPILE_INLINE inline uint64_t& frame_top_of(Context* context) { return context->cfa; }
 
 // Returns this handler's element of a per-CPU array with one for each shard; null only in the eyes of the verifier.
 SPILE_INLINE inline void* shard_cell(Context* context, void* map) {
@@ -105,8 +98,6 @@ SPILE_INLINE inline void count_skip(abi::SkipReason reason) {
 }
 
 // MapShape::buckets, which hashes here have no use for: whether the key ends in the shard (abi/kernel.h).
-SPILE_INLINE inline bool is_sharded(const MapShape* shape) {
-  return shape->buckets != 0;
-}
+SPILE_INLINE inline bool is_sharded(const MapShape* shape) { return shape->buckets != 0; }
 
 }  // namespace spile::rt

@@ -29,13 +29,15 @@ SPILE_INLINE inline void* insert(void* map, const void* key) {
 
 extern "C" {
 
-// Called for each element, which holds the array's lock (bpf-helpers(7), bpf_for_each_map_elem). 0: go on. The section keeps it a function.
+// Called for each element, which holds the array's lock (bpf-helpers(7), bpf_for_each_map_elem). 0: go on. The section keeps it a
+// function.
 [[gnu::section("callback.erase"), gnu::noinline, gnu::used]] long spile_kernel_erase(void* map, const void* key, void*, void*) {
   remove(map, key);
   return 0;
 }
 SPILE_INLINE void spile_rt_map_clear(Context*, Handle map, const MapShape*) {
-  helper<long (*)(void*, void*, void*, uint64_t)>(BPF_FUNC_for_each_map_elem)(map, reinterpret_cast<void*>(&spile_kernel_erase), nullptr, 0);
+  helper<long (*)(void*, void*, void*, uint64_t)>(BPF_FUNC_for_each_map_elem)(map, reinterpret_cast<void*>(&spile_kernel_erase),
+                                                                              nullptr, 0);
 }
 
 SPILE_INLINE uint32_t spile_rt_key_put_long(char* key, uint32_t at, int64_t value) {
@@ -50,15 +52,9 @@ SPILE_INLINE uint32_t spile_rt_key_put_string(char* key, uint32_t at, const char
   return at + spile_rt_string_size;
 }
 
-SPILE_INLINE int64_t spile_rt_key_get_long(const char* key, uint32_t at) {
-  return *reinterpret_cast<const int64_t*>(key + at);
-}
-SPILE_INLINE const char* spile_rt_key_get_string(const char* key, uint32_t at) {
-  return key + at;
-}
-SPILE_INLINE uint32_t spile_rt_key_skip_string(const char*, uint32_t at) {
-  return at + spile_rt_string_size;
-}
+SPILE_INLINE int64_t spile_rt_key_get_long(const char* key, uint32_t at) { return *reinterpret_cast<const int64_t*>(key + at); }
+SPILE_INLINE const char* spile_rt_key_get_string(const char* key, uint32_t at) { return key + at; }
+SPILE_INLINE uint32_t spile_rt_key_skip_string(const char*, uint32_t at) { return at + spile_rt_string_size; }
 
 SPILE_INLINE void* spile_rt_map_find(Context* context, Handle map, const MapShape* shape, const char* key, uint32_t) {
   put_shard(context, shape, key);

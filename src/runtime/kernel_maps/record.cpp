@@ -6,8 +6,7 @@
 namespace spile::rt {
 
 SPILE_INLINE inline void write_ring(void* record, uint64_t size) {
-  long failed =
-      helper<long (*)(void*, void*, uint64_t, uint64_t)>(BPF_FUNC_ringbuf_output)(&spile_map_ring, record, size, 0);
+  long failed = helper<long (*)(void*, void*, uint64_t, uint64_t)>(BPF_FUNC_ringbuf_output)(&spile_map_ring, record, size, 0);
   if (failed) count_skip(abi::kSkipOutputFull);
 }
 

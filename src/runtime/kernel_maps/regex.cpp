@@ -1,8 +1,7 @@
-// =~ by a pattern's table, one look-up a byte (regex/match.h has the same for memory that need not be proved). Groups are not remembered: what
-// finds them walks through instructions, which the verifier would follow.
+// =~ by a pattern's table, one look-up a byte (regex/match.h has the same for memory that need not be proved). Groups are not
+// remembered: what finds them walks through instructions, which the verifier would follow.
 
 #include "regex/program.h"
-
 #include "runtime/kernel_maps/kernel_maps.h"
 
 namespace spile::rt {

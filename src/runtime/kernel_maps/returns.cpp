@@ -1,10 +1,12 @@
-// Entry values of return probes, kept by the thread and what the entry and the return of a call have in common (its frame, or the kernel's own number of
-// the call). A probe has an array of sets of kPendingWays pending calls; a hash of the key chooses the set. A call is taken by a compare-and-swap of its
-// thread, from 0, and given back by a store of 0; nobody but the thread deals with it meanwhile.
+// Entry values of return probes, kept by the thread and what the entry and the return of a call have in common (its frame, or the
+// kernel's own number of the call). A probe has an array of sets of kPendingWays pending calls; a hash of the key chooses the
+// set. A call is taken by a compare-and-swap of its thread, from 0, and given back by a store of 0; nobody but the thread deals
+// with it meanwhile.
 //
 //   set:  call | call | ... kPendingWays        call:  uint64_t thread | uint64_t key, 0: not taken whole | entry values
 //
-// A thread that ends inside of a probed function leaves its call behind. In a set that is full, one of the calls makes room (counted).
+// A thread that ends inside of a probed function leaves its call behind. In a set that is full, one of the calls makes room
+// (counted).
 
 #include "runtime/kernel_maps/kernel_maps.h"
 #include "runtime/thread_cells.h"
@@ -26,15 +28,9 @@ SPILE_INLINE inline char* pending_set(void* map, uint64_t thread, uint64_t key) 
 SPILE_INLINE inline PendingCall* call_at(char* set, uint64_t way, uint32_t size) {
   return reinterpret_cast<PendingCall*>(set + way * (sizeof(PendingCall) + size));
 }
-SPILE_INLINE inline uint64_t thread_of(PendingCall* call) {
-  return *static_cast<volatile uint64_t*>(&call->thread);
-}
-SPILE_INLINE inline uint64_t key_of(PendingCall* call) {
-  return *static_cast<volatile uint64_t*>(&call->key);
-}
-SPILE_INLINE inline void set_key(PendingCall* call, uint64_t key) {
-  *static_cast<volatile uint64_t*>(&call->key) = key;
-}
+SPILE_INLINE inline uint64_t thread_of(PendingCall* call) { return *static_cast<volatile uint64_t*>(&call->thread); }
+SPILE_INLINE inline uint64_t key_of(PendingCall* call) { return *static_cast<volatile uint64_t*>(&call->key); }
+SPILE_INLINE inline void set_key(PendingCall* call, uint64_t key) { *static_cast<volatile uint64_t*>(&call->key) = key; }
 
 // Returns where the thread's call is; kPendingWays: nowhere.
 SPILE_INLINE inline uint64_t way_of(char* set, uint64_t thread, uint64_t key, uint32_t size) {
@@ -55,7 +51,8 @@ SPILE_INLINE inline PendingCall* chosen_call(char* set, uint64_t way, uint32_t s
 
 extern "C" {
 
-// Returns the place of the call's entry values; null: another handler has been faster (counted). size: bytes of them, a multiple of 8.
+// Returns the place of the call's entry values; null: another handler has been faster (counted). size: bytes of them, a multiple
+// of 8.
 SPILE_INLINE void* spile_rt_kernel_return_enter(Context*, void* map, uint64_t key, uint32_t size) {
   uint64_t thread = running_thread();
   char* set = pending_set(map, thread, key);

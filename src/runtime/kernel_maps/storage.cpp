@@ -8,17 +8,13 @@ namespace spile::rt {
 extern "C" {
 
 // Elements of the maps that hold a global: the lowering's way to a Handle.
-SPILE_INLINE Handle spile_rt_kernel_shard(Context* context, void* map) {
-  return shard_cell(context, map);
-}
+SPILE_INLINE Handle spile_rt_kernel_shard(Context* context, void* map) { return shard_cell(context, map); }
 SPILE_INLINE Handle spile_rt_kernel_shared(Context*, void* map) {
   uint32_t zero = 0;
   return lookup(map, &zero);
 }
 
-SPILE_INLINE int64_t spile_rt_long_get(Context*, Handle handle) {
-  return handle ? *static_cast<volatile int64_t*>(handle) : 0;
-}
+SPILE_INLINE int64_t spile_rt_long_get(Context*, Handle handle) { return handle ? *static_cast<volatile int64_t*>(handle) : 0; }
 SPILE_INLINE void spile_rt_long_set(Context*, Handle handle, int64_t value) {
   if (handle) *static_cast<volatile int64_t*>(handle) = value;
 }
@@ -26,17 +22,13 @@ SPILE_INLINE void spile_rt_long_add(Context*, Handle handle, int64_t value) {
   if (handle) __sync_fetch_and_add(static_cast<int64_t*>(handle), value);
 }
 
-SPILE_INLINE const char* spile_rt_string_get(Context*, Handle handle) {
-  return handle ? static_cast<const char*>(handle) : "";
-}
+SPILE_INLINE const char* spile_rt_string_get(Context*, Handle handle) { return handle ? static_cast<const char*>(handle) : ""; }
 SPILE_INLINE void spile_rt_string_set(Context*, Handle handle, const char* value) {
   if (handle) spile_rt_string_copy(static_cast<char*>(handle), value);
 }
 
 // Empty ones too: the lowering writes into what it gets here.
-SPILE_INLINE abi::Aggregate* spile_rt_aggregate_get(Context*, Handle handle) {
-  return static_cast<abi::Aggregate*>(handle);
-}
+SPILE_INLINE abi::Aggregate* spile_rt_aggregate_get(Context*, Handle handle) { return static_cast<abi::Aggregate*>(handle); }
 
 SPILE_INLINE void spile_rt_aggregate_add(abi::Aggregate* aggregate, const AggregateShape* shape, int64_t value) {
   if (!aggregate) return;

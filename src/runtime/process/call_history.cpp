@@ -1,6 +1,7 @@
 // Calls that return probes note, in memory that overwrites itself (abi/call_history.h).
 
 #include "abi/call_history.h"
+
 #include "runtime/core/core.h"
 
 namespace spile::rt {

@@ -60,7 +60,8 @@ SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
   for (int tries = 0; tries < kTries; ++tries) {
     const uint32_t sequence = load_acquire(&header->clock_sequence);
     const abi::Clock* clock = &header->clocks[sequence % 2];
-    const uint64_t mult = load_relaxed(&clock->mult), base_tsc = load_relaxed(&clock->base_tsc), base_ns = load_relaxed(&clock->base_ns);
+    const uint64_t mult = load_relaxed(&clock->mult), base_tsc = load_relaxed(&clock->base_tsc),
+                   base_ns = load_relaxed(&clock->base_ns);
     const uint32_t shift = load_relaxed(&clock->shift);
     if (unlikely(mult == 0)) break;
     uint64_t passed = time_counter() - base_tsc;
@@ -73,9 +74,7 @@ SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
   return system_clock_ns(0 /* CLOCK_REALTIME */);
 }
 
-SPILE_INLINE int64_t spile_rt_cycles(Context*) {
-  return static_cast<int64_t>(time_counter());
-}
+SPILE_INLINE int64_t spile_rt_cycles(Context*) { return static_cast<int64_t>(time_counter()); }
 
 SPILE_INLINE int64_t spile_rt_pid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->pid;
@@ -108,9 +107,7 @@ SPILE_INLINE int64_t spile_rt_cpu(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return processor_of(subject);
   return current_cpu();
 }
-SPILE_INLINE int64_t spile_rt_target(Context* context) {
-  return context->arena->target_pid;
-}
+SPILE_INLINE int64_t spile_rt_target(Context* context) { return context->arena->target_pid; }
 
 [[gnu::noinline]] void spile_rt_execname(Context* context, char* out) {
   char name[16] = {};

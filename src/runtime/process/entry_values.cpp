@@ -124,7 +124,8 @@ SPILE_INLINE void spile_rt_entry_keep(uint64_t cfa, uint64_t site_id, const uint
   uint32_t way = find_way(set, key, &tag);
   if (way == abi::kEntryWays) return false;
   const EntryRecord* record = record_in(set, way);
-  // Just after the function has returned, its return address is no longer on the stack, and no other call has been made over its frame.
+  // Just after the function has returned, its return address is no longer on the stack, and no other call has been made over its
+  // frame.
   const bool has_returned = site_id & abi::kEntryHasReturned;
   site_id &= ~abi::kEntryHasReturned;
   uint64_t kept_site = load_relaxed(&record->site_id), address = load_relaxed(&record->return_address);

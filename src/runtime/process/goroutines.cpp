@@ -2,8 +2,8 @@
 //
 // A goroutine goes on on any thread, and its stack is copied to another place when it grows. What stays is the goroutine
 // itself (runtime.g) and how deep in its stack, counted from the end, a function's frame lies: by both, and the process, a
-// call is found again at its return (call_table.h). On stacks that don't move (a thread's own, the signal stack) the address will do. One goroutine
-// runs on one thread at a time, so no two threads ever deal with the same key.
+// call is found again at its return (call_table.h). On stacks that don't move (a thread's own, the signal stack) the address will
+// do. One goroutine runs on one thread at a time, so no two threads ever deal with the same key.
 //
 // Calls that a panic or runtime.Goexit has ended leave their frames behind. The next call at the same depth takes such a
 // frame over; in a set that is full, so does any call that is less deep.
@@ -34,7 +34,8 @@ bool current_call(Context* context, uint64_t cfa, CallKey* key) {
 
 uint32_t claim_way(const FrameSet& set, const CallKey* key) {
   for (uint32_t way = 0; way < abi::kGoroutineWays; ++way) {
-    if (load_relaxed(&set.tags[way]) == kFree && compare_and_swap(&set.tags[way], uint64_t{kFree}, uint64_t{kFilling})) return way;
+    if (load_relaxed(&set.tags[way]) == kFree && compare_and_swap(&set.tags[way], uint64_t{kFree}, uint64_t{kFilling}))
+      return way;
   }
   for (uint32_t way = 0; way < abi::kGoroutineWays; ++way) {
     uint64_t tag = load_acquire(&set.tags[way]);
@@ -45,8 +46,8 @@ uint32_t claim_way(const FrameSet& set, const CallKey* key) {
   return abi::kGoroutineWays;
 }
 
-// Returns the entry values of the call, if the site is the one where it was entered; null: the call is not there. Frees the frame of another site: of
-// a call that has ended otherwise.
+// Returns the entry values of the call, if the site is the one where it was entered; null: the call is not there. Frees the frame
+// of another site: of a call that has ended otherwise.
 uint64_t* find_frame(Context* context, const CallKey* key, uint64_t site_id) {
   uint64_t hash = mix(key);
   FrameSet set = set_of(context, hash);
@@ -84,9 +85,7 @@ extern "C" {
   return current_call(context, cfa, &key) ? find_frame(context, &key, site_id) : nullptr;
 }
 
-[[gnu::noinline]] void spile_rt_goroutine_exit(Context* context, uint64_t* saves) {
-  free_frame(context, saves);
-}
+[[gnu::noinline]] void spile_rt_goroutine_exit(Context* context, uint64_t* saves) { free_frame(context, saves); }
 
 }  // extern "C"
 

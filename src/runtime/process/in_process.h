@@ -1,6 +1,6 @@
 #pragma once
-// Where the runtime finds what it shares with others, in processes and in spile itself. runtime/kernel/in_kernel.h has the same functions for
-// handlers in the kernel. Included by core/core.h alone.
+// Where the runtime finds what it shares with others, in processes and in spile itself. runtime/kernel/in_kernel.h has the same
+// functions for handlers in the kernel. Included by core/core.h alone.
 
 namespace spile::rt {
 
@@ -8,7 +8,8 @@ inline constexpr bool kIsKernel = false;
 inline constexpr bool kReadsKernelMemory = false;
 // The kernel's own addresses are in the upper half.
 SPILE_INLINE inline bool is_kernel_address(uint64_t address) { return static_cast<int64_t>(address) < 0; }
-// Whether kernel_long() and its kin may load from there: of handlers outside of the kernel, those in spile itself (process/load.cpp).
+// Whether kernel_long() and its kin may load from there: of handlers outside of the kernel, those in spile itself
+// (process/load.cpp).
 SPILE_INLINE inline bool may_read_kernel(int64_t address) { return spile_rt_in_controller && address < 0; }
 inline constexpr uint64_t kFrameSets = abi::kGoroutineSets;  // call_table.h
 
@@ -23,7 +24,8 @@ extern "C" {
 SPILE_HIDDEN extern volatile abi::ImageCells spile_cells;
 }
 
-// The engine, or session for the controller, fills in the cells before any handler can run. REQUIRES, for process_table: in a target.
+// The engine, or session for the controller, fills in the cells before any handler can run. REQUIRES, for process_table: in a
+// target.
 SPILE_INLINE inline abi::ArenaHeader* arena_header() {
   return reinterpret_cast<abi::ArenaHeader*>(static_cast<uintptr_t>(spile_cells.arena));
 }
@@ -38,7 +40,8 @@ SPILE_INLINE inline uint64_t slots_end() {
   return slots < abi::kMostSlots ? slots : abi::kMostSlots;
 }
 
-// Returns the offset of the ModuleMap of the handler's own process (abi/stack_tables.h); 0: it has none yet. REQUIRES: in a target.
+// Returns the offset of the ModuleMap of the handler's own process (abi/stack_tables.h); 0: it has none yet. REQUIRES: in a
+// target.
 SPILE_INLINE inline uint64_t own_module_map(Context*) { return load_acquire(&process_table()->module_map); }
 // The lowering has filled in the registers (Context::user_pc), and all modules are known (runtime/kernel/in_kernel.h).
 SPILE_INLINE inline void find_user_registers(Context*) {}
@@ -57,15 +60,13 @@ SPILE_INLINE inline bool controller_gone(const abi::ArenaHeader* header) {
 }
 
 // False: the process runs under a seccomp filter, which may end it for a system call.
-SPILE_INLINE inline bool may_call_system() {
-  return spile_rt_in_controller || !process_table()->no_system_calls;
-}
+SPILE_INLINE inline bool may_call_system() { return spile_rt_in_controller || !process_table()->no_system_calls; }
 
 // Returns about what the counter has, for a thread that may not read it (prctl PR_SET_TSC, strict seccomp mode).
 SPILE_COLD uint64_t estimate_counter();
 
-// Returns the counter of time, in its ticks (about 3 a ns); never the same twice in a thread, so that what waits until it has grown
-// comes to an end.
+// Returns the counter of time, in its ticks (about 3 a ns); never the same twice in a thread, so that what waits until it has
+// grown comes to an end.
 SPILE_INLINE inline uint64_t time_counter() {
   uint64_t value;
   return read_counter(&value) ? value : estimate_counter();
@@ -76,10 +77,7 @@ bool is_confined(const void* place, uint64_t size, bool writes);
 
 // -- the output ring
 
-SPILE_INLINE inline uint64_t ring_size_of(const abi::ThreadSlot*) {
-  return spile_rt_ring_size;
-}
-
+SPILE_INLINE inline uint64_t ring_size_of(const abi::ThreadSlot*) { return spile_rt_ring_size; }
 
 // The ring is full: waits for the controller to make room, in short sleeps, as long as it gets on with it. A controller
 // that takes nothing out for kPatience (it is stopped, or waits for the reader of its own output) is not waited for
@@ -93,7 +91,9 @@ SPILE_INLINE inline bool wait_for_room(abi::ThreadSlot* slot, uint64_t needed) {
   if (slot->ring_waited == tail + 1) return false;
   uint64_t start = time_counter();
   while (slot->ring_head + needed - tail > spile_rt_ring_size) {
-    struct { long seconds, ns; } nap = {0, kNapNs};
+    struct {
+      long seconds, ns;
+    } nap = {0, kNapNs};
     system_call(__NR_nanosleep, reinterpret_cast<long>(&nap), 0);
     uint64_t now = load_acquire(&slot->ring_tail);
     if (now != tail) {

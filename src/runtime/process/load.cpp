@@ -3,8 +3,8 @@
 // address. The table is section .spile.fixups: pairs of 32-bit distances, each from its own place, to the two
 // instructions.
 //
-// Where nobody would catch the fault no load is done: when the controller has died, and in the controller itself, which reads memory of others by
-// system calls.
+// Where nobody would catch the fault no load is done: when the controller has died, and in the controller itself, which reads
+// memory of others by system calls.
 
 #include <linux/bpf.h>
 
@@ -23,7 +23,8 @@ SPILE_COLD uint64_t read_subject(const abi::Subject* subject, uint64_t address, 
     uint64_t size;
   } local = {out, size}, remote = {reinterpret_cast<void*>(address), size};
   if (!may_access(out, size, true)) return 0;
-  long result = system_call(__NR_process_vm_readv, subject->tid, reinterpret_cast<long>(&local), 1, reinterpret_cast<long>(&remote), 1, 0);
+  long result =
+      system_call(__NR_process_vm_readv, subject->tid, reinterpret_cast<long>(&local), 1, reinterpret_cast<long>(&remote), 1, 0);
   return result < 0 ? 0 : static_cast<uint64_t>(result);
 }
 
@@ -50,7 +51,8 @@ SPILE_COLD uint64_t read_kernel(Context* context, uint64_t address, char* out, u
   return size;
 }
 
-// What a handler of the controller reads is the kernel's or of the process that it is about; its own addresses mean nothing. The bytes read.
+// What a handler of the controller reads is the kernel's or of the process that it is about; its own addresses mean nothing. The
+// bytes read.
 SPILE_COLD uint64_t read_elsewhere(Context* context, uint64_t address, char* out, uint64_t size) {
   if (is_kernel_address(address)) return read_kernel(context, address, out, size);
   const abi::Subject* subject = subject_of(context);
@@ -107,8 +109,7 @@ SPILE_INLINE bool spile_rt_load(Context* context, uint64_t address, uint32_t siz
       if (!load_word<8>(address, &word)) return false;
       *value = static_cast<int64_t>(word);
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -116,16 +117,11 @@ SPILE_INLINE bool spile_rt_store(Context* context, uint64_t address, uint32_t si
   if (spile_rt_in_controller || controller_gone(context->arena)) return false;
   auto word = static_cast<uint64_t>(value);
   switch (size) {
-    case 1:
-      return store_word<1>(address, word);
-    case 2:
-      return store_word<2>(address, word);
-    case 4:
-      return store_word<4>(address, word);
-    case 8:
-      return store_word<8>(address, word);
-    default:
-      return false;
+    case 1: return store_word<1>(address, word);
+    case 2: return store_word<2>(address, word);
+    case 4: return store_word<4>(address, word);
+    case 8: return store_word<8>(address, word);
+    default: return false;
   }
 }
 

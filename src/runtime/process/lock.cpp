@@ -9,7 +9,7 @@ namespace spile::rt {
 namespace {
 inline constexpr uint64_t kTargetPatience = 30'000'000;         // TSC ticks: about 10 ms
 inline constexpr uint64_t kStaleTime = 3'000'000;               // about 1 ms
-inline constexpr uint32_t kStolenReads = 100;                    // after so many, a reader keeps its lock
+inline constexpr uint32_t kStolenReads = 100;                   // after so many, a reader keeps its lock
 inline constexpr uint64_t kControllerPatience = 6'000'000'000;  // the controller may wait for preempted threads
 }  // namespace
 

@@ -28,14 +28,10 @@ extern "C" {
   Usage usage;
   if (system_call(__NR_getrusage, kUsageOfThread, reinterpret_cast<long>(&usage)) < 0) return -1;
   switch (event) {
-    case abi::kCountPageFaults:
-      return usage.minor_faults + usage.major_faults;
-    case abi::kCountContextSwitches:
-      return usage.voluntary_switches + usage.involuntary_switches;
-    case abi::kCountMinorFaults:
-      return usage.minor_faults;
-    default:
-      return usage.major_faults;
+    case abi::kCountPageFaults: return usage.minor_faults + usage.major_faults;
+    case abi::kCountContextSwitches: return usage.voluntary_switches + usage.involuntary_switches;
+    case abi::kCountMinorFaults: return usage.minor_faults;
+    default: return usage.major_faults;
   }
 }
 

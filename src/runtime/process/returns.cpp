@@ -8,8 +8,8 @@
 //
 // Coroutines leave frames in any order, on any thread. The first return that shows that the process has some moves the frames
 // to a table of the process (spilled_returns.h), where one is found at once however many are pending; from then on all threads
-// put their frames there (InheritedState::spills_returns), and what the stacks of other threads still have is taken from there when
-// its return comes. A frame in the table is newer than one of the same stack slot in any stack.
+// put their frames there (InheritedState::spills_returns), and what the stacks of other threads still have is taken from there
+// when its return comes. A frame in the table is newer than one of the same stack slot in any stack.
 //
 // Two frames may share a stack slot: a probed function that tail-jumps to another one hands over its own stack slot, in
 // which the second finds the first one's `returned`. The newer one returns first, so they are served from the top.
@@ -42,20 +42,17 @@ inline constexpr uint64_t kHole = 1;
 // Above the 47 bits of an address: how often a frame has waited for another controller's.
 inline constexpr uint64_t kOneTurn = uint64_t{1} << 48, kMostTurns = 16 * kOneTurn;
 inline constexpr uint64_t kLargestStack = uint64_t{1} << 30;  // no frame of the same stack is farther away
-inline constexpr uint64_t kWalkedStack = 16 << 20;  // so much of a stack is looked through for spilled frames, if it does not end before
-inline constexpr uint64_t kNearFrames = 64 << 10;   // frames below another one, so near to it, may be of the same stack
-inline constexpr uint32_t kMostPassed = 32;         // frames that a return may pass by before frames are spilled
-inline constexpr uint32_t kSpillWait = 1024;        // calls, until what had no room is tried again
+// so much of a stack is looked through for spilled frames, if it does not end before
+inline constexpr uint64_t kWalkedStack = 16 << 20;
+inline constexpr uint64_t kNearFrames = 64 << 10;  // frames below another one, so near to it, may be of the same stack
+inline constexpr uint32_t kMostPassed = 32;        // frames that a return may pass by before frames are spilled
+inline constexpr uint32_t kSpillWait = 1024;       // calls, until what had no room is tried again
 
 SPILE_INLINE inline ShadowFrame* frame_at(ThreadSlot* slot, uint64_t index) {
   return reinterpret_cast<ShadowFrame*>(bytes_of(slot) + spile_rt_shadow_offset + index * spile_rt_shadow_stride);
 }
-SPILE_INLINE inline uint64_t* saves_of(ShadowFrame* frame) {
-  return reinterpret_cast<uint64_t*>(frame + 1);
-}
-SPILE_INLINE inline ShadowFrame* frame_of(uint64_t* saves) {
-  return reinterpret_cast<ShadowFrame*>(saves) - 1;
-}
+SPILE_INLINE inline uint64_t* saves_of(ShadowFrame* frame) { return reinterpret_cast<uint64_t*>(frame + 1); }
+SPILE_INLINE inline ShadowFrame* frame_of(uint64_t* saves) { return reinterpret_cast<ShadowFrame*>(saves) - 1; }
 
 enum class Returned { kNo, kOurs, kForeign };
 
@@ -94,8 +91,8 @@ struct ForeignReturns {
   uint64_t arena;
   uint64_t frames;  // address of the first
   uint64_t stride;
-  uint64_t depth;   // of those not come by yet
-  uint64_t spilled; // address of the first SpilledFrame; 0: none are spilled
+  uint64_t depth;    // of those not come by yet
+  uint64_t spilled;  // address of the first SpilledFrame; 0: none are spilled
   uint64_t limit = kAnyOrder;
 
   uint64_t next_spilled(uint64_t stack_slot);
@@ -133,13 +130,15 @@ bool ForeignReturns::find(uint64_t region) {
   using Header = abi::RegionHeader;
   constexpr uint32_t kMostProbes = 256;
   uint64_t table, offset, capacity;
-  if (!load_word<8>(region + offsetof(Header, arena), &arena) || !load_word<8>(region + offsetof(Header, process_table), &table) ||
+  if (!load_word<8>(region + offsetof(Header, arena), &arena) ||
+      !load_word<8>(region + offsetof(Header, process_table), &table) ||
       !load_word<8>(region + offsetof(Header, shadow_offset), &offset) ||
       !load_word<8>(region + offsetof(Header, shadow_stride), &stride) ||
       !load_word<8>(region + offsetof(Header, shadow_capacity), &capacity))
     return false;
   uint64_t in_use = 0, spilled_at = table + abi::kInheritedOffset;
-  bool known = capacity != 0 && stride >= sizeof(SpilledFrame) && load_word<8>(spilled_at + offsetof(abi::InheritedState, spills_returns), &in_use);
+  bool known = capacity != 0 && stride >= sizeof(SpilledFrame) &&
+               load_word<8>(spilled_at + offsetof(abi::InheritedState, spills_returns), &in_use);
   spilled = known && in_use ? spilled_at + sizeof(abi::InheritedState) : 0;
   depth = 0;
   uint64_t base = read_thread_pointer(), index = abi::thread_table_index(base);
@@ -456,8 +455,8 @@ SPILE_INLINE inline ShadowFrame* find_frame(ThreadSlot* slot, uint64_t stack_slo
   return find_elsewhere(slot, stack_slot);
 }
 
-// The frame that an exit has taken, which the engine has taken the thread out of (engine's SignalStops): it runs once more. Without a frame the address to go
-// on at is lost: a program that returns twice from one call. It would crash anyway.
+// The frame that an exit has taken, which the engine has taken the thread out of (engine's SignalStops): it runs once more.
+// Without a frame the address to go on at is lost: a program that returns twice from one call. It would crash anyway.
 SPILE_COLD ShadowFrame* find_claimed(ThreadSlot* slot, uint32_t* pending) {
   const uint32_t depth = slot->shadow_depth;
   if (depth == 0 || depth > spile_rt_shadow_capacity) __builtin_trap();
@@ -489,12 +488,11 @@ SPILE_COLD void free_elsewhere(ThreadSlot* own, const ShadowFrame* frame) {
   distance = distance_from(header, frame);
   uint64_t index = (distance - header->slots_offset) / header->slot_stride;
   // A frame of another process is its parent's, who still has to return by it.
-  if (index < slots_end() && slot_by_header(header, index)->owner >> 32 == own->owner >> 32) make_hole(within<ShadowFrame>(header, distance));
+  if (index < slots_end() && slot_by_header(header, index)->owner >> 32 == own->owner >> 32)
+    make_hole(within<ShadowFrame>(header, distance));
 }
 
-SPILE_COLD void drop_holes_below(ThreadSlot* slot) {
-  drop_holes(slot);
-}
+SPILE_COLD void drop_holes_below(ThreadSlot* slot) { drop_holes(slot); }
 
 // The address of a word of a stack, made from that of the stack that runs: what is stored to by it is seen not to be just any
 // address (engine's checker of handlers).
@@ -666,7 +664,8 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
 
 // The controller does not know which addresses are our trampolines': an address outside of the program's code is looked for among
 // the process's pending returns.
-[[gnu::noinline]] uint64_t pending_return_address(Context* context, uint64_t map, int64_t pid, uint64_t stack_slot, uint64_t word) {
+[[gnu::noinline]] uint64_t pending_return_address(Context* context, uint64_t map, int64_t pid, uint64_t stack_slot,
+                                                  uint64_t word) {
   if (find_module(context, map, word - 1)) return word;
   abi::ArenaHeader* header = context->arena;
   constexpr uint64_t kMostLooked = 1 << 20;  // pending returns of a process, for one return address
@@ -681,7 +680,8 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
     if (depth > left) break;
     left -= depth;
     for (uint32_t index = depth; index-- > 0;) {
-      auto* frame = reinterpret_cast<const abi::ShadowFrame*>(bytes_of(slot) + spile_rt_shadow_offset + index * spile_rt_shadow_stride);
+      auto* frame =
+          reinterpret_cast<const abi::ShadowFrame*>(bytes_of(slot) + spile_rt_shadow_offset + index * spile_rt_shadow_stride);
       if (frame->stack_slot != stack_slot) continue;
       if (find_module(context, map, frame->return_address - 1)) return frame->return_address;
       found = frame->return_address;

@@ -9,21 +9,18 @@ namespace spile::rt {
 
 namespace {
 
-inline constexpr long kHere = -100;                  // AT_FDCWD
-inline constexpr long kReadCloseOnExec = 02000000;   // O_RDONLY | O_CLOEXEC
+inline constexpr long kHere = -100;                 // AT_FDCWD
+inline constexpr long kReadCloseOnExec = 02000000;  // O_RDONLY | O_CLOEXEC
 
 // Inlined: who looks handlers through wants to see which call it is.
-SPILE_INLINE inline int64_t ask_system(long number) {
-  return may_call_system() ? system_call(number) : -1;
-}
+SPILE_INLINE inline int64_t ask_system(long number) { return may_call_system() ? system_call(number) : -1; }
 
 // A file of /proc, read from its start in pieces.
 class ProcFile {
  public:
   explicit ProcFile(const char* path)
-      : descriptor_(may_call_system()
-                        ? system_call(__NR_openat, kHere, reinterpret_cast<long>(path), kReadCloseOnExec, 0)
-                        : -1) {}
+      : descriptor_(may_call_system() ? system_call(__NR_openat, kHere, reinterpret_cast<long>(path), kReadCloseOnExec, 0) : -1) {
+  }
   ~ProcFile() {
     if (descriptor_ >= 0) system_call(__NR_close, descriptor_);
   }
@@ -183,30 +180,23 @@ int64_t subjects_number(const abi::Subject* subject, int64_t what) {
   ProcPath status = path_of(subject, subject->pid, "/status");
   int64_t levels = 0, parents_levels = 0;
   switch (what) {
-    case kPid:
-      return subject->inner_pid > 0 ? subject->inner_pid : -1;
-    case kTid:
-      return subject->inner_tid > 0 ? subject->inner_tid : -1;
-    case kGroup:
-      return number_in_status(status.text, "NSpgid", &levels);
-    case kSession:
-      return number_in_status(status.text, "NSsid", &levels);
+    case kPid: return subject->inner_pid > 0 ? subject->inner_pid : -1;
+    case kTid: return subject->inner_tid > 0 ? subject->inner_tid : -1;
+    case kGroup: return number_in_status(status.text, "NSpgid", &levels);
+    case kSession: return number_in_status(status.text, "NSsid", &levels);
     case kParent: {
       if (number_in_status(status.text, "NSpid", &levels) < 0) return -1;
       // One outside has no number.
-      int64_t number = subject->ppid == 0 ? 0 : number_in_status(ProcPath(subject->ppid, "/status").text, "NSpid", &parents_levels, levels - 1);
+      int64_t number = subject->ppid == 0
+                           ? 0
+                           : number_in_status(ProcPath(subject->ppid, "/status").text, "NSpid", &parents_levels, levels - 1);
       return parents_levels >= levels ? number : 0;
     }
-    case kUser:
-      return name_inside(path_of(subject, subject->pid, "/uid_map").text, subject->uid);
-    case kEffectiveUser:
-      return name_inside(path_of(subject, subject->pid, "/uid_map").text, subject->euid);
-    case kUserGroup:
-      return name_inside(path_of(subject, subject->pid, "/gid_map").text, subject->gid);
-    case kEffectiveGroup:
-      return name_inside(path_of(subject, subject->pid, "/gid_map").text, subject->egid);
-    default:
-      return -1;
+    case kUser: return name_inside(path_of(subject, subject->pid, "/uid_map").text, subject->uid);
+    case kEffectiveUser: return name_inside(path_of(subject, subject->pid, "/uid_map").text, subject->euid);
+    case kUserGroup: return name_inside(path_of(subject, subject->pid, "/gid_map").text, subject->gid);
+    case kEffectiveGroup: return name_inside(path_of(subject, subject->pid, "/gid_map").text, subject->egid);
+    default: return -1;
   }
 }
 
@@ -229,12 +219,8 @@ extern "C" {
 
 SPILE_INLINE int64_t spile_fn___in_kernel(Context*) { return 0; }
 // What only handlers in the kernel know.
-SPILE_INLINE int64_t spile_fn___task_of(Context*, int64_t) {
-  return 0;
-}
-SPILE_INLINE int64_t spile_fn___memory_bound(Context*, int64_t) {
-  return 0;
-}
+SPILE_INLINE int64_t spile_fn___task_of(Context*, int64_t) { return 0; }
+SPILE_INLINE int64_t spile_fn___memory_bound(Context*, int64_t) { return 0; }
 
 SPILE_INLINE int64_t spile_fn_ppid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->ppid;
@@ -288,9 +274,7 @@ SPILE_NAMESPACE_NUMBER(egid, kEffectiveGroup, __NR_getegid)
   spile_rt_string_copy(out, name);
 }
 
-[[gnu::noinline]] int64_t spile_fn___parent_of(Context*, int64_t pid) {
-  return parent_of(pid);
-}
+[[gnu::noinline]] int64_t spile_fn___parent_of(Context*, int64_t pid) { return parent_of(pid); }
 
 // The n-th number, from 0, of /proc/PID/statm (file 0), or of what follows the name in /proc/PID/stat (file 1; the state
 // counts as the number 0). PID 0: this process. -1: not known.
@@ -312,7 +296,8 @@ SPILE_NAMESPACE_NUMBER(egid, kEffectiveGroup, __NR_getegid)
 }
 
 // Words first to last (-1: all) of this process's command line, with a delimiter between them.
-[[gnu::noinline]] void spile_fn___cmdline_args(Context* context, int64_t first, int64_t last, const char* delimiter, char* out, bool* fault) {
+[[gnu::noinline]] void spile_fn___cmdline_args(Context* context, int64_t first, int64_t last, const char* delimiter, char* out,
+                                               bool* fault) {
   WordReader reader(OwnPath(context, "/cmdline").text);
   TextBuffer buffer = {out, 0};
   uint32_t delimiter_length = spile_rt_string_length(delimiter);

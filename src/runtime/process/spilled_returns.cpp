@@ -7,7 +7,8 @@ namespace spile::rt {
 namespace {
 
 constexpr uint64_t kKeyAndState = abi::kSpilledKeyMask | abi::kSpilledBusy;
-constexpr uint64_t kFirstOrder = abi::kSpilledFirst >> abi::kSpilledOrderShift, kMostOrder = 2 * kFirstOrder;  // of frames at one stack slot
+// of frames at one stack slot
+constexpr uint64_t kFirstOrder = abi::kSpilledFirst >> abi::kSpilledOrderShift, kMostOrder = 2 * kFirstOrder;
 
 SPILE_INLINE inline uint64_t mask() { return abi::spilled_frames(spile_rt_shadow_stride) - 1; }
 
@@ -45,7 +46,8 @@ SpilledFrame* claim_free(uint64_t home, uint64_t tag) {
     if (load_relaxed(&frame->tag) != 0 || place == abi::kNoSpilledPlace) continue;
     // Before the frame is there: whoever looks for it looks far enough.
     SpilledFrame* first = spilled_at(home);
-    for (uint8_t reach; (reach = load_relaxed(&first->reach)) < n;) compare_and_swap(&first->reach, reach, static_cast<uint8_t>(n));
+    for (uint8_t reach; (reach = load_relaxed(&first->reach)) < n;)
+      compare_and_swap(&first->reach, reach, static_cast<uint8_t>(n));
     if (compare_and_swap(&frame->tag, uint64_t{0}, tag)) return frame;
   }
   return nullptr;
@@ -61,7 +63,8 @@ SpilledFrame* claim_left(abi::ThreadSlot* slot, uint64_t home, uint64_t tag) {
       if (present == 0 || (present & abi::kSpilledBusy)) continue;
       if ((load_relaxed(&frame->reserved) != 0) != given_up || !is_left(present)) continue;
       SpilledFrame* first = spilled_at(home);
-      for (uint8_t reach; (reach = load_relaxed(&first->reach)) < n;) compare_and_swap(&first->reach, reach, static_cast<uint8_t>(n));
+      for (uint8_t reach; (reach = load_relaxed(&first->reach)) < n;)
+        compare_and_swap(&first->reach, reach, static_cast<uint8_t>(n));
       if (!compare_and_swap(&frame->tag, present, tag)) continue;
       if (given_up) count_skip(slot, abi::kSkipUnwound);
       return frame;
@@ -107,11 +110,13 @@ SpilledFrame* claim_spilled(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_t
   return claim(slot, stack_slot | order << abi::kSpilledOrderShift, return_address, site_id);
 }
 
-SpilledFrame* claim_spilled_beneath(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_t return_address, uint64_t site_id, bool* is_stale) {
+SpilledFrame* claim_spilled_beneath(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_t return_address, uint64_t site_id,
+                                    bool* is_stale) {
   if (unlikely(stack_slot & ~abi::kSpilledKeyMask)) return nullptr;
   uint64_t order = kFirstOrder;
   const SpilledFrame* oldest = nullptr;
-  for (uint64_t limit = kAnyOrder; const SpilledFrame* next = find_spilled(stack_slot, limit); limit = order_of(next->tag)) oldest = next;
+  for (uint64_t limit = kAnyOrder; const SpilledFrame* next = find_spilled(stack_slot, limit); limit = order_of(next->tag))
+    oldest = next;
   if (oldest) {
     *is_stale = !is_returned(oldest->return_address);
     order = order_of(oldest->tag) - 1;

@@ -33,23 +33,24 @@ SPILE_INLINE inline uint64_t place_of(const SpilledFrame* frame) {
   return static_cast<uint64_t>(bytes_of(frame) - bytes_of(spilled_at(0))) / spile_rt_shadow_stride;
 }
 
-// Returns the newest pending frame of the stack slot whose order is below `limit`; null: the slot has none. It stays in the table.
+// Returns the newest pending frame of the stack slot whose order is below `limit`; null: the slot has none. It stays in the
+// table.
 inline constexpr uint64_t kAnyOrder = uint64_t{1} << 16;  // above all orders
 SpilledFrame* find_spilled(uint64_t stack_slot, uint64_t limit);
 SPILE_INLINE inline uint64_t order_of(uint64_t tag) { return tag >> abi::kSpilledOrderShift; }
 
 // Takes a place for a frame, and writes its return address and site; publish_spilled makes it pending, and the saved entry values
 // behind it are the caller's to write before. Frees frames that are left over of the stack slot, unless the return address is a
-// `returned` address, which leads to them. Null: no place is free near where it belongs, too many frames have this stack slot, or its
-// address is not one that the table can hold. slot: the calling thread's, for counting.
+// `returned` address, which leads to them. Null: no place is free near where it belongs, too many frames have this stack slot, or
+// its address is not one that the table can hold. slot: the calling thread's, for counting.
 SpilledFrame* claim_spilled(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_t return_address, uint64_t site_id);
-// Takes a place for a frame that is older than all of the stack slot in the table. Null: as above, or the function has been left long
-// since, and *is_stale is true. REQUIRES: *is_stale is false before, as it is written only where the table has a frame of the slot.
-SpilledFrame* claim_spilled_beneath(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_t return_address, uint64_t site_id, bool* is_stale);
+// Takes a place for a frame that is older than all of the stack slot in the table. Null: as above, or the function has been left
+// long since, and *is_stale is true. REQUIRES: *is_stale is false before, as it is written only where the table has a frame of
+// the slot.
+SpilledFrame* claim_spilled_beneath(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_t return_address, uint64_t site_id,
+                                    bool* is_stale);
 // Makes a claimed frame pending.
-SPILE_INLINE inline void publish_spilled(SpilledFrame* frame) {
-  store_release(&frame->tag, frame->tag & ~abi::kSpilledBusy);
-}
+SPILE_INLINE inline void publish_spilled(SpilledFrame* frame) { store_release(&frame->tag, frame->tag & ~abi::kSpilledBusy); }
 // Gives a frame's place back.
 SPILE_INLINE inline void free_spilled(SpilledFrame* frame) { store_release(&frame->tag, uint64_t{0}); }
 

@@ -1,10 +1,11 @@
 // System calls of the program, at their instructions (abi/trampoline.h, kSystemCall). The register of a call's number has its
 // result afterwards, so the number has to be remembered; nothing may lie on the program's stack meanwhile (clone, vfork,
-// rt_sigreturn). It is found again by the stack pointer, which distinguishes a call, the calls of a signal handler that interrupts
-// it, and a new thread, which has none pending.
+// rt_sigreturn). It is found again by the stack pointer, which distinguishes a call, the calls of a signal handler that
+// interrupts it, and a new thread, which has none pending.
 //
-// A call that makes memory executable is reported to the controller, as code may lie there that nobody has probed, and so is what makes it
-// matter where calls come from: a load from an address that is never mapped stops the thread (engine/calls/call_watch.h).
+// A call that makes memory executable is reported to the controller, as code may lie there that nobody has probed, and so is what
+// makes it matter where calls come from: a load from an address that is never mapped stops the thread
+// (engine/calls/call_watch.h).
 
 #include "abi/watched_calls.h"
 #include "runtime/core/core.h"
@@ -15,7 +16,7 @@ namespace {
 
 // In the child too, with 0, unless it has memory of its own.
 SPILE_INLINE inline bool returns_twice(uint64_t number) {
-  #if defined(__NR_fork)
+#if defined(__NR_fork)
   return number == __NR_clone || number == __NR_fork || number == __NR_vfork || number == __NR_clone3;
 #else
   return number == __NR_clone || number == __NR_clone3;

@@ -6,8 +6,8 @@
 // ThreadIdentity, which the controller keeps right.
 //
 // The process's table (abi/arena.h) has an entry for each thread. When a thread has ended, the controller marks its entry as
-// gone and gives its slot back, unless returns are still pending in it. Keys are `thread pointer + 1`, since 0 means an empty entry;
-// a key with kOverflowEntry, of a thread that must use the overflow slot, never matches on the inlined path.
+// gone and gives its slot back, unless returns are still pending in it. Keys are `thread pointer + 1`, since 0 means an empty
+// entry; a key with kOverflowEntry, of a thread that must use the overflow slot, never matches on the inlined path.
 //
 // Reading the thread pointer itself may take long (x86_64/arch.h: 2.5 ns). By the psABI a word of memory has it too, and takes
 // nothing. So once a thread was seen where that holds, the inlined path loads the word; it is only used when it is a key in the
@@ -189,9 +189,7 @@ SPILE_COLD bool lock_overflow_slot(abi::ThreadSlot* slot) {
   return false;
 }
 
-SPILE_INLINE inline bool hold_overflow_slot(Context* context) {
-  return context->held = lock_overflow_slot(context->slot);
-}
+SPILE_INLINE inline bool hold_overflow_slot(Context* context) { return context->held = lock_overflow_slot(context->slot); }
 
 // Fills the context's arena, slot and overflow mark. Inlined: one compare where the table's first place is ours.
 SPILE_INLINE inline void find_thread(Context* context) {

@@ -20,7 +20,8 @@ uint64_t spile_rt_thread_block(Context* context, uint64_t slot) {
   constexpr uint64_t kEntry = 16, kUnallocated = ~uint64_t{0};
   uint64_t module, vector, count, block;
   if (controller_gone(context->arena)) return 0;
-  if (!load_word<8>(slot, &module) || module == 0 || !load_word<8>(read_thread_pointer() + kThreadVector, &vector) || vector == 0) return 0;
+  if (!load_word<8>(slot, &module) || module == 0 || !load_word<8>(read_thread_pointer() + kThreadVector, &vector) || vector == 0)
+    return 0;
   if (!load_word<8>(vector - kEntry, &count) || module > count || !load_word<8>(vector + kEntry * module, &block)) return 0;
   return block == kUnallocated ? 0 : block;
 }

@@ -22,13 +22,15 @@ Result<ArenaMemory> ArenaMemory::create(const codegen::CompiledScript& script) {
   if (!script.kernel.over_arena) return memory;
   const uint64_t size = script.kernel.arena.size + kMostConstants;
   if (size > abi::kLargestKernelArena) {
-    return Error{"the globals need more memory than handlers in the kernel can share (2 GiB)", "make arrays smaller (global a[N], -D MAXMAPENTRIES=N) or use a smaller -s"};
+    return Error{"the globals need more memory than handlers in the kernel can share (2 GiB)",
+                 "make arrays smaller (global a[N], -D MAXMAPENTRIES=N) or use a smaller -s"};
   }
   uint8_t* place = nullptr;
   if (script.layout.kernel_offset != 0) {
     memory.range_size_ = script.layout.kernel_offset + size + kReach;
     void* range = mmap(nullptr, memory.range_size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) return Error::from_errno("find room for the arenas", errno, "use fewer or smaller arrays, or a smaller -s");
+    if (range == MAP_FAILED)
+      return Error::from_errno("find room for the arenas", errno, "use fewer or smaller arrays, or a smaller -s");
     memory.range_ = range;
     uint64_t begin = (reinterpret_cast<uint64_t>(range) + kReach - 1) / kReach * kReach;
     memory.reserved_ = reinterpret_cast<void*>(begin);

@@ -55,8 +55,11 @@ bool kernel_clock_factors(uint64_t& mult, uint32_t& shift) {
   attributes.type = PERF_TYPE_SOFTWARE;
   attributes.config = PERF_COUNT_SW_DUMMY;
   attributes.exclude_kernel = 1;
-  // The machine's first event of a thread makes the kernel wait for a grace period, 8 ms and more; one of a processor, for those who may, does not.
-  auto open = [&](pid_t thread, int cpu) { return static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC)); };
+  // The machine's first event of a thread makes the kernel wait for a grace period, 8 ms and more; one of a processor, for those
+  // who may, does not.
+  auto open = [&](pid_t thread, int cpu) {
+    return static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC));
+  };
   UniqueFd fd(open(-1, 0));
   if (!fd) fd = UniqueFd(open(0, -1));
   if (!fd) return false;
@@ -107,8 +110,8 @@ void fill_in(abi::ArenaHeader& header, const codegen::ArenaLayout& layout) {
 
 }  // namespace
 
-Result<std::unique_ptr<ArenaView>> ArenaView::create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory, bool is_seen_by_processes,
-                                                     const codegen::ArenaLayout& kernel) {
+Result<std::unique_ptr<ArenaView>> ArenaView::create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory,
+                                                     bool is_seen_by_processes, const codegen::ArenaLayout& kernel) {
   std::unique_ptr<ArenaView> arena(new ArenaView(layout, kernel));
   if (memory.empty()) {
     void* base = mmap(nullptr, layout.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -194,13 +197,14 @@ void ArenaView::publish_clock() const {
   // The instant of the base by the kernel's monotonic clock, which handlers in the kernel read.
   ClockPair now = read_clock_pair(CLOCK_MONOTONIC);
   auto since_base = static_cast<__int128>(static_cast<int64_t>(now.tsc - clock_.base_tsc)) * static_cast<__int128>(clock_.mult);
-  const abi::Clock made{.mult = clock_.mult,
-                        .base_tsc = clock_.base_tsc,
-                        .base_ns = clock_.base_ns,
-                        .base_monotonic = static_cast<uint64_t>(now.ns - static_cast<int64_t>(since_base >> clock_.shift)),
-                        .ticks_mult = static_cast<uint64_t>((static_cast<unsigned __int128>(1) << (clock_.shift + abi::kTicksShift)) / clock_.mult),
-                        .shift = clock_.shift,
-                        .reserved = 0};
+  const abi::Clock made{
+      .mult = clock_.mult,
+      .base_tsc = clock_.base_tsc,
+      .base_ns = clock_.base_ns,
+      .base_monotonic = static_cast<uint64_t>(now.ns - static_cast<int64_t>(since_base >> clock_.shift)),
+      .ticks_mult = static_cast<uint64_t>((static_cast<unsigned __int128>(1) << (clock_.shift + abi::kTicksShift)) / clock_.mult),
+      .shift = clock_.shift,
+      .reserved = 0};
   for_each_header([&made](abi::ArenaHeader& header) {
     std::atomic_ref<uint32_t> sequence(header.clock_sequence);
     const uint32_t next = sequence.load(std::memory_order_relaxed) + 1;
@@ -211,8 +215,11 @@ void ArenaView::publish_clock() const {
 
 int64_t ArenaView::time_of(uint64_t counter) const {
   const bool is_before = counter < clock_.base_tsc;
-  const auto distance = static_cast<unsigned __int128>(is_before ? clock_.base_tsc - counter : counter - clock_.base_tsc) * clock_.mult >> clock_.shift;
-  return static_cast<int64_t>(is_before ? clock_.base_ns - static_cast<uint64_t>(distance) : clock_.base_ns + static_cast<uint64_t>(distance));
+  const auto distance =
+      static_cast<unsigned __int128>(is_before ? clock_.base_tsc - counter : counter - clock_.base_tsc) * clock_.mult >>
+      clock_.shift;
+  return static_cast<int64_t>(is_before ? clock_.base_ns - static_cast<uint64_t>(distance)
+                                        : clock_.base_ns + static_cast<uint64_t>(distance));
 }
 
 void ArenaView::refresh_clock() {
@@ -238,7 +245,8 @@ void ArenaView::refresh_clock() {
 
 uint32_t ArenaView::advance_epoch() {
   uint32_t old = std::exchange(epoch_, 1 - epoch_);
-  for_each_header([this](abi::ArenaHeader& header) { std::atomic_ref<uint32_t>(header.epoch).store(epoch_, std::memory_order_seq_cst); });
+  for_each_header(
+      [this](abi::ArenaHeader& header) { std::atomic_ref<uint32_t>(header.epoch).store(epoch_, std::memory_order_seq_cst); });
   // A handler marks itself busy, then reads the epoch, without a fence between: the barrier runs on its CPU instead.
   // Traced processes are registered for the expedited form when they are attached.
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) != 0) {
@@ -258,7 +266,8 @@ void ArenaView::release_slots_of(pid_t process) {
     if (slot.shared || i == abi::kControllerSlot || slot.owner >> 32 != static_cast<uint64_t>(process)) return;
     slot.busy = 0;
     slot.scratch_top = 0;
-    if (slot.thread_pointer == 0) slot.thread_pointer = abi::kGoneEntry;  // ended before it wrote its key; the slot counts as used
+    // ended before it wrote its key; the slot counts as used
+    if (slot.thread_pointer == 0) slot.thread_pointer = abi::kGoneEntry;
     std::atomic_ref<uint64_t>(header().taken[i / 64]).fetch_and(~(uint64_t{1} << i % 64), std::memory_order_relaxed);
     std::atomic_ref<uint64_t>(slot.owner).store(0, std::memory_order_release);
   });

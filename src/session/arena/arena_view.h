@@ -1,6 +1,6 @@
 #pragma once
-// The controller's view of the arena (abi/arena.h): fills in the header and keeps the clock. Sizes and offsets come from the layout, never
-// from the arena, which traced processes can write to. Thread rule: one thread.
+// The controller's view of the arena (abi/arena.h): fills in the header and keeps the clock. Sizes and offsets come from the
+// layout, never from the arena, which traced processes can write to. Thread rule: one thread.
 
 #include <algorithm>
 #include <atomic>
@@ -17,12 +17,13 @@ namespace spile::session {
 
 class ArenaView {
  public:
-  // Fills in the header, claims the controller's slot, the overflow slot and those of handlers in the kernel, and starts the clock. memory: a
-  // mapping of the arena that others have too, all zero, of layout.size bytes, which must outlive this; where processes see it, its private
-  // part is mapped over, so that they do not share it. Empty: nobody shares the arena, which is then mapped here. kernel: the arena of handlers
-  // in the kernel, where it is another one, at layout.kernel_offset: `memory` has it, too; all 0 else. Errors: no memory.
-  static Result<std::unique_ptr<ArenaView>> create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory, bool is_seen_by_processes = true,
-                                                   const codegen::ArenaLayout& kernel = {});
+  // Fills in the header, claims the controller's slot, the overflow slot and those of handlers in the kernel, and starts the
+  // clock. memory: a mapping of the arena that others have too, all zero, of layout.size bytes, which must outlive this; where
+  // processes see it, its private part is mapped over, so that they do not share it. Empty: nobody shares the arena, which is
+  // then mapped here. kernel: the arena of handlers in the kernel, where it is another one, at layout.kernel_offset: `memory` has
+  // it, too; all 0 else. Errors: no memory.
+  static Result<std::unique_ptr<ArenaView>> create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory,
+                                                   bool is_seen_by_processes = true, const codegen::ArenaLayout& kernel = {});
   ~ArenaView();
   ArenaView(const ArenaView&) = delete;
   ArenaView& operator=(const ArenaView&) = delete;
@@ -46,8 +47,8 @@ class ArenaView {
   // The process of -c or -x, for target().
   void set_target(pid_t process) const;
 
-  // Slots are those of the arena, and behind them those of handlers in the kernel where these have another arena. REQUIRES, for the functions
-  // that take one's number: index < slot_count().
+  // Slots are those of the arena, and behind them those of handlers in the kernel where these have another arena. REQUIRES, for
+  // the functions that take one's number: index < slot_count().
   uint32_t slot_count() const { return layout_.slot_count + kernel_.kernel_slots; }
   uint32_t first_kernel_slot() const { return layout_.kernel_offset ? layout_.slot_count : abi::kFirstSlot; }
   bool is_kernels(uint32_t index) const { return index >= layout_.slot_count || index - abi::kFirstSlot < layout_.kernel_slots; }
@@ -62,8 +63,8 @@ class ArenaView {
     uint32_t number = index < layout_.slot_count ? index - abi::kFirstSlot : index - layout_.slot_count;
     return number % abi::kKernelLevels == 0 ? layout.kernel_ring_size : layout.kernel_small_ring_size;
   }
-  // A ring whose memory is not all there yet: `bytes` of it seem to be full until they are given back, by any thread. withhold(): REQUIRES
-  // that no handler runs, and bytes < ring_size(index); give_back(): that so many are withheld, and have memory.
+  // A ring whose memory is not all there yet: `bytes` of it seem to be full until they are given back, by any thread. withhold():
+  // REQUIRES that no handler runs, and bytes < ring_size(index); give_back(): that so many are withheld, and have memory.
   void withhold(uint32_t index, uint32_t bytes);
   void give_back(uint32_t index, uint32_t bytes);
   uint32_t withheld(uint32_t index) const { return withheld_[index].load(std::memory_order_acquire); }
@@ -83,11 +84,12 @@ class ArenaView {
   abi::ControllerState& controller_state() const {
     return *reinterpret_cast<abi::ControllerState*>(base_ + layout_.slots_offset - abi::kPageSize);
   }
-  // Copies the beginning of a sampled stack to where the controller's handlers look for it, in place of the last one. Returns the number of
-  // bytes copied, abi::kStackCopySize at most.
+  // Copies the beginning of a sampled stack to where the controller's handlers look for it, in place of the last one. Returns the
+  // number of bytes copied, abi::kStackCopySize at most.
   uint64_t keep_stack(std::span<const char> stack);
   std::vector<char> kept_stack() const;  // all of that area
-  // Returns private memory of layout().exchange_size bytes, in which session and the controller's code hand over elements of globals.
+  // Returns private memory of layout().exchange_size bytes, in which session and the controller's code hand over elements of
+  // globals.
   char* exchange() const { return base_ + layout_.exchange_offset; }
 
   // The handlers' clock (abi/arena.h), of which the header has a copy: a time of the processor's counter is
@@ -99,23 +101,25 @@ class ArenaView {
   const Clock& clock() const { return clock_; }
   // The time of a reading of the time counter (abi/time_counter.h), in ns since 1970; earlier ones, too.
   int64_t time_of(uint64_t counter) const;
-  // Keeps the handlers' clock on CLOCK_REALTIME: a difference of up to 1 ms is made up for by the clock's rate, without a step. Above that
-  // (somebody has set the wall clock) the clock jumps, backwards too. REQUIRES: called every 100 ms or so.
+  // Keeps the handlers' clock on CLOCK_REALTIME: a difference of up to 1 ms is made up for by the clock's rate, without a step.
+  // Above that (somebody has set the wall clock) the clock jumps, backwards too. REQUIRES: called every 100 ms or so.
   void refresh_clock();
 
-  // Flips the epoch and waits until no handler of the old one runs. Returns the old epoch, 0 or 1. Waits 100 ms at most: a thread that
-  // stands still inside a handler (stopped, or killed there) keeps its slot busy with the old epoch (ThreadSlot::busy is 1 + epoch), and
-  // the merge must leave that slot out.
+  // Flips the epoch and waits until no handler of the old one runs. Returns the old epoch, 0 or 1. Waits 100 ms at most: a thread
+  // that stands still inside a handler (stopped, or killed there) keeps its slot busy with the old epoch (ThreadSlot::busy is 1 +
+  // epoch), and the merge must leave that slot out.
   uint32_t advance_epoch();
 
   // Frees the slots of all threads of a process that has ended; what the slots have added up stays.
   void release_slots_of(pid_t process);
 
  private:
-  ArenaView(const codegen::ArenaLayout& layout, const codegen::ArenaLayout& kernel) : layout_(layout), kernel_(kernel), withheld_(slot_count()) {}
+  ArenaView(const codegen::ArenaLayout& layout, const codegen::ArenaLayout& kernel)
+      : layout_(layout), kernel_(kernel), withheld_(slot_count()) {}
   char* slot_address(uint32_t index) const {
     if (index < layout_.slot_count) return base_ + layout_.slots_offset + index * layout_.slot_stride;
-    return base_ + layout_.kernel_offset + kernel_.slots_offset + (abi::kFirstSlot + index - layout_.slot_count) * kernel_.slot_stride;
+    return base_ + layout_.kernel_offset + kernel_.slots_offset +
+           (abi::kFirstSlot + index - layout_.slot_count) * kernel_.slot_stride;
   }
   // The headers of all arenas.
   template <typename Visit>

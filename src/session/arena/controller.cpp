@@ -28,7 +28,7 @@ Result<std::unique_ptr<Controller>> Controller::place(const codegen::ControllerC
   abi::ImageCells cells{};
   cells.arena = reinterpret_cast<uint64_t>(arena.base());
   cells.host_context = reinterpret_cast<uint64_t>(controller.get());
-  cells.host_drain = reinterpret_cast<uint64_t>(+[](void* context) { 
+  cells.host_drain = reinterpret_cast<uint64_t>(+[](void* context) {
     auto* self = static_cast<Controller*>(context);
     HandlerGuard::Pause ours(*self->guard_);
     self->drain_();
@@ -46,7 +46,8 @@ Controller::~Controller() {
 void Controller::give_up(std::string_view reason) {
   if (failure_) return;
   failure_ = Error{fmt::format("code of the script that runs in spile {}: the session ends, and probes are removed", reason),
-                   "in a bundle: somebody has changed it, make it again; in embedded C (-g): look there; else please report it with the script"};
+                   "in a bundle: somebody has changed it, make it again; in embedded C (-g): look there; else please report it "
+                   "with the script"};
 }
 
 void Controller::initialize() { call<void()>(code_.init); }
@@ -56,13 +57,9 @@ void Controller::merge() {
   lost_elements_ += call<uint64_t(uint32_t)>(code_.merge, old);
 }
 
-void Controller::run_probe(int probe) {
-  call<void()>(code_.probes[static_cast<size_t>(probe)]);
-}
+void Controller::run_probe(int probe) { call<void()>(code_.probes[static_cast<size_t>(probe)]); }
 
-bool Controller::condition_holds(int probe) {
-  return call<uint64_t()>(code_.conditions[static_cast<size_t>(probe)]) != 0;
-}
+bool Controller::condition_holds(int probe) { return call<uint64_t()>(code_.conditions[static_cast<size_t>(probe)]) != 0; }
 
 std::vector<uint64_t> Controller::walk_stack(uint32_t most) {
   const uint64_t stack_end = arena_.controller_state().stack_end;  // of a handler that runs
@@ -88,8 +85,8 @@ char* Controller::hand_over(std::span<const char> key, std::span<const uint8_t> 
 
 bool Controller::put_element(int global, std::span<const char> key, std::span<const uint8_t> value) {
   char* value_at = hand_over(key, value);
-  return call<bool(uint32_t, const char*, uint32_t, const void*)>(code_.global_put, static_cast<uint32_t>(global), exchanged_key(),
-                                                                  static_cast<uint32_t>(key.size()), value_at);
+  return call<bool(uint32_t, const char*, uint32_t, const void*)>(code_.global_put, static_cast<uint32_t>(global),
+                                                                  exchanged_key(), static_cast<uint32_t>(key.size()), value_at);
 }
 
 void Controller::add_element(int global, std::span<const char> key, std::span<const uint8_t> value) {
@@ -99,8 +96,7 @@ void Controller::add_element(int global, std::span<const char> key, std::span<co
   if (!fits) ++lost_elements_;
 }
 
-bool Controller::for_each_element(int global,
-                                  const std::function<void(std::span<const char>, const void*)>& visit) {
+bool Controller::for_each_element(int global, const std::function<void(std::span<const char>, const void*)>& visit) {
   struct Cursor {
     uint32_t position, length;
     void* value;
@@ -111,7 +107,8 @@ bool Controller::for_each_element(int global,
   using Next = const char*(uint32_t, uint32_t*, uint32_t*, void**);
   // What the code returns is as good as the code: places outside the arena, and steps that don't lead on, are not believed.
   uint32_t before = 0;
-  while (const char* key = call<Next>(code_.global_next, static_cast<uint32_t>(global), &cursor->position, &cursor->length, &cursor->value)) {
+  while (const char* key =
+             call<Next>(code_.global_next, static_cast<uint32_t>(global), &cursor->position, &cursor->length, &cursor->value)) {
     const uint32_t length = cursor->length;
     const bool leads_on = cursor->position > std::exchange(before, cursor->position);
     if (!leads_on || (length > 0 && !arena_.holds(key, length)) || !arena_.holds(cursor->value, arena_.layout().exchange_size)) {

@@ -1,7 +1,7 @@
 #pragma once
 // The controller domain: places the script's controller code in spile itself and runs begin, end, error and timer
-// handlers on merged globals. A handler that dies or does not end is given up (handler_guard.h): from then on no code runs, and the functions
-// below return what they do where there is nothing. Thread rule: one thread.
+// handlers on merged globals. A handler that dies or does not end is given up (handler_guard.h): from then on no code runs, and
+// the functions below return what they do where there is nothing. Thread rule: one thread.
 
 #include <functional>
 #include <memory>
@@ -20,8 +20,9 @@ namespace spile::session {
 
 class Controller {
  public:
-  // Copies the code into executable memory of spile, and gives it the arena's address. code and arena must outlive the controller. drain is
-  // called from inside a handler whose output ring is full; it must empty the ring of abi::kControllerSlot. Errors: no such memory.
+  // Copies the code into executable memory of spile, and gives it the arena's address. code and arena must outlive the
+  // controller. drain is called from inside a handler whose output ring is full; it must empty the ring of abi::kControllerSlot.
+  // Errors: no such memory.
   static Result<std::unique_ptr<Controller>> place(const codegen::ControllerCode& code, ArenaView& arena,
                                                    std::function<void()> drain);
   ~Controller();
@@ -30,16 +31,16 @@ class Controller {
 
   // Sets the globals to their initial values. REQUIRES: called once, before all functions below.
   void initialize();
-  // Adds what threads of traced processes have accumulated since the last call to the controller's copies of globals, and clears it at the
-  // threads. Waits for running handlers (ArenaView::advance_epoch()). REQUIRES: called before run_probe().
+  // Adds what threads of traced processes have accumulated since the last call to the controller's copies of globals, and clears
+  // it at the threads. Waits for running handlers (ArenaView::advance_epoch()). REQUIRES: called before run_probe().
   void merge();
   // Runs the handler of a probe; probe: index into sema::Program::probes. REQUIRES: its handler runs in the controller.
   void run_probe(int probe);
   // Returns whether the condition of a probe is true now. REQUIRES: sema::Probe::switched.
   bool condition_holds(int probe);
 
-  // Walks the stack of the Subject in ControllerState and returns its addresses as a kBacktrace record has them, `most` at most, and
-  // abi::kMostFrames. May be called while a handler runs. REQUIRES: the layout has processes_offset.
+  // Walks the stack of the Subject in ControllerState and returns its addresses as a kBacktrace record has them, `most` at most,
+  // and abi::kMostFrames. May be called while a handler runs. REQUIRES: the layout has processes_offset.
   std::vector<uint64_t> walk_stack(uint32_t most);
 
   // The functions below fill and read the controller's copies of globals that another back end owns (bpf). global: index into
@@ -49,8 +50,8 @@ class Controller {
   bool put_element(int global, std::span<const char> key, std::span<const uint8_t> value);
   // Adds a shard's long or aggregate to an element. Elements that find no room are counted by lost_elements().
   void add_element(int global, std::span<const char> key, std::span<const uint8_t> value);
-  // Calls `visit` for each element; key and value are valid during the call. Returns false if the global's lock could not be had, and some elements may be missing.
-  // REQUIRES: visit calls no function of this.
+  // Calls `visit` for each element; key and value are valid during the call. Returns false if the global's lock could not be had,
+  // and some elements may be missing. REQUIRES: visit calls no function of this.
   bool for_each_element(int global, const std::function<void(std::span<const char> key, const void* value)>& visit);
 
   // Why a handler was given up. Null: none was.
@@ -67,8 +68,8 @@ class Controller {
   char* exchanged_key() const { return arena_.exchange() + codegen::kExchangeHead; }
   Controller(const codegen::ControllerCode& code, ArenaView& arena, std::function<void()> drain)
       : code_(code), arena_(arena), drain_(std::move(drain)) {}
-  // Calls the code at an offset of the image, as a function of this type. The code may use the stack below this frame. 0: there is no such code, as only
-  // in a bundle that somebody has changed.
+  // Calls the code at an offset of the image, as a function of this type. The code may use the stack below this frame. 0: there
+  // is no such code, as only in a bundle that somebody has changed.
   template <typename Function, typename... Arguments>
   [[gnu::noinline, clang::disable_tail_calls]] auto call(uint32_t offset, Arguments... arguments) {
     using Returned = std::invoke_result_t<Function*, Arguments...>;
@@ -82,12 +83,11 @@ class Controller {
       case HandlerGuard::kReturned:
         if constexpr (std::is_void_v<Returned>) return;
         else return result<Returned>;
-      default:
-        return give_up(guard_->reason()), Returned();
+      default: return give_up(guard_->reason()), Returned();
     }
   }
-  // Code that was entered in its midst may return with other registers than it found, so nothing relies on them from here to call()'s frame; and it may
-  // take what lies above its return address for its own: that is room of zeros.
+  // Code that was entered in its midst may return with other registers than it found, so nothing relies on them from here to
+  // call()'s frame; and it may take what lies above its return address for its own: that is room of zeros.
   template <typename Function, typename... Arguments>
   [[noreturn, gnu::noinline]] static void run(Function* function, Arguments... arguments) {
     using Returned = std::invoke_result_t<Function*, Arguments...>;

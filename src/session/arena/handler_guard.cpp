@@ -26,7 +26,8 @@ int tick_signal() { return SIGRTMIN + 3; }
 [[noreturn]] void end_at_once() {
   constexpr std::string_view kText =
       "ERROR: code of the script has damaged spile's own memory: spile ends at once\n"
-      "  hint: in a bundle: somebody has changed it, make it again; in embedded C (-g): look there; what is left in processes does nothing\n";
+      "  hint: in a bundle: somebody has changed it, make it again; in embedded C (-g): look there; what is left in processes "
+      "does nothing\n";
   (void)!write(STDERR_FILENO, kText.data(), kText.size());
   _exit(1);
 }

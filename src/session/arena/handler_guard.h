@@ -1,12 +1,14 @@
 #pragma once
-// Ends handlers that run in spile, and can't go on: code of a bundle that somebody has changed, C code of a guru, a fault of spile's own. A signal
-// of their faults (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP), or a loop that does not end, gives control back to the call of the handler, instead of
-// killing spile while its probes are in processes.
+// Ends handlers that run in spile, and can't go on: code of a bundle that somebody has changed, C code of a guru, a fault of
+// spile's own. A signal of their faults (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP), or a loop that does not end, gives control
+// back to the call of the handler, instead of killing spile while its probes are in processes.
 //
-// A handler that loops is ended when a signal that ends spile (SIGINT, SIGTERM, SIGHUP, SIGQUIT) has waited for it, or the run's time limit has
-// passed, for kPatienceSeconds of its processor time. A timer counts that time, which never fires while spile sleeps.
+// A handler that loops is ended when a signal that ends spile (SIGINT, SIGTERM, SIGHUP, SIGQUIT) has waited for it, or the run's
+// time limit has passed, for kPatienceSeconds of its processor time. A timer counts that time, which never fires while spile
+// sleeps.
 //
-// What the handler changed before stays changed: this is not a sandbox. If spile itself faults after that, it ends at once with an error and status 1. Thread rule: one thread, that which made it; one object at a time.
+// What the handler changed before stays changed: this is not a sandbox. If spile itself faults after that, it ends at once with
+// an error and status 1. Thread rule: one thread, that which made it; one object at a time.
 
 #include <sys/types.h>
 
@@ -37,8 +39,8 @@ class HandlerGuard {
     sigjmp_buf place;
     int ticks = 0;  // of its processor time, in which it should have ended
   };
-  // A call of a handler. Calls nest: code of ours that a handler calls may call another one. The place must be set by sigsetjmp(place, 0), in
-  // the frame that has this object, which no frame with a destructor may lie above.
+  // A call of a handler. Calls nest: code of ours that a handler calls may call another one. The place must be set by
+  // sigsetjmp(place, 0), in the frame that has this object, which no frame with a destructor may lie above.
   struct Call {
     explicit Call(HandlerGuard& of) : guard(of), outer(of.current_), place(of.next_slot()) {}
     ~Call() { guard.leave_slot(outer); }
@@ -63,7 +65,8 @@ class HandlerGuard {
 
   // Handlers that run when CLOCK_MONOTONIC has reached this are ended as by a signal; 0: never.
   void set_limit(int64_t monotonic_ns) { limit_ns_ = monotonic_ns; }
-  // Returns why the last handler was ended, in words of a message: "died of SIGSEGV". REQUIRES: sigsetjmp has returned another value than 0 and kReturned.
+  // Returns why the last handler was ended, in words of a message: "died of SIGSEGV". REQUIRES: sigsetjmp has returned another
+  // value than 0 and kReturned.
   std::string reason() const;
 
  private:

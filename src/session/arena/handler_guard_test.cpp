@@ -28,7 +28,9 @@ class HandlerGuardTest : public testing::Test {
   volatile char* page_;
 };
 
-TEST_F(HandlerGuardTest, LetsHandlersReturn) { EXPECT_EQ(ended([] {}), ""); }
+TEST_F(HandlerGuardTest, LetsHandlersReturn) {
+  EXPECT_EQ(ended([] {}), "");
+}
 
 TEST_F(HandlerGuardTest, EndsOneThatFaultsEachTime) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(ended([&] { (void)*page_; }), "died of SIGSEGV");
@@ -49,12 +51,14 @@ TEST_F(HandlerGuardTest, EndsALoopBehindTheLimitOnly) {
   volatile bool go_on = true;
   guard_->set_limit(monotonic_ns());
   EXPECT_EQ(ended([&] {
-              while (go_on) {}
+              while (go_on) {
+              }
             }),
             "did not end");
   guard_->set_limit(0);
   EXPECT_EQ(ended([&] {
-              for (const int64_t until = monotonic_ns() + 100'000'000; monotonic_ns() < until;) {}
+              for (const int64_t until = monotonic_ns() + 100'000'000; monotonic_ns() < until;) {
+              }
             }),
             "");
 }
@@ -67,7 +71,8 @@ TEST_F(HandlerGuardTest, EndsALoopWhenASignalWaits) {
   raise(SIGINT);
   volatile bool go_on = true;
   EXPECT_EQ(ended([&] {
-              while (go_on) {}
+              while (go_on) {
+              }
             }),
             "did not end");
   int taken = 0;

@@ -8,12 +8,14 @@
 
 namespace spile::session {
 
-RingReader::Taken RingReader::copy(abi::ThreadSlot& slot, std::span<const char> ring, uint32_t index, size_t most, std::vector<char>& bytes) {
+RingReader::Taken RingReader::copy(abi::ThreadSlot& slot, std::span<const char> ring, uint32_t index, size_t most,
+                                   std::vector<char>& bytes) {
   head_ = std::atomic_ref<uint64_t>(slot.ring_head).load(std::memory_order_acquire);
   const uint64_t tail = tails_[index], count = head_ - tail;
   if (count == 0) {
     std::atomic_ref<uint64_t> published(slot.ring_tail);
-    if (published.load(std::memory_order_relaxed) != tail - withheld_) published.store(tail - withheld_, std::memory_order_release);
+    if (published.load(std::memory_order_relaxed) != tail - withheld_)
+      published.store(tail - withheld_, std::memory_order_release);
     return {};
   }
   if (count > ring.size() || head_ % 8 != 0) {
@@ -22,7 +24,8 @@ RingReader::Taken RingReader::copy(abi::ThreadSlot& slot, std::span<const char> 
     release(slot, index, SIZE_MAX);
     return {.any = true, .damaged = true};
   }
-  const uint64_t copied = std::min<uint64_t>(count, most), at = tail & (ring.size() - 1), first = std::min<uint64_t>(copied, ring.size() - at);
+  const uint64_t copied = std::min<uint64_t>(count, most), at = tail & (ring.size() - 1),
+                 first = std::min<uint64_t>(copied, ring.size() - at);
   wrap_ = bytes.size() + first;
   is_cut_ = copied < count && (copied > first || at + first < ring.size());  // a record does not wrap
   bytes.insert(bytes.end(), ring.data() + at, ring.data() + at + first);

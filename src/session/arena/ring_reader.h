@@ -1,6 +1,7 @@
 #pragma once
-// Takes records out of output rings (abi/record.h). Any traced process can write to the rings and their heads, so how far a ring has been
-// read is kept here, and bytes are copied before they are checked: nothing changes after the check. Thread rule: one thread.
+// Takes records out of output rings (abi/record.h). Any traced process can write to the rings and their heads, so how far a ring
+// has been read is kept here, and bytes are copied before they are checked: nothing changes after the check. Thread rule: one
+// thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,13 +24,14 @@ class RingReader {
     bool damaged = false;    // bytes followed that no handler can have written; they and all behind them are lost
     uint64_t last_time = 0;  // of the last record, if any; those of the ring that are still to be taken are later
   };
-  // Appends the ring's new bytes to `bytes`, as many whole records as `most` bytes hold, but one at least, frees their room in the ring, and
-  // calls take_record(header, offset) for each record in them, in order; `offset` is where in `bytes` the record begins, with that header.
-  // Times are changed so that they do not go back within the call and are not later than now.
-  // ring: of `slot`, which is number `index`; its size is a power of two, the same in all calls for that slot. withheld: how many bytes of it
-  // the writer must leave free (ArenaView::withhold). most: a multiple of 8.
+  // Appends the ring's new bytes to `bytes`, as many whole records as `most` bytes hold, but one at least, frees their room in
+  // the ring, and calls take_record(header, offset) for each record in them, in order; `offset` is where in `bytes` the record
+  // begins, with that header. Times are changed so that they do not go back within the call and are not later than now.
+  // ring: of `slot`, which is number `index`; its size is a power of two, the same in all calls for that slot. withheld: how many
+  // bytes of it the writer must leave free (ArenaView::withhold). most: a multiple of 8.
   template <typename Take>
-  Taken take(abi::ThreadSlot& slot, std::span<const char> ring, uint32_t index, uint32_t withheld, size_t most, std::vector<char>& bytes, Take&& take_record) {
+  Taken take(abi::ThreadSlot& slot, std::span<const char> ring, uint32_t index, uint32_t withheld, size_t most,
+             std::vector<char>& bytes, Take&& take_record) {
     const size_t begin = bytes.size();
     withheld_ = withheld;
     Taken taken = copy(slot, ring, index, most, bytes);
@@ -62,7 +64,8 @@ class RingReader {
 
   std::vector<uint64_t> tails_;
   uint32_t owner_size_;
-  // Of the bytes last copied: the ring's head, where the ring's begin is, whether a record can go on behind them, and when they were copied.
+  // Of the bytes last copied: the ring's head, where the ring's begin is, whether a record can go on behind them, and when they
+  // were copied.
   uint64_t head_ = 0;
   size_t wrap_ = 0;
   bool is_cut_ = false;

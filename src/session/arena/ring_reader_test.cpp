@@ -21,13 +21,14 @@ class Ring : public testing::Test {
   std::vector<std::pair<uint16_t, uint64_t>> take() {
     std::vector<std::pair<uint16_t, uint64_t>> taken;
     std::vector<char> bytes;
-    const RingReader::Taken how = reader_.take(slot_, ring_, 0, withheld_, most_, bytes, [&](const abi::RecordHeader& header, size_t at) {
-      EXPECT_LE(at + header.size, bytes.size());
-      abi::RecordHeader kept;
-      std::memcpy(&kept, bytes.data() + at, sizeof kept);
-      EXPECT_EQ(kept.time, header.time);
-      taken.emplace_back(header.kind, header.time);
-    });
+    const RingReader::Taken how =
+        reader_.take(slot_, ring_, 0, withheld_, most_, bytes, [&](const abi::RecordHeader& header, size_t at) {
+          EXPECT_LE(at + header.size, bytes.size());
+          abi::RecordHeader kept;
+          std::memcpy(&kept, bytes.data() + at, sizeof kept);
+          EXPECT_EQ(kept.time, header.time);
+          taken.emplace_back(header.kind, header.time);
+        });
     damaged_ = how.damaged;
     more_ = how.more;
     return taken;

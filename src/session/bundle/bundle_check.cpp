@@ -1,5 +1,5 @@
-// Checks the numbers of a bundle that index something, so that pass 5 can rely on them as on those of its own compiler. Handlers for processes are
-// proved by the engine's checker when they are armed, those for the kernel by its verifier.
+// Checks the numbers of a bundle that index something, so that pass 5 can rely on them as on those of its own compiler. Handlers
+// for processes are proved by the engine's checker when they are armed, those for the kernel by its verifier.
 
 #include "session/bundle/bundle_check.h"
 
@@ -67,10 +67,14 @@ Result<void> check_sites(const Bundle& bundle) {
 
 Result<void> check_image(const abi::CodeImage& image, std::initializer_list<uint32_t> entries) {
   constexpr size_t kLargest = size_t{1} << 30;
-  if (image.bytes.size() > kLargest || image.code_begin > image.code_end || image.code_end > image.bytes.size()) return wrong("code");
+  if (image.bytes.size() > kLargest || image.code_begin > image.code_end || image.code_end > image.bytes.size())
+    return wrong("code");
   // Its cells are filled in by whoever places it.
   const size_t cells = image.bytes.empty() ? 0 : sizeof(abi::ImageCells);
-  if (image.code_begin < cells || std::any_of(image.bytes.begin(), image.bytes.begin() + static_cast<ptrdiff_t>(cells), [](uint8_t byte) { return byte != 0; })) return wrong("code");
+  if (image.code_begin < cells ||
+      std::any_of(
+          image.bytes.begin(), image.bytes.begin() + static_cast<ptrdiff_t>(cells), [](uint8_t byte) { return byte != 0; }))
+    return wrong("code");
   for (const abi::FaultFixup& fixup : image.fixups) {
     if (fixup.fault_offset < image.code_begin || fixup.fault_offset >= image.code_end) return wrong("places of faults");
     if (fixup.resume_offset < image.code_begin || fixup.resume_offset >= image.code_end) return wrong("places of faults");
@@ -84,13 +88,18 @@ Result<void> check_image(const abi::CodeImage& image, std::initializer_list<uint
 Result<void> check_code(const Bundle& bundle) {
   const sema::Program& program = bundle.program;
   const codegen::TargetCode& target = bundle.script.target;
-  TRY_DO(check_image(target.image, {target.unwind, target.walked, target.landing, target.caught, target.step_enter, target.step_exit, target.keep_entry, target.call_enter, target.call_exit}));
+  TRY_DO(check_image(target.image, {target.unwind, target.walked, target.landing, target.caught, target.step_enter,
+                                    target.step_exit, target.keep_entry, target.call_enter, target.call_exit}));
   if (!target.image.bytes.empty() && target.groups.size() != program.site_groups.size()) return wrong("handlers of groups");
-  for (const codegen::ImageEntry& entry : target.groups) TRY_DO(check_image(target.image, {entry.enter, entry.exit, entry.entry}));
+  for (const codegen::ImageEntry& entry : target.groups)
+    TRY_DO(check_image(target.image, {entry.enter, entry.exit, entry.entry}));
   if (target.groups.size() < program.site_groups.size() && !program.sites.empty()) return wrong("handlers of groups");
   const codegen::ControllerCode& controller = bundle.script.controller;
-  TRY_DO(check_image(controller.image, {controller.init, controller.merge, controller.walk_stack, controller.global_clear, controller.global_put, controller.global_add, controller.global_next}));
-  if (controller.init == 0 || controller.probes.size() != program.probes.size() || controller.conditions.size() != program.probes.size()) return wrong("handlers of spile");
+  TRY_DO(check_image(controller.image, {controller.init, controller.merge, controller.walk_stack, controller.global_clear,
+                                        controller.global_put, controller.global_add, controller.global_next}));
+  if (controller.init == 0 || controller.probes.size() != program.probes.size() ||
+      controller.conditions.size() != program.probes.size())
+    return wrong("handlers of spile");
   for (uint32_t probe : controller.probes) TRY_DO(check_image(controller.image, {probe}));
   for (uint32_t condition : controller.conditions) TRY_DO(check_image(controller.image, {condition}));
   return {};
@@ -98,46 +107,62 @@ Result<void> check_code(const Bundle& bundle) {
 
 Result<void> check_layout(const codegen::ArenaLayout& layout, const char* what) {
   constexpr uint64_t kLargest = uint64_t{1} << 42;
-  if (layout.size > kLargest || layout.slot_count > abi::kMostSlots + abi::kFirstSlot || layout.kernel_slots > layout.slot_count) return wrong(what);
-  for (uint64_t offset : {layout.globals_offset, layout.private_offset, layout.exchange_offset, layout.slots_offset, layout.frames_offset, layout.entries_offset, layout.tables_offset,
-                          layout.kernel_code_offset, layout.constants_offset, layout.shared_offset}) {
+  if (layout.size > kLargest || layout.slot_count > abi::kMostSlots + abi::kFirstSlot || layout.kernel_slots > layout.slot_count)
+    return wrong(what);
+  for (uint64_t offset :
+       {layout.globals_offset, layout.private_offset, layout.exchange_offset, layout.slots_offset, layout.frames_offset,
+        layout.entries_offset, layout.tables_offset, layout.kernel_code_offset, layout.constants_offset, layout.shared_offset}) {
     if (offset > layout.size) return wrong(what);
   }
   if (layout.processes_offset > layout.size && layout.kernel_offset == 0) return wrong(what);
-  for (auto [offset, size] : {std::pair(layout.exchange_offset, layout.exchange_size), std::pair(layout.tables_offset, layout.tables_size),
-                              std::pair(layout.kernel_code_offset, layout.kernel_code_size), std::pair(layout.shared_offset, layout.shared_size)}) {
+  for (auto [offset, size] :
+       {std::pair(layout.exchange_offset, layout.exchange_size), std::pair(layout.tables_offset, layout.tables_size),
+        std::pair(layout.kernel_code_offset, layout.kernel_code_size), std::pair(layout.shared_offset, layout.shared_size)}) {
     if (size > layout.size - offset) return wrong(what);
   }
-  if (layout.slot_count > 0 && (layout.slot_stride > layout.size || layout.slot_stride > (layout.size - layout.slots_offset) / layout.slot_count)) return wrong(what);
-  for (auto [offset, size] : {std::pair(layout.scratch_offset, layout.scratch_size), std::pair(layout.ring_offset, layout.ring_size)}) {
+  if (layout.slot_count > 0 &&
+      (layout.slot_stride > layout.size || layout.slot_stride > (layout.size - layout.slots_offset) / layout.slot_count))
+    return wrong(what);
+  for (auto [offset, size] :
+       {std::pair(layout.scratch_offset, layout.scratch_size), std::pair(layout.ring_offset, layout.ring_size)}) {
     if (uint64_t{offset} + size > layout.slot_stride) return wrong(what);
   }
-  if ((layout.ring_size & (layout.ring_size - 1)) != 0 || (layout.calls_capacity & (layout.calls_capacity - 1)) != 0) return wrong(what);
+  if ((layout.ring_size & (layout.ring_size - 1)) != 0 || (layout.calls_capacity & (layout.calls_capacity - 1)) != 0)
+    return wrong(what);
   if (layout.calls_offset + uint64_t{layout.calls_capacity} * sizeof(abi::CallRecord) > layout.slot_stride) return wrong(what);
   if (layout.record_owner_size != 0 && layout.record_owner_size != sizeof(abi::RecordOwner)) return wrong(what);
   for (uint32_t size : {layout.kernel_ring_size, layout.kernel_small_ring_size}) {
-    if (layout.kernel_slots > 0 && (!std::has_single_bit(size) || size < abi::kPageSize || uint64_t{layout.ring_offset} + size > layout.slot_stride)) return wrong(what);
+    if (layout.kernel_slots > 0 &&
+        (!std::has_single_bit(size) || size < abi::kPageSize || uint64_t{layout.ring_offset} + size > layout.slot_stride))
+      return wrong(what);
   }
   return {};
 }
 
-// Where the session's own memory lies, as place_private() puts it (codegen/layout.cpp): ArenaView covers it where processes see the arena.
+// Where the session's own memory lies, as place_private() puts it (codegen/layout.cpp): ArenaView covers it where processes see
+// the arena.
 Result<void> check_private(const Bundle& bundle) {
   const codegen::ArenaLayout& layout = bundle.script.layout;
   const char* what = "private memory";
   const bool is_seen = !bundle.script.target.image.bytes.empty();
-  if (layout.globals_offset < sizeof(abi::ArenaHeader) || layout.private_offset < layout.globals_offset || layout.exchange_offset < layout.private_offset) return wrong(what);
+  if (layout.globals_offset < sizeof(abi::ArenaHeader) || layout.private_offset < layout.globals_offset ||
+      layout.exchange_offset < layout.private_offset)
+    return wrong(what);
   if (is_seen && layout.private_offset % abi::kPageSize != 0) return wrong(what);
   if (layout.slots_offset % abi::kPageSize != 0 || layout.exchange_size < codegen::kExchangeHead) return wrong(what);
-  if (layout.exchange_offset + layout.exchange_size + abi::kStackCopySize + abi::kStrayPageSize + abi::kPageSize > layout.slots_offset) return wrong(what);
-  for (uint64_t offset : {layout.slot_stride, uint64_t{layout.ring_offset}, uint64_t{layout.scratch_offset}, uint64_t{layout.shadow_offset}}) {
+  if (layout.exchange_offset + layout.exchange_size + abi::kStackCopySize + abi::kStrayPageSize + abi::kPageSize >
+      layout.slots_offset)
+    return wrong(what);
+  for (uint64_t offset :
+       {layout.slot_stride, uint64_t{layout.ring_offset}, uint64_t{layout.scratch_offset}, uint64_t{layout.shadow_offset}}) {
     if (offset % sizeof(uint64_t) != 0) return wrong(what);
   }
   if (layout.slot_count <= abi::kOverflowSlot || layout.ring_size < abi::kPageSize) return wrong(what);
   return {};
 }
 
-// Where the arena of handlers in the kernel lies beside that of processes, as make_mixed_layout() puts it (codegen/layout.cpp), and what both share.
+// Where the arena of handlers in the kernel lies beside that of processes, as make_mixed_layout() puts it (codegen/layout.cpp),
+// and what both share.
 Result<void> check_both(const Bundle& bundle) {
   constexpr uint64_t kReach = uint64_t{1} << 32;
   const codegen::ArenaLayout& layout = bundle.script.layout;
@@ -146,8 +171,11 @@ Result<void> check_both(const Bundle& bundle) {
   if (layout.kernel_offset == 0) return layout.shared_size == 0 ? Result<void>() : wrong(what);
   if (!kernel.over_arena || kernel.object.empty()) return wrong(what);
   if (layout.kernel_offset != (layout.size + kReach - 1) / kReach * kReach + abi::kKernelArenaBase) return wrong(what);
-  if (layout.shared_size > abi::kLargestKernelShared || layout.shared_size % abi::kPageSize != 0 || layout.shared_offset % abi::kPageSize != 0) return wrong(what);
-  if (kernel.arena.size > abi::kLargestKernelArena || layout.processes_offset > layout.kernel_offset + kernel.arena.size) return wrong(what);
+  if (layout.shared_size > abi::kLargestKernelShared || layout.shared_size % abi::kPageSize != 0 ||
+      layout.shared_offset % abi::kPageSize != 0)
+    return wrong(what);
+  if (kernel.arena.size > abi::kLargestKernelArena || layout.processes_offset > layout.kernel_offset + kernel.arena.size)
+    return wrong(what);
   return {};
 }
 
@@ -165,7 +193,9 @@ Result<void> check_counters(const Bundle& bundle) {
 Result<void> check_formats(const Bundle& bundle) {
   constexpr int kWidest = 1 << 24;
   for (const codegen::OutputFormat& format : bundle.script.formats) {
-    if (format.kind == codegen::OutputFormat::Kind::kHistogram && !format.is_log && (format.width <= 0 || format.low > format.high)) return wrong("histograms");
+    if (format.kind == codegen::OutputFormat::Kind::kHistogram && !format.is_log &&
+        (format.width <= 0 || format.low > format.high))
+      return wrong("histograms");
     for (const syntax::FormatPart& part : format.parts) {
       if (part.width > kWidest || part.precision > kWidest) return wrong("formats");
     }
@@ -179,7 +209,8 @@ Result<void> check_kernel(const Bundle& bundle) {
   if (kernel.object.empty() != bundle.kernel.release.empty()) return wrong("the kernel's release");
   for (const codegen::KernelMap& map : kernel.maps) {
     if (map.global != -1 && !is_index(map.global, program.globals)) return wrong("maps");
-    if (map.value_size > (1u << 30) || map.key_size > (1u << 20) || (map.global >= 0 && map.value_size == 0)) return wrong("maps");
+    if (map.value_size > (1u << 30) || map.key_size > (1u << 20) || (map.global >= 0 && map.value_size == 0))
+      return wrong("maps");
   }
   for (const codegen::KernelProgram& entry : kernel.programs) {
     if (entry.keeps_lives && entry.probe == -1) continue;

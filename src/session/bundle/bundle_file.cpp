@@ -30,14 +30,16 @@ struct ProbeFields {
   sema::ProbeKind kind = sema::ProbeKind::kNever;
   sema::Domain domain = sema::Domain::kController;
   std::vector<sema::ResolvedPoint> points;
-  bool has_condition = false, saves_values = false, switched = false, needs_site_id = false, needs_stack = false, needs_registers = false;
+  bool has_condition = false, saves_values = false, switched = false, needs_site_id = false, needs_stack = false,
+       needs_registers = false;
   uint8_t returned_bytes = 8;
   bool returned_signed = false, is_report = false, only_accumulates = false;
   uint32_t file = 0, begin = 0, end = 0;  // its range; file: index + 1, 0: nowhere
 };
-template <class A> void fields(A& a, Like<ProbeFields> auto& p) {
-  a(p.index, p.kind, p.domain, p.points, p.has_condition, p.saves_values, p.switched, p.needs_site_id, p.needs_stack, p.needs_registers, p.returned_bytes, p.returned_signed,
-    p.is_report, p.only_accumulates, p.file, p.begin, p.end);
+template <class A>
+void fields(A& a, Like<ProbeFields> auto& p) {
+  a(p.index, p.kind, p.domain, p.points, p.has_condition, p.saves_values, p.switched, p.needs_site_id, p.needs_stack,
+    p.needs_registers, p.returned_bytes, p.returned_signed, p.is_report, p.only_accumulates, p.file, p.begin, p.end);
 }
 
 struct GlobalFields {
@@ -46,12 +48,18 @@ struct GlobalFields {
   std::vector<ValueType> key_types;
   bool is_array = false;
 };
-template <class A> void fields(A& a, Like<GlobalFields> auto& g) { a(g.name, g.type, g.key_types, g.is_array); }
+template <class A>
+void fields(A& a, Like<GlobalFields> auto& g) {
+  a(g.name, g.type, g.key_types, g.is_array);
+}
 
 struct FileFields {
   std::string name, text;
 };
-template <class A> void fields(A& a, Like<FileFields> auto& f) { a(f.name, f.text); }
+template <class A>
+void fields(A& a, Like<FileFields> auto& f) {
+  a(f.name, f.text);
+}
 
 // A bundle as it lies in the file.
 struct Fields {
@@ -76,9 +84,10 @@ struct Fields {
   bool has_target = false;
   int64_t time_limit_ns = 0;
 };
-template <class A> void fields(A& a, Like<Fields> auto& f) {
-  a(f.spile_version, f.source, f.settings, f.files, f.globals, f.probes, f.groups, f.sites, f.kept, f.kept_registers, f.needs, f.limits, f.guru, f.time_probes, f.script,
-    f.modules, f.kernel, f.features, f.module_name, f.has_target, f.time_limit_ns);
+template <class A>
+void fields(A& a, Like<Fields> auto& f) {
+  a(f.spile_version, f.source, f.settings, f.files, f.globals, f.probes, f.groups, f.sites, f.kept, f.kept_registers, f.needs,
+    f.limits, f.guru, f.time_probes, f.script, f.modules, f.kernel, f.features, f.module_name, f.has_target, f.time_limit_ns);
 }
 
 // ---- writing
@@ -114,9 +123,12 @@ bool has_kernel_addresses(const sema::Program& program) {
   constexpr uint64_t kKernelHalf = uint64_t{1} << 63;
   auto is_address = [](const location::Operation& operation) {
     const auto* constant = std::get_if<location::Constant>(&operation);
-    return std::holds_alternative<location::Address>(operation) || (constant && static_cast<uint64_t>(constant->value) >= kKernelHalf);
+    return std::holds_alternative<location::Address>(operation) ||
+           (constant && static_cast<uint64_t>(constant->value) >= kKernelHalf);
   };
-  auto has = [&](const sema::Binding& binding) { return binding.reads_kernel_memory && !binding.ops.empty() && is_address(binding.ops.front()); };
+  auto has = [&](const sema::Binding& binding) {
+    return binding.reads_kernel_memory && !binding.ops.empty() && is_address(binding.ops.front());
+  };
   for (const sema::Probe& probe : program.probes) {
     if (std::ranges::any_of(probe.bindings, has)) return true;
   }
@@ -134,7 +146,8 @@ BundledKernel this_kernel() {
   return kernel;
 }
 
-Fields fields_of(const RunInput& input, const ScriptOptions& source, const ProgramOptions& settings, const TargetOptions& target) {
+Fields fields_of(const RunInput& input, const ScriptOptions& source, const ProgramOptions& settings,
+                 const TargetOptions& target) {
   const sema::Program& program = input.program;
   Fields made;
   made.spile_version = SPILE_VERSION;
@@ -144,7 +157,8 @@ Fields fields_of(const RunInput& input, const ScriptOptions& source, const Progr
   std::vector<const SourceFile*> files;
   for (const sema::Probe& probe : program.probes) made.probes.push_back(fields_of(probe, files));
   for (const SourceFile* file : files) made.files.push_back({file->name(), std::string(file->text())});
-  for (const syntax::Global* global : program.globals) made.globals.push_back({global->name, global->type, global->key_types, global->is_array});
+  for (const syntax::Global* global : program.globals)
+    made.globals.push_back({global->name, global->type, global->key_types, global->is_array});
   made.groups = program.site_groups;
   made.sites.assign(program.sites.begin(), program.sites.end());
   made.kept = program.sites.kept_functions();
@@ -229,11 +243,15 @@ std::unique_ptr<Bundle> bundle_of(Fields from) {
 // A bundle is executed: as with a script that sudo runs, nobody else may be able to write it.
 Result<void> check_owner(const std::string& path, const struct stat& info) {
   if (info.st_uid != geteuid() && info.st_uid != 0) {
-    return Error{fmt::format("{} belongs to user {}, and has machine code that would run with your rights", path, info.st_uid), "copy it, if you trust that user: the copy is yours"};
+    return Error{fmt::format("{} belongs to user {}, and has machine code that would run with your rights", path, info.st_uid),
+                 "copy it, if you trust that user: the copy is yours"};
   }
-  if (info.st_mode & S_IWOTH) return Error{fmt::format("anybody may write {}, which has machine code that would run with your rights", path), fmt::format("chmod go-w {}", path)};
+  if (info.st_mode & S_IWOTH)
+    return Error{fmt::format("anybody may write {}, which has machine code that would run with your rights", path),
+                 fmt::format("chmod go-w {}", path)};
   if (info.st_mode & S_IWGRP) {
-    return Error{fmt::format("group {} may write {}, which has machine code that would run with your rights", info.st_gid, path), fmt::format("chmod go-w {}", path)};
+    return Error{fmt::format("group {} may write {}, which has machine code that would run with your rights", info.st_gid, path),
+                 fmt::format("chmod go-w {}", path)};
   }
   return {};
 }
@@ -259,7 +277,9 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 constexpr const char* kMakeAgain = "make it again: spile -p4 -o FILE ...";
-Error damaged(const std::string& name) { return {name + " is damaged", "copy it again, or make it again: spile -p4 -o FILE ..."}; }
+Error damaged(const std::string& name) {
+  return {name + " is damaged", "copy it again, or make it again: spile -p4 -o FILE ..."};
+}
 
 uint32_t checksum_of(std::string_view bytes) {
   return static_cast<uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
@@ -276,10 +296,14 @@ bool is_bundle(const std::string& path) {
 }
 
 Result<std::string> pack_bundle(std::string_view fields) {
-  if (fields.size() > kLargestBundle) return Error{fmt::format("the bundle would have {} MiB, more than the {} that one may have", fields.size() >> 20, kLargestBundle >> 20), "probe fewer places"};
+  if (fields.size() > kLargestBundle)
+    return Error{fmt::format("the bundle would have {} MiB, more than the {} that one may have", fields.size() >> 20,
+                             kLargestBundle >> 20),
+                 "probe fewer places"};
   uLongf size = compressBound(fields.size());
   std::string packed(size, '\0');
-  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(fields.data()), fields.size(), Z_BEST_SPEED) != Z_OK) {
+  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(fields.data()), fields.size(),
+                Z_BEST_SPEED) != Z_OK) {
     return Error{"pack the bundle: out of memory", ""};
   }
   packed.resize(size);
@@ -294,18 +318,26 @@ Result<std::string> pack_bundle(std::string_view fields) {
 
 Result<std::string> unpack_bundle(const std::string& name, std::string_view bytes) {
   BundleHeader header;
-  if (bytes.size() < sizeof header || !bytes.starts_with(std::string_view(kBundleMagic, sizeof kBundleMagic))) return Error{name + " is not a bundle of spile", ""};
+  if (bytes.size() < sizeof header || !bytes.starts_with(std::string_view(kBundleMagic, sizeof kBundleMagic)))
+    return Error{name + " is not a bundle of spile", ""};
   std::memcpy(&header, bytes.data(), sizeof header);
   bytes.remove_prefix(sizeof header);
-  if (header.version != kBundleVersion) return Error{fmt::format("{} has version {} of bundles; this spile runs version {}", name, header.version, kBundleVersion), kMakeAgain};
-  if (header.packed_size != bytes.size() || header.unpacked_size > kLargestBundle || checksum_of(bytes) != header.checksum) return damaged(name);
+  if (header.version != kBundleVersion)
+    return Error{fmt::format("{} has version {} of bundles; this spile runs version {}", name, header.version, kBundleVersion),
+                 kMakeAgain};
+  if (header.packed_size != bytes.size() || header.unpacked_size > kLargestBundle || checksum_of(bytes) != header.checksum)
+    return damaged(name);
   std::string fields(header.unpacked_size, '\0');
   uLongf size = fields.size();
-  if (uncompress(reinterpret_cast<Bytef*>(fields.data()), &size, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()) != Z_OK || size != fields.size()) return damaged(name);
+  if (uncompress(reinterpret_cast<Bytef*>(fields.data()), &size, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()) !=
+          Z_OK ||
+      size != fields.size())
+    return damaged(name);
   return fields;
 }
 
-Result<void> write_bundle(const std::string& path, const RunInput& input, const ScriptOptions& source, const ProgramOptions& settings, const TargetOptions& target) {
+Result<void> write_bundle(const std::string& path, const RunInput& input, const ScriptOptions& source,
+                          const ProgramOptions& settings, const TargetOptions& target) {
   BundleWriter writer;
   writer(fields_of(input, source, settings, target));
   TRY(const std::string bytes, pack_bundle(writer.take()));
@@ -318,7 +350,8 @@ Result<std::unique_ptr<Bundle>> parse_bundle(const std::string& name, std::strin
   std::string version;
   BundleReader first(unpacked);
   first(version);
-  if (!first.failed() && version != SPILE_VERSION) return Error{fmt::format("{} was made by spile {}; this is {}", name, version, SPILE_VERSION), kMakeAgain};
+  if (!first.failed() && version != SPILE_VERSION)
+    return Error{fmt::format("{} was made by spile {}; this is {}", name, version, SPILE_VERSION), kMakeAgain};
   Fields read;
   BundleReader reader(unpacked);
   reader(read);

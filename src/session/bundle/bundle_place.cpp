@@ -97,8 +97,9 @@ bool is_on_address(const sema::ResolvedPoint& point) {
 }
 
 bool needs_addresses(const Bundle& bundle) {
-  return bundle.kernel.fixed_addresses ||
-         std::ranges::any_of(bundle.program.probes, [](const sema::Probe& probe) { return std::ranges::any_of(probe.points, is_on_address); });
+  return bundle.kernel.fixed_addresses || std::ranges::any_of(bundle.program.probes, [](const sema::Probe& probe) {
+           return std::ranges::any_of(probe.points, is_on_address);
+         });
 }
 
 Result<void> check_kernel(Bundle& bundle) {
@@ -107,17 +108,23 @@ Result<void> check_kernel(Bundle& bundle) {
   uname(&here);
   const BundledKernel& made = bundle.kernel;
   if (made.release != here.release || made.version != here.version) {
-    return Error{fmt::format("the bundle was made for Linux {} ({}); this is {} ({})", made.release, made.version, here.release, here.version), "make it on a machine with this kernel"};
+    return Error{fmt::format("the bundle was made for Linux {} ({}); this is {} ({})", made.release, made.version, here.release,
+                             here.version),
+                 "make it on a machine with this kernel"};
   }
   if (static_cast<uint32_t>(bpf::possible_cpus()) > made.cpus) {
-    return Error{fmt::format("the bundle was made for {} processors at most; this machine may have {}", made.cpus, bpf::possible_cpus()), "make it on a machine with as many"};
+    return Error{
+        fmt::format("the bundle was made for {} processors at most; this machine may have {}", made.cpus, bpf::possible_cpus()),
+        "make it on a machine with as many"};
   }
   if (!needs_addresses(bundle)) return {};
   const uint64_t now = kernel_text_address();
   if (now == made.text && now != 0) return {};
   kernelinfo::KernelInfo kernel{kernelinfo::Places{}};
   auto symbols = kernel.symbols();
-  if (made.fixed_addresses) return Error{"the bundle's handlers have addresses of the kernel's variables, which are others since it was started anew", "make the bundle again"};
+  if (made.fixed_addresses)
+    return Error{"the bundle's handlers have addresses of the kernel's variables, which are others since it was started anew",
+                 "make the bundle again"};
   // The kernel lies elsewhere after each start.
   for (sema::Probe& probe : bundle.program.probes) {
     for (sema::ResolvedPoint& point : probe.points) {
@@ -129,13 +136,19 @@ Result<void> check_kernel(Bundle& bundle) {
         moved->address += now - made.text;
       } else {
         const auto found = symbols.ok() ? (*symbols)->named(moved->symbol, module) : std::vector<kernelinfo::Symbol>();
-        if (found.size() != 1) return Error{fmt::format("the address of the kernel's function '{}' is not known here", moved->symbol), "run as root; kernel.kptr_restrict may be at most 1"};
+        if (found.size() != 1)
+          return Error{fmt::format("the address of the kernel's function '{}' is not known here", moved->symbol),
+                       "run as root; kernel.kptr_restrict may be at most 1"};
         moved->address = found.front().address;
       }
       point.site.kernel = std::move(moved);
     }
-    const bool watches = std::ranges::any_of(probe.points, [](const sema::ResolvedPoint& point) { return point.kind == sema::ProbeKind::kDataAccess && point.domain == sema::Domain::kKernel; });
-    if (watches) return Error{"the bundle watches addresses of the kernel's variables, which are others since it was started anew", "make the bundle again"};
+    const bool watches = std::ranges::any_of(probe.points, [](const sema::ResolvedPoint& point) {
+      return point.kind == sema::ProbeKind::kDataAccess && point.domain == sema::Domain::kKernel;
+    });
+    if (watches)
+      return Error{"the bundle watches addresses of the kernel's variables, which are others since it was started anew",
+                   "make the bundle again"};
   }
   return {};
 }
@@ -156,30 +169,36 @@ Result<probes::ModuleFiles> place_bundle(Bundle& bundle, const TargetOptions& ta
   probes::ModuleFiles files;
   std::map<std::string, std::string> places;  // where modules are now
   for (const BundledModule& module : bundle.modules) {
-    // In the target it may have another name than where the bundle was made; a file of the old name that the target does not use is not meant.
+    // In the target it may have another name than where the bundle was made; a file of the old name that the target does not use
+    // is not meant.
     auto same_path = std::ranges::find(theirs, module.path, &Candidate::path);
-    auto same_file = std::ranges::find_if(theirs, [&](const Candidate& file) { return !module.identity.empty() && file.identity == module.identity; });
+    auto same_file = std::ranges::find_if(
+        theirs, [&](const Candidate& file) { return !module.identity.empty() && file.identity == module.identity; });
     const bool is_itself = same_path != theirs.end() && same_path->identity == module.identity;
-    const Candidate found = is_itself                       ? *same_path
-                            : same_file != theirs.end()     ? *same_file
-                            : same_path != theirs.end()     ? *same_path
-                                                            : candidate_of(module.path, {});
+    const Candidate found = is_itself                   ? *same_path
+                            : same_file != theirs.end() ? *same_file
+                            : same_path != theirs.end() ? *same_path
+                                                        : candidate_of(module.path, {});
     // A library that the target loads later may be anywhere yet: the engine looks at it then.
     const bool is_absent = found.identity.empty() && same_path == theirs.end();
     if (!is_absent && found.identity != module.identity) {
-      return Error{fmt::format("{} is another build than the bundle was made for: {} here, {} there", found.path, shown(found.identity), shown(module.identity)),
+      return Error{fmt::format("{} is another build than the bundle was made for: {} here, {} there", found.path,
+                               shown(found.identity), shown(module.identity)),
                    "make the bundle for this build: spile -p4 -o FILE ..."};
     }
     if (found.path != module.path) places.emplace(module.path, found.path);
     files[found.path] = {found.options, module.identity};
   }
   const bool is_other_program = std::ranges::none_of(bundle.modules, [&](const BundledModule& module) {
-    return std::ranges::any_of(theirs, [&](const Candidate& file) { return file.path == module.path || (!module.identity.empty() && file.identity == module.identity); });
+    return std::ranges::any_of(theirs, [&](const Candidate& file) {
+      return file.path == module.path || (!module.identity.empty() && file.identity == module.identity);
+    });
   });
   if (is_other_program && !theirs.empty() && !bundle.modules.empty() && probes_the_target(bundle)) {
     const Candidate& target_file = theirs.front();
     const BundledModule& module = bundle.modules.front();
-    return Error{fmt::format("{} is another program than the bundle was made for, {}: {} here, {} there", target_file.path, module.path, shown(target_file.identity), shown(module.identity)),
+    return Error{fmt::format("{} is another program than the bundle was made for, {}: {} here, {} there", target_file.path,
+                             module.path, shown(target_file.identity), shown(module.identity)),
                  "make the bundle for this program: spile -p4 -o FILE ..."};
   }
   if (!places.empty()) rename_module(bundle.program, places);

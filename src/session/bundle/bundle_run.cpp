@@ -5,8 +5,8 @@
 #include "base/print.h"
 #include "session/bundle/bundle_file.h"
 #include "session/bundle/bundle_place.h"
-#include "session/terms/pass_timer.h"
 #include "session/live/run_pass.h"
+#include "session/terms/pass_timer.h"
 
 namespace spile::session {
 
@@ -14,11 +14,15 @@ namespace {
 
 // Options that are a part of the bundle can't be given anew.
 Result<void> check_options(const Options& options, const std::string& path) {
-  auto fixed = [&](const char* option) { return Error{fmt::format("{} has no meaning for a bundle: {} is compiled", option, path), "give it when the bundle is made"}; };
+  auto fixed = [&](const char* option) {
+    return Error{fmt::format("{} has no meaning for a bundle: {} is compiled", option, path), "give it when the bundle is made"};
+  };
   const ScriptOptions& script = options.script;
   if (!script.arguments.empty()) return fixed("an argument of the script");
   if (!script.additional_texts.empty()) return fixed("-E");
-  if (options.output.record.is_on()) return Error{path + " can't be recorded: what a document needs is compiled in", "record its script: spile record SCRIPT -o FILE"};
+  if (options.output.record.is_on())
+    return Error{path + " can't be recorded: what a document needs is compiled in",
+                 "record its script: spile record SCRIPT -o FILE"};
   if (!script.limits.empty()) return fixed("-D");
   if (script.guru) return fixed("-g");
   if (!options.program.global_values.empty()) return fixed("-G");
@@ -30,8 +34,10 @@ Result<void> check_options(const Options& options, const std::string& path) {
 
 Result<void> check_target(const Bundle& bundle, const TargetOptions& target, const std::string& path) {
   const bool has_target = !target.command.empty() || !target.processes.empty();
-  if (bundle.has_target && !has_target) return Error{path + " probes the processes of -x or -c", "give either: spile BUNDLE -x PID"};
-  if (!bundle.has_target && has_target) return Error{path + " was made without -x and -c, and probes all processes", "make it with -x or -c"};
+  if (bundle.has_target && !has_target)
+    return Error{path + " probes the processes of -x or -c", "give either: spile BUNDLE -x PID"};
+  if (!bundle.has_target && has_target)
+    return Error{path + " was made without -x and -c, and probes all processes", "make it with -x or -c"};
   return {};
 }
 
@@ -55,7 +61,9 @@ Result<int> run_bundle(const std::string& path, const Options& options, std::opt
   timer.done(fmt::format("read {}, made by spile {}", path, bundle->spile_version));
   TargetOptions target = options.target;
   if (target.time_limit_ns == 0) target.time_limit_ns = bundle->time_limit_ns;
-  return run_program({bundle->program, bundle->script, *files, bundle->features, bundle->module_name, !bundle->source.compatible.empty()}, target, options.output, options.messages);
+  return run_program(
+      {bundle->program, bundle->script, *files, bundle->features, bundle->module_name, !bundle->source.compatible.empty()},
+      target, options.output, options.messages);
 }
 
 }  // namespace spile::session

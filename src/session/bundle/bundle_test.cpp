@@ -170,7 +170,8 @@ TEST_F(BundleTest, IsRejectedWhenItsCodeOrMemoryCantBePlaced) {
     return read_bundle(path()).ok();
   };
   EXPECT_TRUE(is_accepted([](codegen::CompiledScript&) {}));
-  EXPECT_FALSE(is_accepted([](auto& script) { script.target.image.bytes[0] = 1; })) << "whoever places the code fills in its cells";
+  EXPECT_FALSE(is_accepted([](auto& script) { script.target.image.bytes[0] = 1; }))
+      << "whoever places the code fills in its cells";
   EXPECT_FALSE(is_accepted([](auto& script) { script.controller.image.code_begin = 8; }));
   EXPECT_FALSE(is_accepted([](auto& script) { script.target.groups[0].enter = 192; }));
   EXPECT_FALSE(is_accepted([](auto& script) { script.layout.private_offset += 8; }));
@@ -185,7 +186,13 @@ TEST_F(BundleTest, IsRejectedWhenItsCodeOrMemoryCantBePlaced) {
 TEST_F(BundleTest, IsRejectedWhenAHistogramHasNoWidth) {
   auto is_accepted = [&](int64_t low, int64_t high, int64_t width) {
     Made made;
-    made.script.formats.push_back({.kind = codegen::OutputFormat::Kind::kHistogram, .parts = {}, .arguments = {}, .low = low, .high = high, .width = width, .own = {}});
+    made.script.formats.push_back({.kind = codegen::OutputFormat::Kind::kHistogram,
+                                   .parts = {},
+                                   .arguments = {},
+                                   .low = low,
+                                   .high = high,
+                                   .width = width,
+                                   .own = {}});
     made.write(path());
     return read_bundle(path()).ok();
   };
@@ -210,7 +217,9 @@ TEST_F(BundleTest, IsRejectedIfOthersMayWriteIt) {
 TEST_F(BundleTest, ReplacesAFileAsAWhole) {
   Made().write(path());
   Made made;
-  EXPECT_FALSE(write_bundle(folder_ + "/missing/a.spile", {made.program, made.script, made.modules, {}, made.name, false}, made.source, {}, {}).ok());
+  EXPECT_FALSE(write_bundle(folder_ + "/missing/a.spile", {made.program, made.script, made.modules, {}, made.name, false},
+                            made.source, {}, {})
+                   .ok());
   EXPECT_TRUE(is_bundle(path()));
   EXPECT_FALSE(is_bundle(folder_));
 }

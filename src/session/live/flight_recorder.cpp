@@ -98,8 +98,10 @@ int dump_flight_recorder(pid_t recorder) {
   sockaddr_un address;
   socklen_t length = socket_address(recorder, address);
   if (!fd || connect(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
-    print_to(stderr, "spile: process {} is not a flight recorder: {}\n  hint: spile -F without -o prints the process ID of its recorder\n", recorder,
-               strerror(errno));
+    print_to(
+        stderr,
+        "spile: process {} is not a flight recorder: {}\n  hint: spile -F without -o prints the process ID of its recorder\n",
+        recorder, strerror(errno));
     return 1;
   }
   // Anybody may listen at a name of the abstract namespace.

@@ -16,7 +16,9 @@ namespace spile::session {
 
 Result<FollowedPrograms> FollowedPrograms::open(const std::vector<std::string>& paths, const kernelinfo::Features& features) {
   CHECK(paths.size() <= abi::kMostKernelPrograms);
-  if (!features.tasks) return Error{"tell processes by their programs: the kernel has no type information", "the kernel must be built with CONFIG_DEBUG_INFO_BTF"};
+  if (!features.tasks)
+    return Error{"tell processes by their programs: the kernel has no type information",
+                 "the kernel must be built with CONFIG_DEBUG_INFO_BTF"};
   const kernelinfo::TaskLayout& layout = *features.tasks;
   FollowedPrograms programs;
   std::vector<int> files;
@@ -26,7 +28,8 @@ Result<FollowedPrograms> FollowedPrograms::open(const std::vector<std::string>& 
     files.push_back(file.get());
     programs.files_.push_back(std::move(file));
   }
-  TRY(std::vector<uint64_t> inodes, bpf::inodes_of(files, {layout.task_files, layout.files_table, layout.table_files, layout.file_inode}));
+  TRY(std::vector<uint64_t> inodes,
+      bpf::inodes_of(files, {layout.task_files, layout.files_table, layout.table_files, layout.file_inode}));
   abi::KernelPrograms values{};
   values.task_mm = layout.task_mm;
   values.mm_file = layout.mm_exe_file;
@@ -56,7 +59,8 @@ Result<void> FollowedPrograms::add_running(bpf::Kernel& kernel) const {
       if (known[i].st_dev != program.st_dev || known[i].st_ino != program.st_ino) continue;
       const abi::KernelLife life{static_cast<uint32_t>(i) + 1, 0};
       // What handlers have noted since they were attached is newer.
-      TRY_DO(kernel.add(abi::kKernelLivesMap, {reinterpret_cast<const uint8_t*>(&pid), sizeof pid}, {reinterpret_cast<const uint8_t*>(&life), sizeof life}));
+      TRY_DO(kernel.add(abi::kKernelLivesMap, {reinterpret_cast<const uint8_t*>(&pid), sizeof pid},
+                        {reinterpret_cast<const uint8_t*>(&life), sizeof life}));
     }
   }
   if (failure) return Error::from_errno("read /proc", failure.value());

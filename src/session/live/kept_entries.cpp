@@ -37,7 +37,8 @@ class ModuleCode {
     std::vector<std::string> names = std::move(function->aliases);
     names.push_back(std::move(function->linkage_name));
     return std::none_of(functions_.begin(), functions_.end(), [&](const debuginfo::Function& part) {
-      bool is_ours = std::any_of(names.begin(), names.end(), [&](const std::string& name) { return part.linkage_name.starts_with(name + ".cold"); });
+      bool is_ours = std::any_of(names.begin(), names.end(),
+                                 [&](const std::string& name) { return part.linkage_name.starts_with(name + ".cold"); });
       return is_ours && jumps_to_entry(part.address, part.size, entry);
     });
   }

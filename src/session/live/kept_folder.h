@@ -10,8 +10,8 @@
 
 namespace spile::session {
 
-// Makes the folder (--tmpdir's, which may exist, or a new one in $TMPDIR or /tmp), prints its path on standard error and returns it.
-// Returns "" without -k.
+// Makes the folder (--tmpdir's, which may exist, or a new one in $TMPDIR or /tmp), prints its path on standard error and returns
+// it. Returns "" without -k.
 Result<std::string> make_kept_folder(const PassOptions& options);
 // The functions below write a file of the folder; they do nothing if `folder` is "".
 // 1-tree.stp: the user's script as it was parsed.

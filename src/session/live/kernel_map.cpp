@@ -61,8 +61,8 @@ bpf::AttachPoint attach_point(const sema::ResolvedPoint& point, uint64_t cookie,
       attach.program = point.program;
       break;
     default:
-      attach.kind = point.kind == sema::ProbeKind::kFunctionReturn ? bpf::AttachPoint::Kind::kUretprobe
-                                                                   : bpf::AttachPoint::Kind::kUprobe;
+      attach.kind =
+          point.kind == sema::ProbeKind::kFunctionReturn ? bpf::AttachPoint::Kind::kUretprobe : bpf::AttachPoint::Kind::kUprobe;
       attach.path = point.site.module;
       attach.file_offset = point.site.file_offset;
       attach.semaphore_offset = point.site.semaphore_offset;
@@ -94,9 +94,7 @@ namespace {
 using kernelinfo::Mechanism;
 
 // A probe has at most two groups of points for which there are several ways (bpf::ProgramSpec::choice).
-int choice_of(const sema::Probe& probe, int group) {
-  return 2 * probe.index + group;
-}
+int choice_of(const sema::Probe& probe, int group) { return 2 * probe.index + group; }
 bool has_choice_of(const bpf::ProgramSpec& spec, const sema::Probe& probe) {
   return spec.choice == choice_of(probe, 0) || spec.choice == choice_of(probe, 1);
 }
@@ -122,10 +120,12 @@ bpf::AttachPoint function_point(const sema::ResolvedPoint& point, Mechanism mech
   attach.description = function.description;
   attach.may_be_refused = mechanism == Mechanism::kKprobe && (point.site.around.value != 0 || function.of_pattern);
   constexpr char kLoaded[] = "kernel:";
-  const std::string module = point.site.module.starts_with(kLoaded) ? point.site.module.substr(sizeof kLoaded - 1) + ":" : std::string();
+  const std::string module =
+      point.site.module.starts_with(kLoaded) ? point.site.module.substr(sizeof kLoaded - 1) + ":" : std::string();
   // A kprobe finds the first of several functions of a name; kprobe.multi takes names only where no address is known.
   const bool by_address = mechanism == Mechanism::kKprobe && !function.is_unique && function.address != 0;
-  if (!by_address && !function.symbol.empty()) attach.function = mechanism == Mechanism::kKprobe ? module + function.symbol : function.symbol;
+  if (!by_address && !function.symbol.empty())
+    attach.function = mechanism == Mechanism::kKprobe ? module + function.symbol : function.symbol;
   return attach;
 }
 
@@ -135,7 +135,8 @@ struct Share {
   std::vector<size_t> points;
 };
 
-// Divides points into functions that the kernel describes and others; all together where the former are too many for programs of their own.
+// Divides points into functions that the kernel describes and others; all together where the former are too many for programs of
+// their own.
 std::vector<Share> shares_of(const sema::Probe& probe) {
   const auto described = [](const sema::ResolvedPoint& point) { return point.site.kernel->description != 0; };
   const auto count = static_cast<size_t>(std::ranges::count_if(probe.points, described));
@@ -158,20 +159,23 @@ std::vector<Share> shares_of(const sema::Probe& probe) {
   return shares;
 }
 
-Result<void> add_function_programs(const sema::Probe& probe, const codegen::KernelProgram& entry, const kernelinfo::Features& features,
-                                   std::vector<bpf::ProgramSpec>& specs) {
+Result<void> add_function_programs(const sema::Probe& probe, const codegen::KernelProgram& entry,
+                                   const kernelinfo::Features& features, std::vector<bpf::ProgramSpec>& specs) {
   for (const Share& share : shares_of(probe)) {
     const std::vector<Mechanism> mechanisms = kernelinfo::plan(features, share.wish);
     if (mechanisms.empty()) {
-      return Error{fmt::format("attach {}: this kernel can't run handlers there: it has neither kprobes nor fentry", probe.points[share.points.front()].text),
-                   "the kernel must be built with CONFIG_KPROBES, CONFIG_KPROBE_EVENTS or CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"};
+      return Error{
+          fmt::format("attach {}: this kernel can't run handlers there: it has neither kprobes nor fentry",
+                      probe.points[share.points.front()].text),
+          "the kernel must be built with CONFIG_KPROBES, CONFIG_KPROBE_EVENTS or CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"};
     }
     const int choice = choice_of(probe, share.wish.described ? 1 : 0);
     for (size_t way = 0; way < mechanisms.size(); ++way) {
       if ((mechanisms[way] == Mechanism::kTracing) != entry.by_arguments) continue;
       bpf::ProgramSpec spec{entry.section, {}, choice, static_cast<int>(way)};
       for (size_t i : share.points)
-        spec.points.push_back(function_point(probe.points[i], mechanisms[way], entry.exit_side, codegen::kernel_cookie(probe, i)));
+        spec.points.push_back(
+            function_point(probe.points[i], mechanisms[way], entry.exit_side, codegen::kernel_cookie(probe, i)));
       specs.push_back(std::move(spec));
     }
   }
@@ -189,9 +193,12 @@ void add_raw_tracepoint(const sema::Probe& probe, const codegen::KernelProgram& 
   specs.push_back({entry.section, {std::move(point)}});
 }
 
-// A program that reads nothing of the record may run on raw tracepoints, which come and go at once. Tracepoints of single system calls have no raw one.
-void add_tracepoint_programs(const sema::Probe& probe, const codegen::KernelProgram& entry, std::vector<bpf::ProgramSpec>& specs) {
-  bpf::ProgramSpec plain{entry.section, {}}, raw{entry.section, {}, choice_of(probe, 0), 0}, instead{entry.section, {}, choice_of(probe, 0), 1};
+// A program that reads nothing of the record may run on raw tracepoints, which come and go at once. Tracepoints of single system
+// calls have no raw one.
+void add_tracepoint_programs(const sema::Probe& probe, const codegen::KernelProgram& entry,
+                             std::vector<bpf::ProgramSpec>& specs) {
+  bpf::ProgramSpec plain{entry.section, {}}, raw{entry.section, {}, choice_of(probe, 0), 0},
+      instead{entry.section, {}, choice_of(probe, 0), 1};
   auto add = [&](size_t i) {
     bpf::AttachPoint point = attach_point(probe.points[i], codegen::kernel_cookie(probe, i), 0);
     if (entry.by_arguments) {
@@ -213,8 +220,8 @@ void add_tracepoint_programs(const sema::Probe& probe, const codegen::KernelProg
   }
 }
 
-// Returns what leads to the file that elaboration read: the path in the script may lead to another file, or to none. Error: another file has been
-// put there since.
+// Returns what leads to the file that elaboration read: the path in the script may lead to another file, or to none. Error:
+// another file has been put there since.
 Result<std::string> path_of(const probes::ModuleFiles& files, const std::string& module) {
   const probes::ModuleFile read = probes::file_of(files, module);
   std::string path = read.options.file.empty() ? read.options.root + module : read.options.file;
@@ -240,8 +247,8 @@ void add_uprobe_programs(bpf::ProgramSpec single, int choice, std::vector<bpf::P
   specs.push_back(std::move(single));
 }
 
-Result<void> add_other_program(const sema::Probe& probe, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
-                               std::vector<bpf::ProgramSpec>& specs) {
+Result<void> add_other_program(const sema::Probe& probe, const codegen::KernelProgram& entry, const probes::ModuleFiles& files,
+                               pid_t process, std::vector<bpf::ProgramSpec>& specs) {
   bpf::ProgramSpec spec{entry.section, {}};
   std::map<std::string, std::string> paths;  // by module
   for (size_t i = 0; i < probe.points.size(); ++i) {
@@ -253,7 +260,8 @@ Result<void> add_other_program(const sema::Probe& probe, const codegen::KernelPr
       }
       point.path = known->second;
     }
-    point.may_be_refused = probe.points.size() > 1 && (point.kind == bpf::AttachPoint::Kind::kUprobe || point.kind == bpf::AttachPoint::Kind::kUretprobe);
+    point.may_be_refused = probe.points.size() > 1 &&
+                           (point.kind == bpf::AttachPoint::Kind::kUprobe || point.kind == bpf::AttachPoint::Kind::kUretprobe);
     // A return probe with values saved at the entry has a program for each side.
     if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side) point.kind = bpf::AttachPoint::Kind::kUprobe;
     spec.points.push_back(std::move(point));
@@ -265,8 +273,8 @@ Result<void> add_other_program(const sema::Probe& probe, const codegen::KernelPr
 
 }  // namespace
 
-Result<void> add_programs(const sema::Program& program, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
-                          const kernelinfo::Features& features, std::vector<bpf::ProgramSpec>& specs) {
+Result<void> add_programs(const sema::Program& program, const codegen::KernelProgram& entry, const probes::ModuleFiles& files,
+                          pid_t process, const kernelinfo::Features& features, std::vector<bpf::ProgramSpec>& specs) {
   const sema::Probe& probe = program.probes[static_cast<size_t>(entry.probe)];
   const size_t first = specs.size();
   if (probe.points.front().site.kernel) {
@@ -287,8 +295,10 @@ Result<void> add_programs(const sema::Program& program, const codegen::KernelPro
 Result<void> check_programs(const sema::Program& program, const std::vector<bpf::ProgramSpec>& specs) {
   for (const sema::Probe& probe : program.probes) {
     const bool in_kernel = probe.domain == sema::Domain::kKernel && probe.points.front().site.kernel;
-    if (!in_kernel || std::ranges::any_of(specs, [&](const bpf::ProgramSpec& spec) { return has_choice_of(spec, probe); })) continue;
-    return Error{fmt::format("attach {}: its handler needs registers, or there are too many functions, for what this kernel has: fentry without kprobes",
+    if (!in_kernel || std::ranges::any_of(specs, [&](const bpf::ProgramSpec& spec) { return has_choice_of(spec, probe); }))
+      continue;
+    return Error{fmt::format("attach {}: its handler needs registers, or there are too many functions, for what this kernel has: "
+                             "fentry without kprobes",
                              probe.points.front().text),
                  "use $variables of the function instead, or a kernel that is built with CONFIG_KPROBES"};
   }

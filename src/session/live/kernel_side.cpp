@@ -1,7 +1,7 @@
 #include "session/live/kernel_side.h"
 
-#include <sys/resource.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 #include "abi/kernel_interrupts.h"
 #include "base/print.h"
 #include "kernelinfo/interrupt_count.h"
-#include "session/live/kernel_map.h"
 #include "session/arena/skips.h"
+#include "session/live/kernel_map.h"
 
 namespace spile::session {
 
@@ -67,10 +67,9 @@ std::vector<uint8_t> kernel_members(const kernelinfo::MemberLayout& layout) {
 
 }  // namespace
 
-Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program,
-                                                     const codegen::CompiledScript& script,
-                                                     const probes::ModuleFiles& files, const kernelinfo::Features& features, pid_t process,
-                                                     const ArenaMemory& memory, ArenaView& arena, int verbosity) {
+Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program, const codegen::CompiledScript& script,
+                                                     const probes::ModuleFiles& files, const kernelinfo::Features& features,
+                                                     pid_t process, const ArenaMemory& memory, ArenaView& arena, int verbosity) {
   TRY_DO(bpf::check_privilege());
   std::unique_ptr<KernelSide> side(new KernelSide(program, script, verbosity));
   bpf::ObjectSpec spec;
@@ -84,7 +83,8 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
   }
   TRY_DO(check_programs(program, spec.programs));
   spec.data.push_back({abi::kKernelConstantsSymbol, kernel_constants(process)});
-  if (std::string_view(reinterpret_cast<const char*>(script.kernel.object.data()), script.kernel.object.size()).find(abi::kKernelInterruptsSymbol) != std::string_view::npos)
+  if (std::string_view(reinterpret_cast<const char*>(script.kernel.object.data()), script.kernel.object.size())
+          .find(abi::kKernelInterruptsSymbol) != std::string_view::npos)
     spec.data.push_back({abi::kKernelInterruptsSymbol, interrupt_constants()});
   if (features.members) spec.data.push_back({abi::kKernelMembersSymbol, kernel_members(*features.members)});
   if (!script.kernel.followed.empty()) {
@@ -103,7 +103,8 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
   TRY_DO(populated);
   if (memory.kernel()) {
     TRY_DO(side->fill_arena(*memory.kernel()));
-    side->rings_thread_ = std::jthread([kernel_side = side.get(), &kernel = *memory.kernel(), &arena](const std::stop_token& stop) { kernel_side->populate_rings(kernel, arena, stop); });
+    side->rings_thread_ = std::jthread([kernel_side = side.get(), &kernel = *memory.kernel(), &arena](
+                                           const std::stop_token& stop) { kernel_side->populate_rings(kernel, arena, stop); });
   }
   side->imported_.resize(script.kernel.maps.size());
   return side;
@@ -111,7 +112,9 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
 
 namespace {
 
-uint64_t slot_offset(const codegen::ArenaLayout& layout, uint32_t slot) { return layout.slots_offset + (abi::kFirstSlot + slot) * layout.slot_stride; }
+uint64_t slot_offset(const codegen::ArenaLayout& layout, uint32_t slot) {
+  return layout.slots_offset + (abi::kFirstSlot + slot) * layout.slot_stride;
+}
 
 }  // namespace
 
@@ -119,7 +122,8 @@ uint64_t slot_offset(const codegen::ArenaLayout& layout, uint32_t slot) { return
 Result<void> KernelSide::fill_arena(const bpf::Arena& arena) const {
   const codegen::ArenaLayout& layout = script_.kernel.arena;
   std::span<const uint8_t> constants = kernel_->arena_constants();
-  if (constants.size() > arena.memory().size() - layout.constants_offset) return Error{"the script's texts and tables are too large for handlers in the kernel", "use shorter or fewer texts"};
+  if (constants.size() > arena.memory().size() - layout.constants_offset)
+    return Error{"the script's texts and tables are too large for handlers in the kernel", "use shorter or fewer texts"};
   if (!constants.empty()) std::memcpy(arena.memory().data() + layout.constants_offset, constants.data(), constants.size());
   // What spile writes there itself is there: the tables of stacks, between two parts that it does not.
   const uint64_t tables = layout.tables_size        ? layout.tables_offset
@@ -142,12 +146,14 @@ Result<void> KernelSide::populate_slots(const bpf::Arena& arena) const {
 // A part of each ring after the other. Where memory for the rest can't be had, rings stay as large as they are.
 void KernelSide::populate_rings(const bpf::Arena& memory, ArenaView& arena, const std::stop_token& stop) {
   constexpr uint32_t kPart = 1 << 20;
-  // Handlers fill the first part in milliseconds, and threads do not inherit the priority of the one that empties it. Without the right to a higher one,
-  // this one keeps its own.
+  // Handlers fill the first part in milliseconds, and threads do not inherit the priority of the one that empties it. Without the
+  // right to a higher one, this one keeps its own.
   setpriority(PRIO_PROCESS, 0, -10);
   const codegen::ArenaLayout& layout = script_.kernel.arena;
   const uint32_t first = arena.first_kernel_slot();
-  auto populate = [&](uint32_t i, uint32_t at) { return memory.populate(slot_offset(layout, i) + layout.ring_offset + at, std::min(kPart, arena.ring_size(first + i) - at)); };
+  auto populate = [&](uint32_t i, uint32_t at) {
+    return memory.populate(slot_offset(layout, i) + layout.ring_offset + at, std::min(kPart, arena.ring_size(first + i) - at));
+  };
   uint32_t largest = 0;
   Result<void> begun;
   for (uint32_t i = 0; i < layout.kernel_slots && begun.ok(); ++i) {
@@ -178,13 +184,14 @@ Result<void> KernelSide::attach() {
     reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
   }
   if (const std::vector<Error>& refused = kernel_->refused(); !refused.empty()) {
-    print_to(stderr, "WARNING: {}{}\n  hint: {}\n", refused.front().message, refused.size() > 1 ? fmt::format(" (and {} others)", refused.size() - 1) : "",
-             refused.front().hint);
+    print_to(stderr, "WARNING: {}{}\n  hint: {}\n", refused.front().message,
+             refused.size() > 1 ? fmt::format(" (and {} others)", refused.size() - 1) : "", refused.front().hint);
   }
   if (verbosity_ > 0) {
     for (const auto& [text, mechanism] : kernel_->attached()) print_to(stderr, "{}: {}\n", text, mechanism);
     const bpf::Verification verified = kernel_->verification();
-    print_to(stderr, "Kernel: {} program{}, {} instructions verified in {:.1f} ms of processor time.\n", verified.programs, verified.programs == 1 ? "" : "s", verified.instructions,
+    print_to(stderr, "Kernel: {} program{}, {} instructions verified in {:.1f} ms of processor time.\n", verified.programs,
+             verified.programs == 1 ? "" : "s", verified.instructions,
              std::chrono::duration<double, std::milli>(verified.time).count());
   }
   return {};
@@ -210,7 +217,9 @@ std::array<uint8_t, sizeof(uint64_t)> bytes_of(uint64_t number) {
 Result<void> KernelSide::add_process(pid_t pid) {
   if (!knows_processes_) return {};
   if (kernel_->put(abi::kKernelTargetsMap, bytes_of(static_cast<uint64_t>(pid)), bytes_of(1)).ok()) return {};
-  return Error{fmt::format("process {} is not sampled: handlers in the kernel know {} traced processes at most", pid, abi::kMostKernelTargets), ""};
+  return Error{fmt::format("process {} is not sampled: handlers in the kernel know {} traced processes at most", pid,
+                           abi::kMostKernelTargets),
+               ""};
 }
 
 void KernelSide::drop_process(pid_t pid) {
@@ -225,7 +234,8 @@ Result<size_t> KernelSide::consume(Output& output) {
 
 bool KernelSide::exit_requested() const {
   std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol);
-  return control.size() >= sizeof(abi::KernelControl) && reinterpret_cast<const abi::KernelControl*>(control.data())->exit_requested != 0;
+  return control.size() >= sizeof(abi::KernelControl) &&
+         reinterpret_cast<const abi::KernelControl*>(control.data())->exit_requested != 0;
 }
 
 uint32_t KernelSide::errors() const {
@@ -235,9 +245,7 @@ uint32_t KernelSide::errors() const {
 }
 
 namespace {
-std::span<const char> as_key(std::span<const uint8_t> key) {
-  return {reinterpret_cast<const char*>(key.data()), key.size()};
-}
+std::span<const char> as_key(std::span<const uint8_t> key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
 }  // namespace
 
 std::vector<uint8_t> KernelSide::normal_value(const codegen::KernelMap& map, const uint8_t* bytes) const {
@@ -309,7 +317,9 @@ std::string KernelSide::skips_text(std::string_view when_full) const {
                         missed_.size() > 1 ? " and others" : "");
   }
   if (misses_uncounted_)
-    text += "WARNING: hits of the kernel's functions inside other handlers are missing, and this kernel does not count them (Linux 6.7 does)\n";
+    text +=
+        "WARNING: hits of the kernel's functions inside other handlers are missing, and this kernel does not count them (Linux "
+        "6.7 does)\n";
   return text;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The kernel domain of a running script: its eBPF programs and maps, and how its globals are copied between the maps and the controller.
-// Thread rule: one thread.
+// The kernel domain of a running script: its eBPF programs and maps, and how its globals are copied between the maps and the
+// controller. Thread rule: one thread.
 
 #include <future>
 #include <memory>
@@ -23,27 +23,31 @@ namespace spile::session {
 
 class KernelSide {
  public:
-  // Loads programs and creates maps; nothing is attached. process: of -c or -x, to which uprobes are limited; 0: all. features: of the kernel, for probes of its functions. memory: where handlers work if KernelCode::over_arena says so;
-  // it gets the constants. arena: the view of them. memory, arena, program and script must outlive this. Errors: no privilege, a program that the verifier rejects.
+  // Loads programs and creates maps; nothing is attached. process: of -c or -x, to which uprobes are limited; 0: all. features:
+  // of the kernel, for probes of its functions. memory: where handlers work if KernelCode::over_arena says so; it gets the
+  // constants. arena: the view of them. memory, arena, program and script must outlive this. Errors: no privilege, a program that
+  // the verifier rejects.
   static Result<std::unique_ptr<KernelSide>> load(const sema::Program& program, const codegen::CompiledScript& script,
-                                                  const probes::ModuleFiles& files, const kernelinfo::Features& features, pid_t process,
-                                                  const ArenaMemory& memory, ArenaView& arena, int verbosity);
+                                                  const probes::ModuleFiles& files, const kernelinfo::Features& features,
+                                                  pid_t process, const ArenaMemory& memory, ArenaView& arena, int verbosity);
 
-  // Attaches all programs; handlers run from here on. With verbosity, prints how each point is attached. On error nothing is attached.
+  // Attaches all programs; handlers run from here on. With verbosity, prints how each point is attached. On error nothing is
+  // attached.
   Result<void> attach();
   // Detaches all programs; no handler runs after it returns. Globals and records can still be read.
   Result<void> detach();
 
-  // Adds what handlers have added to sharded globals to the controller's copies, and replaces the copies of other globals. Does nothing
-  // before attach(). REQUIRES: called before each controller handler.
+  // Adds what handlers have added to sharded globals to the controller's copies, and replaces the copies of other globals. Does
+  // nothing before attach(). REQUIRES: called before each controller handler.
   Result<void> import_globals(Controller& controller);
-  // Writes back what the controller has changed in and deleted from globals that aren't sharded. REQUIRES: called before programs are
-  // attached, and after each controller handler. An element that a handler in the kernel writes between import and export may be
-  // overwritten.
+  // Writes back what the controller has changed in and deleted from globals that aren't sharded. REQUIRES: called before programs
+  // are attached, and after each controller handler. An element that a handler in the kernel writes between import and export may
+  // be overwritten.
   Result<void> export_globals(Controller& controller);
 
-  // Let handlers that run in traced processes alone hit in a process, and in a thread (bpf::Kernel::follow); drop_process() ends the former. Errors: more
-  // processes than the kernel side can tell apart; the event of a probe can't be counted. REQUIRES: called after attach().
+  // Let handlers that run in traced processes alone hit in a process, and in a thread (bpf::Kernel::follow); drop_process() ends
+  // the former. Errors: more processes than the kernel side can tell apart; the event of a probe can't be counted. REQUIRES:
+  // called after attach().
   Result<void> add_process(pid_t pid);
   void drop_process(pid_t pid);
   Result<void> follow(pid_t tid, const std::string& program) { return kernel_->follow(tid, program); }
@@ -79,16 +83,16 @@ class KernelSide {
   Result<void> fill_arena(const bpf::Arena& arena) const;
   // Slots of CPUs, without their rings. Another thread may do it meanwhile.
   Result<void> populate_slots(const bpf::Arena& arena) const;
-  // The rings of these slots, by a thread of its own: it takes longer than all else of a start. attach() waits until each has its first part;
-  // the rest is withheld from handlers until it is there.
+  // The rings of these slots, by a thread of its own: it takes longer than all else of a start. attach() waits until each has its
+  // first part; the rest is withheld from handlers until it is there.
   void populate_rings(const bpf::Arena& memory, ArenaView& arena, const std::stop_token& stop);
   std::vector<std::pair<std::string, uint64_t>> missed_;  // bpf::Kernel::missed(), since detach(); most first
-  bool misses_uncounted_ = false;               // bpf::Kernel::misses_uncounted(), since detach()
-  bool knows_processes_ = false;                // handlers look whether a process is traced
-  bool attached_ = false;                       // since attach(); before, the controller's globals are the only ones
-  std::vector<std::vector<Element>> imported_;  // parallel to script_.kernel.maps
-  std::promise<Result<void>> rings_begun_;  // by rings_thread_
-  std::jthread rings_thread_;  // last: it uses the others
+  bool misses_uncounted_ = false;                         // bpf::Kernel::misses_uncounted(), since detach()
+  bool knows_processes_ = false;                          // handlers look whether a process is traced
+  bool attached_ = false;                                 // since attach(); before, the controller's globals are the only ones
+  std::vector<std::vector<Element>> imported_;            // parallel to script_.kernel.maps
+  std::promise<Result<void>> rings_begun_;                // by rings_thread_
+  std::jthread rings_thread_;                             // last: it uses the others
 };
 
 }  // namespace spile::session

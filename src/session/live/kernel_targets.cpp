@@ -59,7 +59,8 @@ bool has_own_rights(pid_t pid) {
 
 }  // namespace
 
-// The first thread goes on counting. Of several threads, the one that has executed the program takes the number of the first, with its own events.
+// The first thread goes on counting. Of several threads, the one that has executed the program takes the number of the first,
+// with its own events.
 void KernelTargets::after_execution(pid_t pid) {
   const std::set<pid_t>& known = threads_[pid];
   const bool goes_on = known.size() == 1 && known.contains(pid) && !has_own_rights(pid);
@@ -74,19 +75,11 @@ void KernelTargets::on_change(const engine::ThreadChange& change) {
     case Kind::kProcessBorn:
       unfollow(change.pid);  // another process that had the number
       return warn(add(change.pid));
-    case Kind::kExecuted:
-      return after_execution(change.pid);
-    case Kind::kThreadBorn:
-      kernel_->unfollow(change.tid);
-      return warn(follow(change.pid, change.tid, program_of(change.pid)));
-    case Kind::kProcessEnded:
-      kernel_->drop_process(change.pid);
-      return unfollow(change.pid);
-    case Kind::kThreadEnded:
-      threads_[change.pid].erase(change.tid);
-      return kernel_->unfollow(change.tid);
-    default:
-      return;
+    case Kind::kExecuted: return after_execution(change.pid);
+    case Kind::kThreadBorn: kernel_->unfollow(change.tid); return warn(follow(change.pid, change.tid, program_of(change.pid)));
+    case Kind::kProcessEnded: kernel_->drop_process(change.pid); return unfollow(change.pid);
+    case Kind::kThreadEnded: threads_[change.pid].erase(change.tid); return kernel_->unfollow(change.tid);
+    default: return;
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Tells the handlers in the kernel that are for traced processes alone (sema::ResolvedPoint::of_processes) which these are: as the engine reports
-// births, executions and ends, while the thread in question stands still, so that nothing runs before it is known. Thread rule: one thread.
+// Tells the handlers in the kernel that are for traced processes alone (sema::ResolvedPoint::of_processes) which these are: as
+// the engine reports births, executions and ends, while the thread in question stands still, so that nothing runs before it is
+// known. Thread rule: one thread.
 
 #include <map>
 #include <set>
@@ -21,8 +22,8 @@ class KernelTargets {
 
   // Returns whether the script has such probes; without them, the functions below do nothing.
   bool follows() const { return follows_; }
-  // Adds the processes and all of their threads, and later those that on_change() reports. kernel must outlive this, or stop() must be called before.
-  // Error: a probe's event can't be counted.
+  // Adds the processes and all of their threads, and later those that on_change() reports. kernel must outlive this, or stop()
+  // must be called before. Error: a probe's event can't be counted.
   Result<void> start(KernelSide& kernel, const std::vector<pid_t>& processes);
   // REQUIRES: called from within the engine, while the thread stands still.
   void on_change(const engine::ThreadChange& change);
@@ -40,7 +41,7 @@ class KernelTargets {
 
   bool follows_ = false;
   bool warned_ = false;
-  KernelSide* kernel_ = nullptr;  // while handlers may run
+  KernelSide* kernel_ = nullptr;              // while handlers may run
   std::map<pid_t, std::set<pid_t>> threads_;  // that are followed, by process
 };
 

@@ -1,8 +1,8 @@
 #include "session/live/output.h"
 
 #include <errno.h>
-#include <time.h>
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -53,7 +53,8 @@ Message handler_error(const std::string& text, std::string_view excerpt, std::st
   std::from_chars(place.data() + second + 1, place.data() + place.size(), message.column);
   message.end_line = message.line;
   // The carets of the excerpt are as long as the place.
-  message.end_column = message.column + 1 + static_cast<uint32_t>(excerpt.size() - std::min(excerpt.size(), excerpt.rfind('^') + 2));
+  message.end_column =
+      message.column + 1 + static_cast<uint32_t>(excerpt.size() - std::min(excerpt.size(), excerpt.rfind('^') + 2));
   return message;
 }
 
@@ -79,15 +80,15 @@ Result<std::unique_ptr<Output>> Output::open(const OutputOptions& options, const
 
 Output::~Output() { file_->flush(); }
 
-// A ring with much in it is taken piece by piece, each written before the next is taken: room for the handlers comes soon, and little is
-// held. What is there at first is taken in any case; what comes meanwhile, later.
+// A ring with much in it is taken piece by piece, each written before the next is taken: room for the handlers comes soon, and
+// little is held. What is there at first is taken in any case; what comes meanwhile, later.
 bool Output::collect(ArenaView& arena) {
   bool any = false, more = true;
   uint64_t complete = UINT64_MAX;  // the time up to which the rings that hold more have been taken
   int64_t since = 0;
   for (uint64_t taken = 0; more && taken <= 2 * arena.largest_ring(); taken += kPiece) {
-    // Records with a time before a horizon have been published by the next one, unless a thread was interrupted between reading the clock and
-    // publishing for the whole time between the two.
+    // Records with a time before a horizon have been published by the next one, unless a thread was interrupted between reading
+    // the clock and publishing for the whole time between the two.
     if (const int64_t now = monotonic_ns(); now - since >= kLeastAge) {
       since = now;
       horizon_ = next_horizon_;
@@ -139,19 +140,22 @@ void Output::report_damage(uint32_t ring) {
 
 RingReader::Taken Output::take_ring(ArenaView& arena, uint32_t index) {
   if (!rings_) rings_ = std::make_unique<RingReader>(arena.slot_count(), owner_size_);
-  const Origin origin = index == abi::kControllerSlot ? Origin::kController : arena.is_kernels(index) ? Origin::kKernel : Origin::kTarget;
+  const Origin origin = index == abi::kControllerSlot ? Origin::kController
+                        : arena.is_kernels(index)     ? Origin::kKernel
+                                                      : Origin::kTarget;
   const size_t run = pending_.size();
-  RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, arena.withheld(index), kPiece, bytes_, [&](const abi::RecordHeader& header, size_t offset) {
-    if (origin == Origin::kTarget && !is_believed(header)) return;
-    if (streams_ && (has_addresses(header) || prints(header))) {
-      const OwnedRecord record = record_at(offset, header.size);
-      if (prints(header)) append_stream(record.header, {record.payload, record.size});
-      else stream_text(record.header, name_addresses(header, record.payload, record.size));
-    } else {
-      pending_.push_back({header.time, offset, header.size, origin});
-      held_bytes_ += header.size;
-    }
-  });
+  RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, arena.withheld(index), kPiece, bytes_,
+                                         [&](const abi::RecordHeader& header, size_t offset) {
+                                           if (origin == Origin::kTarget && !is_believed(header)) return;
+                                           if (streams_ && (has_addresses(header) || prints(header))) {
+                                             const OwnedRecord record = record_at(offset, header.size);
+                                             if (prints(header)) append_stream(record.header, {record.payload, record.size});
+                                             else stream_text(record.header, name_addresses(header, record.payload, record.size));
+                                           } else {
+                                             pending_.push_back({header.time, offset, header.size, origin});
+                                             held_bytes_ += header.size;
+                                           }
+                                         });
   if (pending_.size() > run) runs_.push_back(run);
   if (taken.damaged) report_damage(index);
   if (!stream_bytes_.empty()) write_stream(arena, index);
@@ -236,7 +240,9 @@ Output::OwnedRecord Output::record_at(size_t offset, size_t size) const {
 void Output::sort_pending() {
   if (runs_.empty() || runs_.front() != 0) runs_.insert(runs_.begin(), 0);
   runs_.erase(std::unique(runs_.begin(), runs_.end()), runs_.end());
-  auto at = [&](size_t run) { return pending_.begin() + static_cast<ptrdiff_t>(run < runs_.size() ? runs_[run] : pending_.size()); };
+  auto at = [&](size_t run) {
+    return pending_.begin() + static_cast<ptrdiff_t>(run < runs_.size() ? runs_[run] : pending_.size());
+  };
   while (runs_.size() > 1) {
     std::vector<size_t> merged;
     for (size_t run = 0; run < runs_.size(); run += 2) {
@@ -252,7 +258,8 @@ void Output::write_pending(bool everything) { write_until(everything ? UINT64_MA
 
 void Output::write_until(uint64_t time) {
   sort_pending();
-  const auto after = std::upper_bound(pending_.begin(), pending_.end(), time, [](uint64_t t, const Pending& p) { return t < p.time; });
+  const auto after =
+      std::upper_bound(pending_.begin(), pending_.end(), time, [](uint64_t t, const Pending& p) { return t < p.time; });
   for (auto p = pending_.begin(); p != after; ++p) {
     const OwnedRecord record = record_at(p->offset, p->size);
     write_record(record.header, record.payload, record.size, p->origin);
@@ -265,7 +272,8 @@ void Output::write_until(uint64_t time) {
   rest_.clear();
   for (Pending& p : pending_) {
     const size_t offset = rest_.size();
-    rest_.insert(rest_.end(), bytes_.begin() + static_cast<ptrdiff_t>(p.offset), bytes_.begin() + static_cast<ptrdiff_t>(p.offset + p.size));
+    rest_.insert(rest_.end(), bytes_.begin() + static_cast<ptrdiff_t>(p.offset),
+                 bytes_.begin() + static_cast<ptrdiff_t>(p.offset + p.size));
     p.offset = offset;
   }
   bytes_.swap(rest_);
@@ -289,38 +297,27 @@ void Output::write_record(const abi::OwnedHeader& header, const char* payload, s
       append_record_text(text_, script_.formats, header, payload, size, rules);
       break;
     case abi::kHistogram:
-    case abi::kText:
-      append_record_text(text_, script_.formats, header, payload, size, rules);
-      break;
+    case abi::kText: append_record_text(text_, script_.formats, header, payload, size, rules); break;
     case abi::kBacktrace:
     case abi::kSymbols:
     case abi::kUserStack:
     case abi::kKernelBacktrace:
-    case abi::kKernelSymbols:
-      append_foreign(text_, name_addresses(header, payload, size), rules);
-      break;
-    case abi::kWarning:
-      write_warning(script_string(arguments), origin);
-      break;
-    case abi::kErrorText:
-      write_error(std::string(script_string(arguments)));
-      break;
+    case abi::kKernelSymbols: append_foreign(text_, name_addresses(header, payload, size), rules); break;
+    case abi::kWarning: write_warning(script_string(arguments), origin); break;
+    case abi::kErrorText: write_error(std::string(script_string(arguments))); break;
     case abi::kError:
-      if (header.id < script_.errors.size()) write_error(error_text(script_.errors[header.id], arguments), script_.errors[header.id].excerpt, script_.errors[header.id].place);
+      if (header.id < script_.errors.size())
+        write_error(error_text(script_.errors[header.id], arguments), script_.errors[header.id].excerpt,
+                    script_.errors[header.id].place);
       else ++disbelieved_;
       break;
-    case abi::kSystem:
-      run_command(header, arguments, origin);
-      break;
+    case abi::kSystem: run_command(header, arguments, origin); break;
     case abi::kSwitchFile:
       if (origin == Origin::kTarget) --actions_waiting_;
       if (origin != Origin::kTarget || may_switch_file()) file_->next_file();
       break;
-    case abi::kExit:
-      exit_requested_ = true;
-      break;
-    default:
-      break;
+    case abi::kExit: exit_requested_ = true; break;
+    default: break;
   }
   file_->write(text_);
 }
@@ -343,7 +340,8 @@ void Output::record_by(RunRecorder* recorder, const ArenaView& arena) {
 
 // Records of a ring buffer of the kernel have its monotonic time (abi/record.h).
 int64_t Output::time_of(const abi::RecordHeader& header, Origin origin) const {
-  return origin == Origin::kKernelRing ? static_cast<int64_t>(header.time) + realtime_offset_ns() : dated_by_->time_of(header.time);
+  return origin == Origin::kKernelRing ? static_cast<int64_t>(header.time) + realtime_offset_ns()
+                                       : dated_by_->time_of(header.time);
 }
 
 bool Output::record(const abi::OwnedHeader& header, const char* payload, size_t size, Origin origin) {
@@ -370,7 +368,8 @@ bool Output::write_event(const abi::OwnedHeader& header, const char* payload, si
   event_text_.clear();
   if (has_text) append_record_text(event_text_, script_.formats, header, payload, size);
   else event_text_ = name_addresses(header, payload, size);
-  const codegen::OutputFormat* format = header.kind == abi::kPrintf && header.id < script_.formats.size() ? &script_.formats[header.id] : nullptr;
+  const codegen::OutputFormat* format =
+      header.kind == abi::kPrintf && header.id < script_.formats.size() ? &script_.formats[header.id] : nullptr;
   text_.clear();
   events_->append(text_, header, time_of(header, origin), event_text_, format, PayloadReader(payload, size), host_);
   if (sender_) {
@@ -423,9 +422,11 @@ void Output::run_command(const abi::RecordHeader& header, PayloadReader& argumen
   if (is_made && from_target) {
     if (script_.commands.made_at.empty()) return void(++disbelieved_);
     if (std::string why = why_untrusted_ ? why_untrusted_() : std::string(); !why.empty()) {
-      write_error(fmt::format("system() at {}: the command is computed in a handler that runs in a process, and {}: that process could have any command run.  "
-                              "Use a literal command, or call system() in a begin, end or timer probe; -g allows it anyway",
-                              script_.commands.made_at, why));
+      write_error(
+          fmt::format("system() at {}: the command is computed in a handler that runs in a process, and {}: that process could "
+                      "have any command run.  "
+                      "Use a literal command, or call system() in a begin, end or timer probe; -g allows it anyway",
+                      script_.commands.made_at, why));
       return;
     }
   } else if (!is_made && header.id >= script_.commands.texts.size()) {
@@ -485,7 +486,8 @@ std::string Output::refusals_text() const {
     if (number > 0) text += fmt::format("WARNING: {} {}\n", number, what);
   };
   add(damaged_ > kMostDamaged ? damaged_ - kMostDamaged : 0, "more times, an output ring was damaged");
-  add(disbelieved_, "records dropped that no handler of the script can have written: a traced process has written to spile's memory");
+  add(disbelieved_,
+      "records dropped that no handler of the script can have written: a traced process has written to spile's memory");
   add(actions_dropped_ + commands_.refused(), "calls of system() or switch_file() ignored: too many at once");
   add(target_warnings_ > kMostWarnings ? target_warnings_ - kMostWarnings : 0, "more warnings not printed");
   add(errors_not_printed_, "more errors not printed");
@@ -496,7 +498,8 @@ std::string Output::refusals_text() const {
 std::string Output::repeated_errors_text() const {
   std::string lines;
   for (const auto& [text, times] : error_counts_) {
-    if (messages_.verb.is_set()) lines += fmt::format("WARNING: {} {}: {}\n", times, times == 1 ? "hit left out" : "hits left out", text);
+    if (messages_.verb.is_set())
+      lines += fmt::format("WARNING: {} {}: {}\n", times, times == 1 ? "hit left out" : "hits left out", text);
     else if (times > 1) lines += fmt::format("WARNING: {} times: ERROR: {}\n", times, text);
   }
   return lines;

@@ -106,7 +106,8 @@ TEST_F(OutputOfScript, BelievesAProcessNoKindThatItsHandlersCannotWrite) {
   output_->write_pending(true);
   EXPECT_EQ(output_->file().held(), "");
   EXPECT_FALSE(output_->exit_requested());
-  EXPECT_TRUE(output_->refusals_text().starts_with("WARNING: 2 records dropped that no handler of the script can have written")) << output_->refusals_text();
+  EXPECT_TRUE(output_->refusals_text().starts_with("WARNING: 2 records dropped that no handler of the script can have written"))
+      << output_->refusals_text();
 }
 
 TEST_F(OutputOfScript, BelievesTheControllersOwnRing) {
@@ -149,7 +150,8 @@ TEST_F(OutputOfScript, DropsFileSwitchesOfProcessesThatAreTooMany) {
   }
   output_->collect(*arena_);
   output_->write_pending(true);
-  EXPECT_NE(output_->refusals_text().find("calls of system() or switch_file() ignored: too many at once"), std::string::npos) << output_->refusals_text();
+  EXPECT_NE(output_->refusals_text().find("calls of system() or switch_file() ignored: too many at once"), std::string::npos)
+      << output_->refusals_text();
 }
 
 TEST_F(OutputOfScript, PrintsAWarningAndAnErrorOnce) {

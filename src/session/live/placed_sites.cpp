@@ -62,7 +62,8 @@ std::vector<std::string> PlacedSites::still_without_places(Clock::duration since
   if (without_places_.empty() || Clock::now() - expected_since_ < since) return warnings;
   const std::string files = names_of(wanted());
   for (pid_t pid : std::exchange(without_places_, {}))
-    warnings.push_back(fmt::format("process {} has not loaded {}, which the script probes; hits are counted once that is loaded", pid, files));
+    warnings.push_back(
+        fmt::format("process {} has not loaded {}, which the script probes; hits are counted once that is loaded", pid, files));
   return warnings;
 }
 
@@ -84,7 +85,8 @@ std::vector<std::string> PlacedSites::never_loaded() const {
   size_t places = 0;
   for (const auto& [path, sites] : files) places += sites;
   return {fmt::format("{} {} never loaded by a traced process: {} of the script's {} probed {} never in place", names_of(files),
-                      files.size() == 1 ? "was" : "were", places, program_.sites.size(), places == 1 ? "place was" : "places were")};
+                      files.size() == 1 ? "was" : "were", places, program_.sites.size(),
+                      places == 1 ? "place was" : "places were")};
 }
 
 }  // namespace spile::session

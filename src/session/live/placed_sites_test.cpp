@@ -30,7 +30,8 @@ class Places : public testing::Test {
 
 TEST_F(Places, WarnsOfFilesThatNobodyHasLoaded) {
   placed_.note(report_of(10, {0, 1}));
-  EXPECT_EQ(placed_.never_loaded(), Warnings{"/lib/b was never loaded by a traced process: 1 of the script's 4 probed place was never in place"});
+  EXPECT_EQ(placed_.never_loaded(),
+            Warnings{"/lib/b was never loaded by a traced process: 1 of the script's 4 probed place was never in place"});
   placed_.note(report_of(10, {2}));
   EXPECT_EQ(placed_.never_loaded(), Warnings{});
 }
@@ -46,7 +47,8 @@ TEST_F(Places, WarnsOnceOfANamedProcessThatHasNoPlaces) {
   placed_.note(report_of(10, {0}));
   placed_.expect_places_in({10, 11});
   EXPECT_EQ(placed_.still_without_places(1h), Warnings{}) << "it may still be loading";
-  EXPECT_EQ(placed_.still_without_places(0s), Warnings{"process 11 has not loaded /bin/a, /lib/b, which the script probes; hits are counted once that is loaded"});
+  EXPECT_EQ(placed_.still_without_places(0s),
+            Warnings{"process 11 has not loaded /bin/a, /lib/b, which the script probes; hits are counted once that is loaded"});
   EXPECT_EQ(placed_.still_without_places(0s), Warnings{});
 }
 

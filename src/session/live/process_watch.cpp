@@ -34,10 +34,8 @@ bool changes_identity(uint64_t number) {
     case SYS_setresgid:
     case SYS_prctl:
     case SYS_execve:
-    case SYS_execveat:
-      return true;
-    default:
-      return false;
+    case SYS_execveat: return true;
+    default: return false;
   }
 }
 
@@ -176,8 +174,7 @@ void ProcessWatch::on_change(const engine::ThreadChange& change) {
   Known& known = found->second;
   abi::Subject subject = known.subject;
   switch (change.kind) {
-    case Kind::kProcessBorn:
-      return;
+    case Kind::kProcessBorn: return;
     case Kind::kExecuted:
       end_threads(known);
       run_end(known);

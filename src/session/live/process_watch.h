@@ -1,6 +1,6 @@
 #pragma once
-// Runs the probes on the life of processes (process.begin and its kind) when the engine reports an event. The event's thread stands still
-// meanwhile, so what /proc says of it is true. Thread rule: one thread.
+// Runs the probes on the life of processes (process.begin and its kind) when the engine reports an event. The event's thread
+// stands still meanwhile, so what /proc says of it is true. Thread rule: one thread.
 
 #include <functional>
 #include <map>
@@ -33,8 +33,8 @@ class ProcessWatch {
   // Returns whether all, some or none of the probes on system calls are for the program that the process runs.
   engine::CallProbes call_probes_of(pid_t pid) const;
 
-  // Runs the begin probes for all processes that are traced already, and for their threads. Events before start() and after stop() run no
-  // probes.
+  // Runs the begin probes for all processes that are traced already, and for their threads. Events before start() and after
+  // stop() run no probes.
   void start(const std::vector<pid_t>& processes);
   void stop() { running_ = false; }
   // Runs the probes on an event. REQUIRES: called from within the engine, while the thread stands still.
@@ -44,14 +44,14 @@ class ProcessWatch {
   struct Point {
     sema::ProbeKind kind;
     int probe;
-    size_t index;        // of the probe's points
-    std::string program; // path or pattern; "": any
-    pid_t process;       // 0: any
+    size_t index;         // of the probe's points
+    std::string program;  // path or pattern; "": any
+    pid_t process;        // 0: any
   };
   struct Known {
     abi::Subject subject{};  // of the first thread
     std::string program;
-    std::set<pid_t> threads;  // beside the first
+    std::set<pid_t> threads;                // beside the first
     std::map<pid_t, abi::Subject> callers;  // threads that made system calls
   };
   static bool is_for(const Point& point, pid_t pid, const std::string& program);

@@ -29,7 +29,8 @@ int print_error(const Error& error, const ScriptOfVerb& verb) {
   return 1;
 }
 
-Result<int> run_program(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages, const std::function<void()>& armed) {
+Result<int> run_program(const RunInput& input, const TargetOptions& target, const OutputOptions& output,
+                        const MessageOptions& messages, const std::function<void()>& armed) {
   if (!output.flight_recorder) return run_here(input, target, output, messages, armed);
   armed();
   return run_in_background([&](std::function<void()> started) { return run_here(input, target, output, messages, started); });

@@ -25,37 +25,37 @@
 #include "sema/recorded.h"
 #include "session/arena/arena_memory.h"
 #include "session/arena/arena_view.h"
-#include "session/timeline/call_history.h"
 #include "session/arena/controller.h"
+#include "session/arena/skips.h"
 #include "session/live/flight_recorder.h"
 #include "session/live/kernel_side.h"
-#include "session/stacks/kernel_stacks.h"
 #include "session/live/kernel_targets.h"
-#include "session/run/otlp_message.h"
-#include "session/serve/otlp_sender.h"
-#include "session/serve/kafka_sender.h"
 #include "session/live/output.h"
-#include "session/stacks/process_stacks.h"
 #include "session/live/process_watch.h"
-#include "session/serve/procfs_server.h"
-#include "session/terms/progress.h"
+#include "session/live/target_side.h"
+#include "session/live/timers.h"
+#include "session/run/otlp_message.h"
 #include "session/run/run_metrics.h"
 #include "session/run/run_recorder.h"
 #include "session/run/run_stream.h"
+#include "session/serve/kafka_sender.h"
+#include "session/serve/otlp_sender.h"
+#include "session/serve/procfs_server.h"
 #include "session/serve/session_status.h"
-#include "session/terms/signals.h"
-#include "session/arena/skips.h"
 #include "session/serve/status_socket.h"
-#include "session/live/target_side.h"
-#include "session/live/timers.h"
+#include "session/stacks/kernel_stacks.h"
+#include "session/stacks/process_stacks.h"
+#include "session/terms/progress.h"
+#include "session/terms/signals.h"
 #include "session/terms/trust.h"
+#include "session/timeline/call_history.h"
 
 namespace spile::session {
 
 namespace {
 
-// How often output rings are read: handlers make no system calls, so nothing wakes spile. While records come, they are read often enough
-// that a ring of 1 MiB has room for a million records a second.
+// How often output rings are read: handlers make no system calls, so nothing wakes spile. While records come, they are read often
+// enough that a ring of 1 MiB has room for a million records a second.
 constexpr int64_t kBusyPollNs = 2'000'000;
 constexpr int64_t kIdlePollNs = 10'000'000;
 constexpr int64_t kHousekeepingNs = 100'000'000;
@@ -78,7 +78,8 @@ class ScriptRun {
         messages_(messages),
         watch_(program_, [this](int probe, size_t, const abi::Subject& subject) { run_about(probe, subject); }),
         sampler_(
-            program_, [this](int probe, const abi::Subject& subject, std::span<const char> stack) { run_sample(probe, subject, stack); },
+            program_,
+            [this](int probe, const abi::Subject& subject, std::span<const char> stack) { run_sample(probe, subject, stack); },
             [this](pid_t pid, const sema::Site& site) { return target_->locate(pid, site); }),
         kernel_targets_(program_),
         timers_(program_),
@@ -150,13 +151,13 @@ class ScriptRun {
   std::unique_ptr<TargetSide> target_;
   std::unique_ptr<CallHistory> calls_;
   KernelStacks kernel_stacks_;
-  UniqueFd kernel_reader_;  // for handlers of the controller that read the kernel's memory
+  UniqueFd kernel_reader_;                   // for handlers of the controller that read the kernel's memory
   std::unique_ptr<UserStacks> user_stacks_;  // without a target_, which has its own
   std::unique_ptr<ProcessStacks> process_stacks_;
-  std::unique_ptr<LiveRun> live_;  // null: nobody reads globals meanwhile
+  std::unique_ptr<LiveRun> live_;          // null: nobody reads globals meanwhile
   std::unique_ptr<RunRecorder> recorder_;  // null: absent
-  std::unique_ptr<OtlpSender> otlp_;  // null: absent
-  std::unique_ptr<KafkaSender> kafka_;  // null: absent
+  std::unique_ptr<OtlpSender> otlp_;       // null: absent
+  std::unique_ptr<KafkaSender> kafka_;     // null: absent
   std::unique_ptr<Output> output_;
   std::unique_ptr<Controller> controller_;
   Timers timers_;
@@ -185,10 +186,14 @@ Result<void> ScriptRun::prepare() {
   const std::shared_ptr<Presenter>& presenter = output_options_.presenter;
   TRY(signals_, Signals::block(presenter && presenter->takes_signal()));
   if (output_options_.bulk && has_kernel_probes()) {
-    return Error{"-b can't be used with kernel probes: it writes a file for each thread, and handlers in the kernel have no rings of threads", "leave out -b"};
+    return Error{
+        "-b can't be used with kernel probes: it writes a file for each thread, and handlers in the kernel have no rings of "
+        "threads",
+        "leave out -b"};
   }
   if (has_kernel_probes() && !has_target_probes() && traced_.processes.size() > 1) {
-    return Error{"several -x can't be used with probes that run in the kernel: such probes are for one process, or for all", "leave out -x, and compare pid() in the script"};
+    return Error{"several -x can't be used with probes that run in the kernel: such probes are for one process, or for all",
+                 "leave out -x, and compare pid() in the script"};
   }
   bool follows = !traced_.command.empty() || !traced_.processes.empty();
   if (!follows && (watch_.watches_processes() || sampler_.samples() || kernel_targets_.follows())) {
@@ -197,14 +202,15 @@ Result<void> ScriptRun::prepare() {
   }
   TRY(memory_, ArenaMemory::create(script_));
   if (has_target_probes() || follows) {
-    TRY(target_, TargetSide::create(program_, script_, traced_, messages_, files_, {memory_.place(), memory_.shared_fd()}, &watch_, &sampler_,
-                                    &kernel_targets_, [this] { return signals_.stop_is_pending(); }));
+    TRY(target_, TargetSide::create(program_, script_, traced_, messages_, files_, {memory_.place(), memory_.shared_fd()},
+                                    &watch_, &sampler_, &kernel_targets_, [this] { return signals_.stop_is_pending(); }));
   }
   TRY_DO(memory_.cover_shared_pages());
   std::span<uint8_t> shared = memory_.all();
   if (shared.empty() && has_target_probes()) shared = target_->arena_memory();
   const bool has_two = script_.layout.kernel_offset != 0;
-  TRY(arena_, ArenaView::create(script_.layout, shared, has_target_probes(), has_two ? script_.kernel.arena : codegen::ArenaLayout()));
+  TRY(arena_,
+      ArenaView::create(script_.layout, shared, has_target_probes(), has_two ? script_.kernel.arena : codegen::ArenaLayout()));
   TRY(output_, Output::open(output_options_, messages_, script_));
   if (presenter && CallHistory::is_noted(script_.layout)) {
     calls_ = std::make_unique<CallHistory>(*arena_, program_, script_.string_limit);
@@ -213,7 +219,8 @@ Result<void> ScriptRun::prepare() {
   if (output_options_.events) output_->write_events(program_, *arena_);
   if (sema::is_recorded(program_)) live_ = std::make_unique<LiveRun>(program_, script_, *arena_, traced_, output_options_.record);
   if (!output_options_.otlp.empty()) {
-    if (!live_) return Error{"--otlp can't be used with a bundle that was made without it", "give it when the bundle is made, too"};
+    if (!live_)
+      return Error{"--otlp can't be used with a bundle that was made without it", "give it when the bundle is made, too"};
     TRY(otlp_, OtlpSender::create(output_options_.otlp));
   }
   if (!output_options_.kafka.empty()) {
@@ -234,7 +241,8 @@ Result<void> ScriptRun::prepare() {
     TRY(flight_, FlightSocket::listen());
   }
   const std::span<uint8_t> own(reinterpret_cast<uint8_t*>(arena_->base()), script_.layout.size);
-  const std::span<uint8_t> kernel = has_two ? std::span(own.data() + script_.layout.kernel_offset, script_.kernel.arena.size) : own;
+  const std::span<uint8_t> kernel =
+      has_two ? std::span(own.data() + script_.layout.kernel_offset, script_.kernel.arena.size) : own;
   if (target_) target_->make_stacks(own, has_two ? kernel : std::span<uint8_t>(), arena_->controller_state());
   if (target_) output_->name_addresses_by(target_->stacks());
   if (has_kernel_probes()) {
@@ -242,7 +250,8 @@ Result<void> ScriptRun::prepare() {
     output_->name_kernel_by(&kernel_stacks_);
   }
   TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->collect_controller(*arena_); }));
-  if (traced_.time_limit_ns > 0) controller_->set_limit(monotonic_ns() + traced_.time_limit_ns);  // of begin probes; from start() on, of all others
+  // of begin probes; from start() on, of all others
+  if (traced_.time_limit_ns > 0) controller_->set_limit(monotonic_ns() + traced_.time_limit_ns);
   controller_->initialize();
   if (program_.needs & sema::kNeedsKernelMemory) let_controller_read_kernel();
   walk_in_kernel();
@@ -281,15 +290,17 @@ void ScriptRun::walk_in_kernel() {
     user_stacks_ = std::make_unique<UserStacks>(arena, std::span<uint8_t>(), script_.layout, program_.needs);
     output_->name_addresses_by(stacks = user_stacks_.get());
   }
-  process_stacks_ = std::make_unique<ProcessStacks>(*stacks, *arena_, *controller_, static_cast<uint32_t>(program_.limits.max_backtrace),
-                                                    script_.layout.kernel_offset != 0 ? target_->arena_fd() : -1);
+  process_stacks_ =
+      std::make_unique<ProcessStacks>(*stacks, *arena_, *controller_, static_cast<uint32_t>(program_.limits.max_backtrace),
+                                      script_.layout.kernel_offset != 0 ? target_->arena_fd() : -1);
   output_->walk_stacks_by(process_stacks_.get());
   if (target_) target_->tell_of_maps([this](pid_t pid, uint64_t map) { process_stacks_->take_map(pid, map); });
 }
 
 bool ScriptRun::has_uprobes() const {
   return std::ranges::any_of(program_.probes, [](const sema::Probe& probe) {
-    return probe.domain == sema::Domain::kKernel && std::ranges::any_of(probe.points, [](const sema::ResolvedPoint& point) { return point.site.file_offset != 0; });
+    return probe.domain == sema::Domain::kKernel &&
+           std::ranges::any_of(probe.points, [](const sema::ResolvedPoint& point) { return point.site.file_offset != 0; });
   });
 }
 
@@ -301,12 +312,14 @@ void ScriptRun::warn_of_children() const {
     for (pid_t child : engine::children_of(family[i])) family.push_back(child);
   }
   if (family.size() == 1) return;
-  print_to(stderr, "WARNING: {} of process {} {} not probed: probes that run in the kernel are for one process, or for all without -x\n",
-             family.size() == 2 ? "a child" : fmt::format("{} children", family.size() - 1), traced_.first_process(), family.size() == 2 ? "is" : "are");
+  print_to(stderr,
+           "WARNING: {} of process {} {} not probed: probes that run in the kernel are for one process, or for all without -x\n",
+           family.size() == 2 ? "a child" : fmt::format("{} children", family.size() - 1), traced_.first_process(),
+           family.size() == 2 ? "is" : "are");
 }
 
-// spile empties the rings, so it must not be the last to run on a busy machine. Without the right to a higher priority it keeps its own.
-// Children (of system()) have the usual priority.
+// spile empties the rings, so it must not be the last to run on a busy machine. Without the right to a higher priority it keeps
+// its own. Children (of system()) have the usual priority.
 void run_early() {
   sched_param parameters{};
   if (sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &parameters) == 0) setpriority(PRIO_PROCESS, 0, -10);
@@ -319,7 +332,8 @@ Result<void> ScriptRun::start() {
   if (exit_requested() || failed()) return {};
   if (kernel_ || has_target_probes()) run_early();
   if (kernel_) {
-    for (const codegen::KernelCode::Copy& copy : script_.kernel.copies) std::memcpy(arena_->base() + copy.to, arena_->base() + copy.from, copy.size);
+    for (const codegen::KernelCode::Copy& copy : script_.kernel.copies)
+      std::memcpy(arena_->base() + copy.to, arena_->base() + copy.from, copy.size);
     TRY_DO(kernel_->export_globals(*controller_));
     TRY_DO(kernel_->attach());
   }
@@ -333,11 +347,14 @@ Result<void> ScriptRun::start() {
     watch_.start(target_->processes());
     TRY_DO(target_->resume());
   }
-  TRY_DO(procfs_.open(program_, *controller_, module_name_, output_options_.http, messages_, [this](int probe) {
-    if (exit_requested() || failed()) return;  // of several lines that were read at once
-    Result<void> ran = run_controller_probe(probe);
-    if (!ran.ok()) print_to(stderr, "ERROR: {}\n", ran.error().message);
-  }, metrics_face()));
+  TRY_DO(procfs_.open(
+      program_, *controller_, module_name_, output_options_.http, messages_,
+      [this](int probe) {
+        if (exit_requested() || failed()) return;  // of several lines that were read at once
+        Result<void> ran = run_controller_probe(probe);
+        if (!ran.ok()) print_to(stderr, "ERROR: {}\n", ran.error().message);
+      },
+      metrics_face()));
   armed_ns_ = monotonic_ns();
   if (traced_.time_limit_ns > 0) controller_->set_limit(armed_ns_ + traced_.time_limit_ns);
   armed_at_ = time(nullptr);
@@ -408,10 +425,11 @@ Result<void> ScriptRun::wait_and_collect() {
       {procfs_.http_fd(), done([this] { procfs_.serve_http(); })},
       {presenter ? presenter->input() : -1, done([presenter] { presenter->take_input(); })},
       {status_.fd(), done([this] { status_.serve([this] { return describe(); }); })},
-      {stream ? stream->requests_fd() : -1, [this, stream]() -> Result<void> {
-        for (uint64_t left = stream->take_requests(); left > 0; --left) TRY_DO(record_tick());
-        return {};
-      }},
+      {stream ? stream->requests_fd() : -1,
+       [this, stream]() -> Result<void> {
+         for (uint64_t left = stream->take_requests(); left > 0; --left) TRY_DO(record_tick());
+         return {};
+       }},
       {flight_.fd(), done([this] { flight_.serve(output_->file()); })},
       {target_ ? target_->wait_fd() : -1, [this] { return target_->poll(*arena_, 0); }},
       {kernel_ ? kernel_->poll_fd() : -1, done([] {})},
@@ -456,8 +474,10 @@ void ScriptRun::announce() {
   if (places == 0) return;
   std::string where;
   if (!status.processes.empty()) {
-    where = fmt::format(" in {} ({})", one_line(engine::ProcessStatus::read(status.processes.front()).field("Name"), 64), status.processes.front());
-    if (status.processes.size() > 1) where += fmt::format(" and {} other process{}", status.processes.size() - 1, status.processes.size() == 2 ? "" : "es");
+    where = fmt::format(" in {} ({})", one_line(engine::ProcessStatus::read(status.processes.front()).field("Name"), 64),
+                        status.processes.front());
+    if (status.processes.size() > 1)
+      where += fmt::format(" and {} other process{}", status.processes.size() - 1, status.processes.size() == 2 ? "" : "es");
   }
   std::string paused;
   if (target_ && target_->paused_ns() > 0) paused = fmt::format(", paused {}", time_text(target_->paused_ns()));
@@ -484,13 +504,14 @@ const std::string& ScriptRun::why_processes_untrusted() {
   return why_untrusted_;
 }
 
-// Remembers that a process had fewer rights than spile, for scripts in which processes make the text of commands: it may be gone, or
-// released, when its record is read.
+// Remembers that a process had fewer rights than spile, for scripts in which processes make the text of commands: it may be gone,
+// or released, when its record is read.
 void ScriptRun::watch_trust() {
   if (!script_.commands.made_at.empty() && !program_.guru && why_untrusted_.empty()) why_processes_untrusted();
 }
 
-// Ctrl-Z. A tracer that does not answer makes its processes stand still at their next fork, thread or signal, so they are released before.
+// Ctrl-Z. A tracer that does not answer makes its processes stand still at their next fork, thread or signal, so they are
+// released before.
 void ScriptRun::stand_still() {
   int64_t since = monotonic_ns();
   std::vector<pid_t> before;
@@ -510,10 +531,10 @@ void ScriptRun::stand_still() {
   std::vector<pid_t> now = target_->processes();
   auto is_new = [&](pid_t pid) { return std::find(before.begin(), before.end(), pid) == before.end(); };
   print_to(stderr, "WARNING: {}: hits of {} process{} were not counted for {:.2f} s; {} came and {} ended meanwhile\n",
-             suspended.ok() ? "spile was stopped" : fmt::format("spile did not stop: {}", suspended.error().message), before.size(),
-             before.size() == 1 ? "" : "es", static_cast<double>(monotonic_ns() - since) / 1e9,
-             std::count_if(now.begin(), now.end(), is_new),
-             static_cast<int64_t>(before.size()) - std::count_if(now.begin(), now.end(), [&](pid_t pid) { return !is_new(pid); }));
+           suspended.ok() ? "spile was stopped" : fmt::format("spile did not stop: {}", suspended.error().message), before.size(),
+           before.size() == 1 ? "" : "es", static_cast<double>(monotonic_ns() - since) / 1e9,
+           std::count_if(now.begin(), now.end(), is_new),
+           static_cast<int64_t>(before.size()) - std::count_if(now.begin(), now.end(), [&](pid_t pid) { return !is_new(pid); }));
 }
 
 // Traced processes share the arena: an attacker who controls one of them can write there what handlers in another one read.
@@ -523,8 +544,11 @@ void ScriptRun::warn_of_users(int64_t now) {
   std::string who = different_users(target_->processes());
   if (who.empty()) return;
   warned_of_users_ = true;
-  print_to(stderr, "WARNING: {} share memory while spile traces both: an attacker who controls one of them can use it to take over the other. "
-             "To prevent that, end spile, and trace the processes of each user with a separate spile (-x PID)\n", who);
+  print_to(
+      stderr,
+      "WARNING: {} share memory while spile traces both: an attacker who controls one of them can use it to take over the other. "
+      "To prevent that, end spile, and trace the processes of each user with a separate spile (-x PID)\n",
+      who);
 }
 
 void ScriptRun::housekeeping(int64_t now) {
@@ -534,7 +558,8 @@ void ScriptRun::housekeeping(int64_t now) {
   if (!announced_ && now - armed_ns_ >= kAnnouncePatienceNs) announce();
   procfs_.serve_http();
   const Skips skips = count_skips(*arena_);
-  if (Presenter* const presenter = output_options_.presenter.get()) presenter->note_losses(skips.all() + controller_->lost_elements());
+  if (Presenter* const presenter = output_options_.presenter.get())
+    presenter->note_losses(skips.all() + controller_->lost_elements());
   const uint64_t skipped = skips.skipped_probes();
   if (program_.limits.max_skipped > 0 && skipped > static_cast<uint64_t>(program_.limits.max_skipped)) {
     print_to(stderr, "ERROR: Skipped too many probes ({}), check MAXSKIPPED (-DMAXSKIPPED=0 to allow any number).\n", skipped);
@@ -546,15 +571,18 @@ void ScriptRun::housekeeping(int64_t now) {
 bool ScriptRun::failed() const {
   auto most = static_cast<uint64_t>(program_.limits.max_errors);
   if (kernel_ && kernel_->errors() > most) return true;
-  if (const auto* header = arena_->kernel_header(); header && __atomic_load_n(&header->errors, __ATOMIC_RELAXED) > most) return true;
+  if (const auto* header = arena_->kernel_header(); header && __atomic_load_n(&header->errors, __ATOMIC_RELAXED) > most)
+    return true;
   // Any traced process can write this word: it counts where the script's handlers there can.
   bool may_fail = script_.target_records & (abi::record_kind_bit(abi::kError) | abi::record_kind_bit(abi::kErrorText));
-  return output_->errors() > most || gave_up_ || controller_->failure() || (target_ && target_->handler_failed()) || (may_fail && std::atomic_ref<uint32_t>(arena_->header().errors).load() > most);
+  return output_->errors() > most || gave_up_ || controller_->failure() || (target_ && target_->handler_failed()) ||
+         (may_fail && std::atomic_ref<uint32_t>(arena_->header().errors).load() > most);
 }
 
 bool ScriptRun::exit_requested() const {
   if (kernel_ && kernel_->exit_requested()) return true;
-  if (const auto* header = arena_->kernel_header(); header && __atomic_load_n(&header->exit_requested, __ATOMIC_RELAXED) != 0) return true;
+  if (const auto* header = arena_->kernel_header(); header && __atomic_load_n(&header->exit_requested, __ATOMIC_RELAXED) != 0)
+    return true;
   if (output_->exit_requested()) return true;
   // Any traced process can write this word: it counts where the script's handlers there can.
   return script_.target_records & abi::record_kind_bit(abi::kExit) &&
@@ -643,7 +671,8 @@ Result<void> ScriptRun::run_controller_probe(int probe) {
 
 // A handler in the controller may have changed what conditions of probes depend on.
 void ScriptRun::switch_conditions() {
-  if (target_ && has_target_probes()) target_->switch_conditions([this](int probe) { return controller_->condition_holds(probe); });
+  if (target_ && has_target_probes())
+    target_->switch_conditions([this](int probe) { return controller_->condition_holds(probe); });
 }
 
 // Runs a probe on the life of a process, from within the engine. at_ns: when this was.
@@ -671,8 +700,10 @@ void ScriptRun::await_thaw() {
   std::vector<pid_t> frozen = target_->frozen();
   if (frozen.empty()) return;
   (void)signals_.take();  // the signal that has ended the session
-  print_to(stderr, "WARNING: process {} is frozen by its control group: waiting up to {} s for it to be thawed, to restore its code (Ctrl-C stops waiting)\n",
-             frozen.front(), kThawPatienceNs / 1'000'000'000);
+  print_to(stderr,
+           "WARNING: process {} is frozen by its control group: waiting up to {} s for it to be thawed, to restore its code "
+           "(Ctrl-C stops waiting)\n",
+           frozen.front(), kThawPatienceNs / 1'000'000'000);
   int64_t until = monotonic_ns() + kThawPatienceNs;
   pollfd signal{signals_.fd(), POLLIN, 0};
   constexpr int kOftenMs = 50;
@@ -692,13 +723,14 @@ Result<void> ScriptRun::stop() {
   status_ = StatusSocket();  // nothing is armed from here on
   procfs_.close();
   arena_->enable(false);
-  watch_trust();  // while it is known which processes are traced
+  watch_trust();              // while it is known which processes are traced
   output_->collect(*arena_);  // a thread that waits for room in its ring goes on, and leaves its handler
   sampler_.stop();
   watch_.stop();
   kernel_targets_.stop();
   if (kernel_) {
-    if (auto quiet = kernel_->detach(); !quiet.ok()) print_to(stderr, "WARNING: {}: the last hits may be missing\n", quiet.error().message);
+    if (auto quiet = kernel_->detach(); !quiet.ok())
+      print_to(stderr, "WARNING: {}: the last hits may be missing\n", quiet.error().message);
     for (size_t count = 1; count > 0;) {
       TRY(count, kernel_->consume(*output_));
     }
@@ -720,16 +752,18 @@ Result<void> ScriptRun::stop() {
 }
 
 bool ScriptRun::has_probes(sema::ProbeKind kind) const {
-  return std::any_of(program_.probes.begin(), program_.probes.end(), [&](const sema::Probe& probe) { return probe.kind == kind && !probe.is_report; });
+  return std::any_of(program_.probes.begin(), program_.probes.end(),
+                     [&](const sema::Probe& probe) { return probe.kind == kind && !probe.is_report; });
 }
 
-// After errors, `probe error` runs. A script without one has its end probes run instead, so that what was collected is not lost; but not where
-// the begin probes have failed, as nothing was collected then. Warns of end probes that do not run.
+// After errors, `probe error` runs. A script without one has its end probes run instead, so that what was collected is not lost;
+// but not where the begin probes have failed, as nothing was collected then. Warns of end probes that do not run.
 bool ScriptRun::ends_after_errors() const {
   if (has_probes(sema::ProbeKind::kError) || !has_probes(sema::ProbeKind::kEnd)) return false;
   if (has_begun_ && !is_compatible_) return true;
   if (!messages_.suppress_warnings) {
-    print_to(stderr, "WARNING: the end probes were not run because of {}\n  hint: `probe end, error {{ ... }}` runs after errors, too\n",
+    print_to(stderr,
+             "WARNING: the end probes were not run because of {}\n  hint: `probe end, error {{ ... }}` runs after errors, too\n",
              has_begun_ ? "the errors (--compatible)" : "errors of the begin probes");
   }
   return false;
@@ -737,25 +771,31 @@ bool ScriptRun::ends_after_errors() const {
 
 // Returns "WARNING: ..." lines about what was not counted or not printed.
 std::string ScriptRun::losses_text() {
-  const std::string when_full = messages_.verb.is_set() ? messages_.verb.when_full : "raise -DMAXMAPENTRIES, or the size in its declaration";
+  const std::string when_full =
+      messages_.verb.is_set() ? messages_.verb.when_full : "raise -DMAXMAPENTRIES, or the size in its declaration";
   std::string text = count_skips(*arena_).text(when_full) + output_->refusals_text();
   if (kernel_) text += kernel_->skips_text(when_full);
   if (const UserStacks* stacks = target_ ? target_->stacks() : user_stacks_.get()) text += stacks->losses();
   if (process_stacks_ && process_stacks_->cut_stacks() > 0) {
     text += fmt::format(
-             "WARNING: {} user stacks in values were cut off: spile had not read yet what the process had mapped, or it ran code "
-             "that is in no file\n",
-             process_stacks_->cut_stacks());
+        "WARNING: {} user stacks in values were cut off: spile had not read yet what the process had mapped, or it ran code "
+        "that is in no file\n",
+        process_stacks_->cut_stacks());
   }
   text += timers_.losses_text();
-  if (sampler_.lost() > 0) text += fmt::format("WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
+  if (sampler_.lost() > 0)
+    text += fmt::format("WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
   if (const auto& profile = sampler_.profile(); profile.threads > 0 && profile.samples == 0) {
-    text += fmt::format("WARNING: timer.profile took no sample: {} thread{} used {:.1f} ms of processor time in all, and samples are {:g} ms apart\n",
-             profile.threads, profile.threads == 1 ? "" : "s", static_cast<double>(profile.unseen_ns) / 1e6, static_cast<double>(profile.period_ns) / 1e6);
+    text += fmt::format(
+        "WARNING: timer.profile took no sample: {} thread{} used {:.1f} ms of processor time in all, and samples are {:g} ms "
+        "apart\n",
+        profile.threads, profile.threads == 1 ? "" : "s", static_cast<double>(profile.unseen_ns) / 1e6,
+        static_cast<double>(profile.period_ns) / 1e6);
   }
   if (target_ && target_->handed_over() > 0) {
-    text += fmt::format("WARNING: {} process{} released before another tracer attached to {} (see -v): later hits there were not counted\n",
-             target_->handed_over(), target_->handed_over() == 1 ? " was" : "es were", target_->handed_over() == 1 ? "it" : "them");
+    text += fmt::format(
+        "WARNING: {} process{} released before another tracer attached to {} (see -v): later hits there were not counted\n",
+        target_->handed_over(), target_->handed_over() == 1 ? " was" : "es were", target_->handed_over() == 1 ? "it" : "them");
   }
   if (controller_->lost_elements() > 0) {
     text += fmt::format("WARNING: {} array elements lost, array full ({})\n", controller_->lost_elements(), when_full);
@@ -773,8 +813,8 @@ bool ScriptRun::finish_record(const std::string& losses) {
     return false;
   }
   if (shows_progress(messages_)) {
-    print_to(stderr, "spile: recorded {} event{} in {} ({} bytes); spile report {} shows them\n", with_commas(writer.events()), writer.events() == 1 ? "" : "s", writer.path(),
-             with_commas(writer.bytes()), writer.path());
+    print_to(stderr, "spile: recorded {} event{} in {} ({} bytes); spile report {} shows them\n", with_commas(writer.events()),
+             writer.events() == 1 ? "" : "s", writer.path(), with_commas(writer.bytes()), writer.path());
   }
   return true;
 }
@@ -815,8 +855,8 @@ int ScriptRun::finish() {
 
 }  // namespace
 
-Result<int> run_script(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages,
-                       const std::function<void()>& started) {
+Result<int> run_script(const RunInput& input, const TargetOptions& target, const OutputOptions& output,
+                       const MessageOptions& messages, const std::function<void()>& started) {
   ScriptRun run(input, target, output, messages);
   TRY_DO(run.prepare());
   TRY_DO(run.start());

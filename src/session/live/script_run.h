@@ -21,10 +21,10 @@ struct RunInput {
   bool is_compatible;                // --compatible: after errors no end probe runs, as in SystemTap
 };
 
-// Runs the script until exit(), the end of -c's command or of all -x's processes, a signal, -T, or too many errors. Returns the exit
-// status: 0, or 1 after errors of handlers, lost output, or a command that failed. started is called once, when the probes are armed.
-// Errors: the script can't start (traced processes are as they were), or the kernel refuses something while it runs.
-Result<int> run_script(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages,
-                       const std::function<void()>& started);
+// Runs the script until exit(), the end of -c's command or of all -x's processes, a signal, -T, or too many errors. Returns the
+// exit status: 0, or 1 after errors of handlers, lost output, or a command that failed. started is called once, when the probes
+// are armed. Errors: the script can't start (traced processes are as they were), or the kernel refuses something while it runs.
+Result<int> run_script(const RunInput& input, const TargetOptions& target, const OutputOptions& output,
+                       const MessageOptions& messages, const std::function<void()>& started);
 
 }  // namespace spile::session

@@ -1,6 +1,7 @@
 #pragma once
-// system(): runs commands of a script by the shell, as children of spile. They run in the background, as SystemTap's do; but a command
-// that ends quickly ends before what the script prints next, so that its output is where the reader expects it. Thread rule: one thread.
+// system(): runs commands of a script by the shell, as children of spile. They run in the background, as SystemTap's do; but a
+// command that ends quickly ends before what the script prints next, so that its output is where the reader expects it. Thread
+// rule: one thread.
 
 #include <string>
 #include <vector>
@@ -11,8 +12,8 @@ namespace spile::session {
 
 class ShellCommands {
  public:
-  // Starts a command, and waits up to 50 ms for its end, but not at all if kManyRunning are running. While kMostRunning are running, no
-  // command is started. Prints a warning if the shell can't be started.
+  // Starts a command, and waits up to 50 ms for its end, but not at all if kManyRunning are running. While kMostRunning are
+  // running, no command is started. Prints a warning if the shell can't be started.
   void run(const std::string& command);
   // Returns how many commands were not started because too many were running.
   uint64_t refused() const { return refused_; }

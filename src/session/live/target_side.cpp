@@ -21,21 +21,21 @@
 #include "probes/go_programs.h"
 #include "probes/return_readers.h"
 #include "probes/stack_owners.h"
-#include "session/terms/command_words.h"
 #include "session/stacks/mapped_module.h"
 #include "session/stacks/unwind_sites.h"
+#include "session/terms/command_words.h"
 
 namespace spile::session {
 
 namespace {
 constexpr std::chrono::milliseconds kLoadingTime(500);  // that a program may take to load its libraries
-constexpr uint32_t kFirstSlots = 4;  // the controller's, the shared one, and those of two threads
-}
+constexpr uint32_t kFirstSlots = 4;                     // the controller's, the shared one, and those of two threads
+}  // namespace
 
 namespace {
 
-// Makes of `ask` a function that the engine asks about each module of each process. Each path is looked into once: `opened` is where the
-// file is found now (session/stacks/mapped_module.h).
+// Makes of `ask` a function that the engine asks about each module of each process. Each path is looked into once: `opened` is
+// where the file is found now (session/stacks/mapped_module.h).
 template <typename Answer>
 auto once_for_each_path(Answer (*ask)(const engine::Module& module, const std::string& opened)) {
   return [ask, known = std::map<std::string, Answer>()](pid_t pid, const engine::Module& module) mutable {
@@ -75,11 +75,11 @@ engine::ArenaGeometry geometry_of(const codegen::ArenaLayout& layout) {
 
 }  // namespace
 
-Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& program,
-                                                       const codegen::CompiledScript& script, const TargetOptions& options,
-                                                       const MessageOptions& messages, const probes::ModuleFiles& files,
-                                                       const engine::ArenaMemory& memory, ProcessWatch* watch, ThreadSampler* sampler,
-                                                       KernelTargets* kernel, std::function<bool()> interrupted) {
+Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& program, const codegen::CompiledScript& script,
+                                                       const TargetOptions& options, const MessageOptions& messages,
+                                                       const probes::ModuleFiles& files, const engine::ArenaMemory& memory,
+                                                       ProcessWatch* watch, ThreadSampler* sampler, KernelTargets* kernel,
+                                                       std::function<bool()> interrupted) {
   std::unique_ptr<TargetSide> side(new TargetSide(program, script, options, messages, files));
   side->find_switched_groups();
   engine::EngineOptions engine_options;
@@ -95,19 +95,22 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
     };
   }
   TRY(side->engine_, engine::Engine::create(std::move(engine_options)));
-  if (!script.target.image.bytes.empty()) TRY_DO(side->engine_->set_image(script.target.image, geometry_of(script.layout), memory));
+  if (!script.target.image.bytes.empty())
+    TRY_DO(side->engine_->set_image(script.target.image, geometry_of(script.layout), memory));
   return side;
 }
 
 // Begins, ends and executions of processes and threads go to the probes on them, to the sampler, and to the last looks.
-void TargetSide::watch_lives(engine::EngineOptions& engine_options, ProcessWatch* watch, ThreadSampler* sampler, KernelTargets* kernel) {
+void TargetSide::watch_lives(engine::EngineOptions& engine_options, ProcessWatch* watch, ThreadSampler* sampler,
+                             KernelTargets* kernel) {
   follows_ = watch->watches_processes() || sampler->samples() || kernel->follows();
   judges_ends_ = !script_.commands.made_at.empty() && !program_.guru;
   if (!follows_ && !judges_ends_) return;
   engine_options.watch_threads = [this, watch, sampler, kernel](const engine::ThreadChange& change) {
     if (judges_ends_) take_last_look(change);
     if (!follows_) return;
-    // At an execution, the handlers of the old program's samples run first, while its modules are known. Other changes reach the probes first.
+    // At an execution, the handlers of the old program's samples run first, while its modules are known. Other changes reach the
+    // probes first.
     const bool executed = change.kind == engine::ThreadChange::Kind::kExecuted;
     if (executed) sampler->on_change(change);
     if (executed) described_.erase(change.pid);
@@ -119,7 +122,8 @@ void TargetSide::watch_lives(engine::EngineOptions& engine_options, ProcessWatch
   engine_options.call_probes = [watch](pid_t pid) { return watch->call_probes_of(pid); };
 }
 
-// Keeps return probes away from code in the traced programs that reads return addresses on the stack, and unwinders from pending returns.
+// Keeps return probes away from code in the traced programs that reads return addresses on the stack, and unwinders from pending
+// returns.
 void TargetSide::guard_returns(engine::EngineOptions& engine_options) {
   engine_options.owns_stacks = once_for_each_path(why_stacks_are_owned);
   engine_options.return_readers = once_for_each_path(return_readers_of);
@@ -135,7 +139,11 @@ void TargetSide::take_last_look(const engine::ThreadChange& change) {
 
 Result<pid_t> TargetSide::acquire(bool before_exec) {
   if (!options_.command.empty()) {
-    TRY(pid_, engine_->launch({.arguments = command_words(options_.command), .environment = {}, .user = {}, .group = {}, .before_exec = before_exec}));
+    TRY(pid_, engine_->launch({.arguments = command_words(options_.command),
+                               .environment = {},
+                               .user = {},
+                               .group = {},
+                               .before_exec = before_exec}));
     given_ = {pid_};
   } else if (!options_.processes.empty()) {
     pid_ = options_.first_process();
@@ -197,23 +205,26 @@ Result<void> TargetSide::attach_all() {
       if (!given_.contains(pid_)) pid_ = pid;
     }
     if (stopped && !messages_.suppress_warnings) {
-      print_to(stderr, "WARNING: process {} is stopped (state T): it hits no probes until it continues (kill -CONT {})\n", pid, pid);
+      print_to(stderr, "WARNING: process {} is stopped (state T): it hits no probes until it continues (kill -CONT {})\n", pid,
+               pid);
     }
   }
   if (!ended.empty() && !messages_.suppress_warnings) {
-    print_to(stderr, "WARNING: {} of {} processes of -x ended before {} traced: {}\n", ended.size(), options_.processes.size(), ended.size() == 1 ? "it was" : "they were", numbers_of(ended));
+    print_to(stderr, "WARNING: {} of {} processes of -x ended before {} traced: {}\n", ended.size(), options_.processes.size(),
+             ended.size() == 1 ? "it was" : "they were", numbers_of(ended));
   }
   if (!options_.children) return {};
   engine::Descendants found = engine_->attach_descendants();
   if (messages_.verbosity() > 0 && !found.traced.empty()) {
     print_to(stderr, "{} {} of {} {} traced, too: {}\n", found.traced.size(), found.traced.size() == 1 ? "child" : "children",
-               options_.processes.size() == 1 ? fmt::format("process {}", pid_) : "the processes",
-               found.traced.size() == 1 ? "is" : "are", numbers_of(found.traced));
+             options_.processes.size() == 1 ? fmt::format("process {}", pid_) : "the processes",
+             found.traced.size() == 1 ? "is" : "are", numbers_of(found.traced));
   }
   if (!found.refused.empty() && !messages_.suppress_warnings) {
     const Error& first = found.refused.front();
-    print_to(stderr, "WARNING: {} of {} children {} not traced: {}{}\n", found.refused.size(), found.refused.size() + found.traced.size(),
-               found.refused.size() == 1 ? "is" : "are", first.message, first.hint.empty() ? "" : fmt::format(" ({})", first.hint));
+    print_to(stderr, "WARNING: {} of {} children {} not traced: {}{}\n", found.refused.size(),
+             found.refused.size() + found.traced.size(), found.refused.size() == 1 ? "is" : "are", first.message,
+             first.hint.empty() ? "" : fmt::format(" ({})", first.hint));
     for (size_t i = 1; i < found.refused.size() && messages_.verbosity() > 0; ++i) {
       print_to(stderr, "WARNING: {}\n", found.refused[i].message);
     }
@@ -349,7 +360,7 @@ void TargetSide::print_unclear_entries(const KeptEntries& kept) const {
   for (size_t index : kept.unclear) {
     const sema::KeptFunction& function = program_.sites.kept_functions()[index];
     print_to(stderr, "{}+{:#x}: values of this function's entry are not known, as it jumps back to its first instruction.\n",
-               function.module, function.address.value);
+             function.module, function.address.value);
   }
 }
 
@@ -357,7 +368,8 @@ Result<void> TargetSide::arm() {
   if (program_.sites.empty()) return {};
   std::vector<engine::SiteRequest> requests;
   if (has_return_probes()) {
-    // Sites of unwinders come first, so that no return is pending before they are armed. Modules that are loaded later get theirs then.
+    // Sites of unwinders come first, so that no return is pending before they are armed. Modules that are loaded later get theirs
+    // then.
     for (pid_t pid : engine_->processes()) {
       auto modules = engine_->modules(pid);
       // An event will report the end of the process.
@@ -410,8 +422,8 @@ void TargetSide::make_stacks(std::span<uint8_t> arena, std::span<uint8_t> kernel
   controller_state_ = &state;
 }
 
-// Libraries come and go, so the modules are read again for a moment after they were read, which may take a fiftieth of the time. Samples come
-// in batches, so this is done once for each. An ended process keeps its last map.
+// Libraries come and go, so the modules are read again for a moment after they were read, which may take a fiftieth of the time.
+// Samples come in batches, so this is done once for each. An ended process keeps its last map.
 uint64_t TargetSide::module_map_of(pid_t pid, int64_t at_ns) {
   if (!stacks_) return 0;
   const int64_t now = monotonic_ns();
@@ -449,11 +461,13 @@ void TargetSide::report_kept(const engine::SiteOutcome& outcome) const {
   if (!function) return;
   const bool refused = outcome.mechanism == engine::Mechanism::kRefused;
   if (refused && !messages_.suppress_warnings) {
-    print_to(stderr, "WARNING: variables that depend on a register's value at the entry of the function at {:#x} in {} can't be read: {}\n",
-               function->address.value, function->module, outcome.reason);
+    print_to(
+        stderr,
+        "WARNING: variables that depend on a register's value at the entry of the function at {:#x} in {} can't be read: {}\n",
+        function->address.value, function->module, outcome.reason);
   } else if (!refused && messages_.verbosity() > 1) {
-    print_to(stderr, "pid {}: registers are kept at the entry {}+{:#x}: {}\n", outcome.pid, function->module, function->address.value,
-               engine::mechanism_name(outcome.mechanism));
+    print_to(stderr, "pid {}: registers are kept at the entry {}+{:#x}: {}\n", outcome.pid, function->module,
+             function->address.value, engine::mechanism_name(outcome.mechanism));
   }
 }
 
@@ -472,7 +486,8 @@ Result<void> TargetSide::require_named_returns(const engine::ArmReport& report) 
   for (const engine::SiteOutcome& outcome : report.outcomes) {
     const sema::ArmedSite* armed = program_.sites.script_site(outcome.site_id);
     if (!outcome.only_returns || !armed || !names_return(*armed) || has_entries(*armed)) continue;
-    return Error{fmt::format("function '{}' of {} can't be probed at its return: {}", armed->site.function, armed->site.module, outcome.reason),
+    return Error{fmt::format("function '{}' of {} can't be probed at its return: {}", armed->site.function, armed->site.module,
+                             outcome.reason),
                  "leave out '.return', or use a pattern, which skips such functions"};
   }
   return {};
@@ -482,19 +497,22 @@ Result<void> TargetSide::require_named_returns(const engine::ArmReport& report) 
 void TargetSide::warn_refused_returns(const engine::ArmReport& report) {
   constexpr size_t kNamed = 3;
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> functions;  // by module and reason
-  std::set<std::tuple<std::string, uint64_t, std::string>> seen;                      // each process has an outcome for the same place
+  // each process has an outcome for the same place
+  std::set<std::tuple<std::string, uint64_t, std::string>> seen;
   for (const engine::SiteOutcome& outcome : report.outcomes) {
     const sema::ArmedSite* armed = program_.sites.script_site(outcome.site_id);
-    if (!outcome.only_returns || !armed || !seen.emplace(armed->site.module, armed->site.address.value, outcome.reason).second) continue;
+    if (!outcome.only_returns || !armed || !seen.emplace(armed->site.module, armed->site.address.value, outcome.reason).second)
+      continue;
     functions[{armed->site.module, outcome.reason}].push_back(armed->site.function);
   }
   for (const auto& [place, names] : functions) {
     const auto& [module, reason] = place;
     if (messages_.verbosity() > 1 || names.size() <= kNamed) {
-      for (const std::string& name : names) print_to(stderr, "WARNING: returns of {} in {} can't be probed: {}\n", name, module, reason);
+      for (const std::string& name : names)
+        print_to(stderr, "WARNING: returns of {} in {} can't be probed: {}\n", name, module, reason);
     } else {
       print_to(stderr, "WARNING: returns of {} functions in {} ({}, ...) can't be probed: {}\n", names.size(), module,
-                 fmt::join(names.begin(), names.begin() + kNamed, ", "), reason);
+               fmt::join(names.begin(), names.begin() + kNamed, ", "), reason);
     }
   }
 }
@@ -515,7 +533,8 @@ void TargetSide::print_report(const engine::ArmReport& report, bool initial) {
     const sema::ArmedSite* armed = program_.sites.script_site(outcome.site_id);
     return outcome.only_returns && armed && has_entries(*armed);
   };
-  const size_t sites = report.outcomes.size() - static_cast<size_t>(std::count_if(report.outcomes.begin(), report.outcomes.end(), has_entry));
+  const size_t sites =
+      report.outcomes.size() - static_cast<size_t>(std::count_if(report.outcomes.begin(), report.outcomes.end(), has_entry));
   if (!messages_.suppress_warnings) warn_refused_returns(report);
   for (const engine::SiteOutcome& outcome : report.outcomes) {
     report_kept(outcome);
@@ -535,15 +554,16 @@ void TargetSide::print_report(const engine::ArmReport& report, bool initial) {
       if (refusals_printed_ == kMostRefusals && messages_.verbosity() < 2) print_to(stderr, "WARNING: (more with -vv)\n");
     } else if (messages_.verbosity() > 0 && (sites <= 100 || messages_.verbosity() > 1)) {
       print_to(stderr, "pid {}: {} {}+{:#x}: {}\n", outcome.pid, site.function, site.module, site.address.value,
-                 engine::mechanism_name(outcome.mechanism));
+               engine::mechanism_name(outcome.mechanism));
     }
   }
   if (messages_.verbosity() > 0) {
     std::string mechanisms;
-    for (const auto& [name, count] : by_mechanism) mechanisms += fmt::format("{}{} by {}", mechanisms.empty() ? "" : ", ", count, name);
+    for (const auto& [name, count] : by_mechanism)
+      mechanisms += fmt::format("{}{} by {}", mechanisms.empty() ? "" : ", ", count, name);
     print_to(stderr, "Armed {} of {} sites{}: {}; prepared in {:.1f} ms, target paused {:.1f} ms.\n", report.armed(), sites,
-               initial ? "" : " in new code", mechanisms, static_cast<double>(report.prepare_ns) / 1e6,
-               static_cast<double>(report.pause_ns) / 1e6);
+             initial ? "" : " in new code", mechanisms, static_cast<double>(report.prepare_ns) / 1e6,
+             static_cast<double>(report.pause_ns) / 1e6);
   } else if (refused > kMostRefusals && !messages_.suppress_warnings) {
     print_to(stderr, "WARNING: {} of {} sites can't be probed\n", refused, sites);
   }
@@ -590,16 +610,14 @@ Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
         finished_ = given_.empty();
         if (!options_.command.empty() && !detached_) command_status_ = event.status;
         break;
-      case engine::Event::Kind::kArmed:
-        print_report(event.report, false);
-        break;
-      case engine::Event::Kind::kTrouble:
-        print_to(stderr, "WARNING: process {}: {}\n", event.pid, event.message);
-        break;
+      case engine::Event::Kind::kArmed: print_report(event.report, false); break;
+      case engine::Event::Kind::kTrouble: print_to(stderr, "WARNING: process {}: {}\n", event.pid, event.message); break;
       case engine::Event::Kind::kHandlerLeft:
         arena.enable(false);  // others would only fail in the same way
         if (std::exchange(handler_failed_, true)) break;
-        print_to(stderr, "ERROR: process {}: {}: the session ends, and probes are removed\n  hint: in a bundle: somebody has changed it, make it again; else please report it with the script\n",
+        print_to(stderr,
+                 "ERROR: process {}: {}: the session ends, and probes are removed\n  hint: in a bundle: somebody has changed it, "
+                 "make it again; else please report it with the script\n",
                  event.pid, event.message);
         break;
       case engine::Event::Kind::kCallsInProcess:
@@ -611,7 +629,8 @@ Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
       case engine::Event::Kind::kReleased:
         ++handed_over_;
         last_looks_.after_release(event.pid);
-        if (messages_.verbosity() > 0) print_to(stderr, "pid {}: released: {}; its hits from here on are not counted.\n", event.pid, event.message);
+        if (messages_.verbosity() > 0)
+          print_to(stderr, "pid {}: released: {}; its hits from here on are not counted.\n", event.pid, event.message);
         break;
       case engine::Event::Kind::kProcessExecuted:
         if (given_.contains(event.pid)) placed_.note_exec(event.pid, event.path);

@@ -53,7 +53,8 @@ std::string Timers::losses_text() const {
   std::string text;
   for (const Timer& timer : timers_) {
     if (timer.missed < kFew || timer.missed <= timer.ran / 10 || timer.missed * timer.interval_ns < kShortNs) continue;
-    text += fmt::format("WARNING: {} ran {} times, and missed {}: handlers that run in spile could not run so often\n", timer.text, timer.ran, timer.missed);
+    text += fmt::format("WARNING: {} ran {} times, and missed {}: handlers that run in spile could not run so often\n",
+                        timer.text, timer.ran, timer.missed);
   }
   return text;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Keeps the times at which timer probes are due, in ns of CLOCK_MONOTONIC. A timer that fell behind runs once, goes on from now, and
-// counts the times that it has missed.
+// Keeps the times at which timer probes are due, in ns of CLOCK_MONOTONIC. A timer that fell behind runs once, goes on from now,
+// and counts the times that it has missed.
 // Thread rule: one thread.
 
 #include <cstdint>
@@ -20,10 +20,11 @@ class Timers {
   void start(int64_t now);
   // Returns when the next timer is due; null: the script has none.
   std::optional<int64_t> next_due() const;
-  // Returns the probes that are due by now (indexes into sema::Program::probes), in order of due time, and schedules each anew. A probe
-  // with two timers that are due is in it twice.
+  // Returns the probes that are due by now (indexes into sema::Program::probes), in order of due time, and schedules each anew. A
+  // probe with two timers that are due is in it twice.
   std::vector<int> take_due(int64_t now);
-  // Returns a "WARNING: ..." line for each timer that missed more than a tenth of its times, ten at least, and 100 ms of them: a beat may come late on a busy machine.
+  // Returns a "WARNING: ..." line for each timer that missed more than a tenth of its times, ten at least, and 100 ms of them: a
+  // beat may come late on a busy machine.
   std::string losses_text() const;
 
  private:

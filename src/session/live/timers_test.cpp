@@ -62,7 +62,8 @@ TEST(Timers, CountTheTimesThatTheyMissed) {
   timers.take_due(225 * kMs);  // due at 130; those of 140 to 220 are missed
   EXPECT_EQ(timers.losses_text(), "");
   timers.take_due(250 * kMs);  // due at 235; that of 245 is missed
-  EXPECT_EQ(timers.losses_text(), "WARNING: timer.ms(10) ran 14 times, and missed 10: handlers that run in spile could not run so often\n");
+  EXPECT_EQ(timers.losses_text(),
+            "WARNING: timer.ms(10) ran 14 times, and missed 10: handlers that run in spile could not run so often\n");
 }
 
 TEST(Timers, KeepTheirBeatWhenTakenALittleLate) {

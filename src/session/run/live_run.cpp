@@ -8,15 +8,17 @@
 #include "abi/aggregate.h"
 #include "base/clock.h"
 #include "codegen/layout.h"
-#include "session/serve/session_status.h"
 #include "session/arena/skips.h"
+#include "session/serve/session_status.h"
 
 namespace spile::session {
 
 namespace {
 
 // Names that the session itself has given to globals hold nothing that the script's author knows.
-bool is_of_script(const syntax::Global& global) { return !global.is_made && !global.from_library && !global.name.starts_with("__"); }
+bool is_of_script(const syntax::Global& global) {
+  return !global.is_made && !global.from_library && !global.name.starts_with("__");
+}
 
 // ---- values, as abi/aggregate.h and the runtime's packed keys lay them out
 
@@ -48,7 +50,8 @@ RunStatistics statistics_at(const char* bytes, const RunGlobal& global, uint32_t
   statistics.min = aggregate.min;
   statistics.max = aggregate.max;
   const char* buckets = bytes + sizeof aggregate;
-  if (global.features & abi::kAggregateLinear) statistics.linear = buckets_at(buckets, abi::linear_buckets(global.low, global.high, global.width) + 2);
+  if (global.features & abi::kAggregateLinear)
+    statistics.linear = buckets_at(buckets, abi::linear_buckets(global.low, global.high, global.width) + 2);
   else if (global.features & abi::kAggregateLog) statistics.log = buckets_at(buckets, abi::kLogBuckets);
   // Buckets outside of those of min and max are 0; both may be forged.
   if (global.features & abi::kAggregateSketch) {
@@ -82,7 +85,8 @@ std::vector<RunKey> keys_of(const RunGlobal& global, std::span<const char> packe
 
 }  // namespace
 
-LiveRun::LiveRun(const sema::Program& program, const codegen::CompiledScript& script, ArenaView& arena, const TargetOptions& target, const RecordOptions& options)
+LiveRun::LiveRun(const sema::Program& program, const codegen::CompiledScript& script, ArenaView& arena,
+                 const TargetOptions& target, const RecordOptions& options)
     : program_(program), script_(script), arena_(arena) {
   set_facts(target, options);
   for (const sema::Probe& probe : program.probes) {
@@ -127,22 +131,24 @@ void LiveRun::set_facts(const TargetOptions& target, const RecordOptions& option
 RunGlobalState LiveRun::state_of(size_t index, Controller& controller) const {
   const RunGlobal& global = globals_[index];
   RunGlobalState state;
-  state.is_known = controller.for_each_element(static_cast<int>(indexes_[index]), [&](std::span<const char> key, const void* value) {
-    if (state.elements.size() >= RunDocument::kMostElements) return void(++state.left_out);
-    const char* bytes = static_cast<const char*>(value);
-    RunElement element{keys_of(global, key, script_.string_limit), static_cast<int64_t>(0)};
-    if (global.type == ValueType::kStats) element.value = statistics_at(bytes, global, sizes_[index]);
-    else if (global.type == ValueType::kString) element.value = string_at(bytes, script_.string_limit);
-    else element.value = static_cast<int64_t>(word_at(bytes));
-    state.elements.push_back(std::move(element));
-  });
+  state.is_known =
+      controller.for_each_element(static_cast<int>(indexes_[index]), [&](std::span<const char> key, const void* value) {
+        if (state.elements.size() >= RunDocument::kMostElements) return void(++state.left_out);
+        const char* bytes = static_cast<const char*>(value);
+        RunElement element{keys_of(global, key, script_.string_limit), static_cast<int64_t>(0)};
+        if (global.type == ValueType::kStats) element.value = statistics_at(bytes, global, sizes_[index]);
+        else if (global.type == ValueType::kString) element.value = string_at(bytes, script_.string_limit);
+        else element.value = static_cast<int64_t>(word_at(bytes));
+        state.elements.push_back(std::move(element));
+      });
   return state;
 }
 
 RunTick LiveRun::tick(Controller& controller, std::span<const uint64_t> runs) const {
   RunTick tick;
   tick.time_ns = realtime_offset_ns() + monotonic_ns();
-  for (size_t i = 0; i < globals_.size(); ++i) tick.globals.push_back(std::make_shared<const RunGlobalState>(state_of(i, controller)));
+  for (size_t i = 0; i < globals_.size(); ++i)
+    tick.globals.push_back(std::make_shared<const RunGlobalState>(state_of(i, controller)));
   const Skips skips = count_skips(arena_);
   tick.skipped = skips.skipped_probes();
   tick.lost_records = skips.lost_records();

@@ -1,5 +1,6 @@
 #pragma once
-// What a running script has, as the model of a run has it (run/run_model.h): for the document of `spile record`, for scrapers of --http, for the collector of --otlp. Thread rule: one thread.
+// What a running script has, as the model of a run has it (run/run_model.h): for the document of `spile record`, for scrapers of
+// --http, for the collector of --otlp. Thread rule: one thread.
 
 #include <span>
 #include <vector>
@@ -8,20 +9,22 @@
 #include "sema/program.h"
 #include "session/arena/arena_view.h"
 #include "session/arena/controller.h"
-#include "session/terms/options.h"
 #include "session/run/run_model.h"
+#include "session/terms/options.h"
 
 namespace spile::session {
 
 class LiveRun {
  public:
   // program, script and arena must outlive this. REQUIRES: sema::is_recorded(program).
-  LiveRun(const sema::Program& program, const codegen::CompiledScript& script, ArenaView& arena, const TargetOptions& target, const RecordOptions& options);
+  LiveRun(const sema::Program& program, const codegen::CompiledScript& script, ArenaView& arena, const TargetOptions& target,
+          const RecordOptions& options);
 
   const RunFacts& facts() const { return facts_; }
-  const std::vector<RunProbe>& probes() const { return probes_; }      // parallel to sema::Program::probes
+  const std::vector<RunProbe>& probes() const { return probes_; }     // parallel to sema::Program::probes
   const std::vector<RunGlobal>& globals() const { return globals_; }  // those of the script
-  // Returns what there is now. runs: as describe_session() takes them. REQUIRES: the controller's copies of globals are those of now.
+  // Returns what there is now. runs: as describe_session() takes them. REQUIRES: the controller's copies of globals are those of
+  // now.
   RunTick tick(Controller& controller, std::span<const uint64_t> runs) const;
 
  private:

@@ -25,7 +25,9 @@ constexpr uint64_t kCumulative = 2;  // AggregationTemporality
 // metrics.proto: NumberDataPoint { start = 2, time = 3, as_int = 6, attributes = 7 }
 Message number_point(const RunFacts& facts, const RunTick& tick, int64_t value) {
   Message point;
-  point.fixed(2, static_cast<uint64_t>(facts.begun_ns)).fixed(3, static_cast<uint64_t>(tick.time_ns)).fixed(6, static_cast<uint64_t>(value));
+  point.fixed(2, static_cast<uint64_t>(facts.begun_ns))
+      .fixed(3, static_cast<uint64_t>(tick.time_ns))
+      .fixed(6, static_cast<uint64_t>(value));
   return point;
 }
 
@@ -48,7 +50,8 @@ Message buckets_message(const Exponential& buckets) {
   return message.signed_number(1, buckets.begin()->first).numbers(2, counts);
 }
 
-// ExponentialHistogramDataPoint { attributes = 1, start = 2, time = 3, count = 4, sum = 5, scale = 6, zero_count = 7, positive = 8, negative = 9, min = 12, max = 13 }
+// ExponentialHistogramDataPoint { attributes = 1, start = 2, time = 3, count = 4, sum = 5, scale = 6, zero_count = 7, positive =
+// 8, negative = 9, min = 12, max = 13 }
 Message histogram_point(const RunFacts& facts, const RunTick& tick, const RunElement& element) {
   const auto& statistics = std::get<RunStatistics>(element.value);
   constexpr int kFine = 4;
@@ -70,16 +73,22 @@ Message histogram_point(const RunFacts& facts, const RunTick& tick, const RunEle
   }
   Message point;
   add_keys(point, 1, element.keys);
-  point.fixed(2, static_cast<uint64_t>(facts.begun_ns)).fixed(3, static_cast<uint64_t>(tick.time_ns)).fixed(4, statistics.count).real(5, static_cast<double>(statistics.sum));
+  point.fixed(2, static_cast<uint64_t>(facts.begun_ns))
+      .fixed(3, static_cast<uint64_t>(tick.time_ns))
+      .fixed(4, statistics.count)
+      .real(5, static_cast<double>(statistics.sum));
   point.signed_number(6, scale).fixed(7, zeros).message(8, buckets_message(positive)).message(9, buckets_message(negative));
   if (statistics.count > 0) point.real(12, static_cast<double>(statistics.min)).real(13, static_cast<double>(statistics.max));
   return point;
 }
 
 // Whether the buckets of a value hold all that was counted: those of @hist_linear alone have no exponential form.
-bool has_buckets(const RunStatistics& statistics) { return statistics.count == 0 || !statistics.sketch.empty() || !statistics.log.empty(); }
+bool has_buckets(const RunStatistics& statistics) {
+  return statistics.count == 0 || !statistics.sketch.empty() || !statistics.log.empty();
+}
 
-// Metric { name = 1, description = 2, gauge = 5, sum = 7, histogram = 9, exponential_histogram = 10 }. The data of each has data_points = 1, aggregation_temporality = 2.
+// Metric { name = 1, description = 2, gauge = 5, sum = 7, histogram = 9, exponential_histogram = 10 }. The data of each has
+// data_points = 1, aggregation_temporality = 2.
 Message metric(const std::string& name, const std::string& description) {
   Message made;
   made.text(1, name).text(2, description);
@@ -90,18 +99,23 @@ Message metric_of(const RunFacts& facts, const RunGlobal& global, const RunGloba
   Message made = metric("spile.global." + global.name, "global " + global.name + " of the script");
   Message data;
   if (global.type == ValueType::kStats) {
-    const bool is_exponential = std::ranges::all_of(state.elements, [](const RunElement& element) { return has_buckets(std::get<RunStatistics>(element.value)); });
+    const bool is_exponential = std::ranges::all_of(
+        state.elements, [](const RunElement& element) { return has_buckets(std::get<RunStatistics>(element.value)); });
     for (const RunElement& element : state.elements) {
       if (is_exponential) {
         data.message(1, histogram_point(facts, tick, element));
         continue;
       }
-      // HistogramDataPoint { start = 2, time = 3, count = 4, sum = 5, attributes = 9, bucket_counts = 6, explicit_bounds = 7, min = 11, max = 12 }
+      // HistogramDataPoint { start = 2, time = 3, count = 4, sum = 5, attributes = 9, bucket_counts = 6, explicit_bounds = 7, min
+      // = 11, max = 12 }
       const auto& statistics = std::get<RunStatistics>(element.value);
       const std::map<uint32_t, uint64_t> counts(statistics.linear.begin(), statistics.linear.end());
       Message point;
       add_keys(point, 9, element.keys);
-      point.fixed(2, static_cast<uint64_t>(facts.begun_ns)).fixed(3, static_cast<uint64_t>(tick.time_ns)).fixed(4, statistics.count).real(5, static_cast<double>(statistics.sum));
+      point.fixed(2, static_cast<uint64_t>(facts.begun_ns))
+          .fixed(3, static_cast<uint64_t>(tick.time_ns))
+          .fixed(4, statistics.count)
+          .real(5, static_cast<double>(statistics.sum));
       std::vector<uint64_t> all_counts;
       std::vector<double> bounds;  // inclusive; values are whole numbers
       // Without buckets of any kind there is one for all values.
@@ -150,15 +164,19 @@ Message hits_sum(const RunFacts& facts, const std::vector<RunProbe>& probes, con
 
 }  // namespace
 
-std::string otlp_metrics(const RunFacts& facts, const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals, const RunTick& tick) {
-  const auto loss = [&](const char* name, const char* description, uint64_t count) { return sum(name, description, {number_point(facts, tick, static_cast<int64_t>(count))}); };
+std::string otlp_metrics(const RunFacts& facts, const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
+                         const RunTick& tick) {
+  const auto loss = [&](const char* name, const char* description, uint64_t count) {
+    return sum(name, description, {number_point(facts, tick, static_cast<int64_t>(count))});
+  };
   Message metrics;  // ScopeMetrics { scope = 1, metrics = 2 }
   metrics.message(1, scope_of(facts.spile)).message(2, hits_sum(facts, probes, tick));
   metrics.message(2, loss("spile.skipped_hits", "hits whose handler could not run", tick.skipped));
   metrics.message(2, loss("spile.lost_records", "records that found no room in a ring", tick.lost_records));
   metrics.message(2, loss("spile.lost_elements", "updates of arrays that were full", tick.lost_elements));
   for (size_t i = 0; i < globals.size(); ++i) {
-    if (tick.globals[i]->is_known && !tick.globals[i]->elements.empty()) metrics.message(2, metric_of(facts, globals[i], *tick.globals[i], tick));
+    if (tick.globals[i]->is_known && !tick.globals[i]->elements.empty())
+      metrics.message(2, metric_of(facts, globals[i], *tick.globals[i], tick));
   }
   return Message().message(1, Message().message(1, resource_of(facts.host, facts.script_name)).message(2, metrics)).get();
 }

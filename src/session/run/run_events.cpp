@@ -38,7 +38,8 @@ void append_event_text(std::string& out, const RunDocument& document, const RunE
 bool is_sample_format(const codegen::OutputFormat& format) {
   using enum ValueType;
   static const std::vector<ValueType> kTypes{kLong, kLong, kLong, kString, kString};
-  return format.kind == codegen::OutputFormat::Kind::kPrintf && format.arguments == kTypes && !format.parts.empty() && format.parts.front().literal == "sample ";
+  return format.kind == codegen::OutputFormat::Kind::kPrintf && format.arguments == kTypes && !format.parts.empty() &&
+         format.parts.front().literal == "sample ";
 }
 
 Samples samples_of(const std::vector<RunDocument>& documents) {

@@ -14,10 +14,10 @@
 
 #include "abi/aggregate.h"
 #include "debuginfo/answer_cache.h"
+#include "session/run/run_events.h"
 #include "session/run/run_frames.h"
 #include "session/run/run_reader.h"
 #include "session/run/run_writer.h"
-#include "session/run/run_events.h"
 
 namespace spile::session {
 namespace {
@@ -74,9 +74,12 @@ void write_run(const std::string& path, int64_t value, const std::string& host =
   std::mt19937 random(3);
   for (int i = 0; i < 2000; ++i) facts.script += static_cast<char>(' ' + random() % 90);  // takes more than a block
   facts.begun_ns = 1'000'000'000;
-  const std::vector<codegen::OutputFormat> formats{codegen::printf_format({literal("x="), conversion(FormatPart::Kind::kSigned), literal(" "), conversion(FormatPart::Kind::kString), literal("\n")},
-                                                                          {ValueType::kLong, ValueType::kString})};
-  auto writer = RunWriter::create(path, facts, {{"begin", "a.stp:1:1", "spile", 1}, {"process.function", "a.stp:2:1", "process", 2}}, some_globals(), formats);
+  const std::vector<codegen::OutputFormat> formats{codegen::printf_format(
+      {literal("x="), conversion(FormatPart::Kind::kSigned), literal(" "), conversion(FormatPart::Kind::kString), literal("\n")},
+      {ValueType::kLong, ValueType::kString})};
+  auto writer =
+      RunWriter::create(path, facts, {{"begin", "a.stp:1:1", "spile", 1}, {"process.function", "a.stp:2:1", "process", 2}},
+                        some_globals(), formats);
   ASSERT_TRUE(writer.ok());
   const std::string name = "name\xff";
   (*writer)->add_event({1'000'000'500, 0, 0, 1, 3}, std::vector<RunWriter::Value>{int64_t{-7}, std::string_view(name)});
@@ -87,7 +90,8 @@ void write_run(const std::string& path, int64_t value, const std::string& host =
   tick.time_ns = 2'000'000'000;
   tick.hits = {1, std::nullopt};
   (*writer)->add_tick(tick);
-  (*writer)->add_event({2'000'000'500, 0, RunEvent::kText, RunEvent::kNoProbe, 0}, std::vector<RunWriter::Value>{std::string_view(name)});
+  (*writer)->add_event({2'000'000'500, 0, RunEvent::kText, RunEvent::kNoProbe, 0},
+                       std::vector<RunWriter::Value>{std::string_view(name)});
   tick.time_ns = 3'000'000'000;
   tick.hits = {1, 9};
   (*writer)->add_tick(tick);
@@ -129,7 +133,8 @@ TEST(RunFile, IsReadableUpToItsLastWholeFrame) {
   write_run(file.path, 100);
   const std::string whole = file.read();
   size_t with_events = 0;
-  for (size_t size = 0; size < whole.size(); size += size < 64 || whole.size() - size < 300 || size % 512 == 511 ? 1 : std::min<size_t>(13, 511 - size % 512)) {
+  for (size_t size = 0; size < whole.size();
+       size += size < 64 || whole.size() - size < 300 || size % 512 == 511 ? 1 : std::min<size_t>(13, 511 - size % 512)) {
     file.write(whole.substr(0, size));
     const Result<RunDocument> run = read_run(file.path);
     if (!run.ok()) {
@@ -196,7 +201,8 @@ TEST(RunFile, SurvivesHostilePayloads) {
   std::mt19937 random(7);
   size_t rejected = 0, tried = 0;
   for (uint32_t kind = 0; kind < 10; ++kind) {
-    std::vector<std::string> payloads{"", huge, huge + huge, std::string("\x01", 1) + huge, std::string(1000, '\xff'), std::string("\0\1", 2) + huge + huge};
+    std::vector<std::string> payloads{
+        "", huge, huge + huge, std::string("\x01", 1) + huge, std::string(1000, '\xff'), std::string("\0\1", 2) + huge + huge};
     for (int i = 0; i < 60; ++i) {
       std::string bytes(random() % 60, '\0');
       for (char& c : bytes) c = static_cast<char>(random() % 4 ? random() % 12 : random());
@@ -243,7 +249,9 @@ TEST(RunFile, RejectsADeepDescription) {
   TemporaryFile file;
   write_run(file.path, 100);
   const std::string head = file.read().substr(0, 16);
-  for (const std::string& json : {std::string(5'000'000, '['), "{\"spile\":" + std::string(5'000'000, '[') + std::string(5'000'000, ']') + "}", std::string("{\"begun_ns\": 1e300}")}) {
+  for (const std::string& json :
+       {std::string(5'000'000, '['), "{\"spile\":" + std::string(5'000'000, '[') + std::string(5'000'000, ']') + "}",
+        std::string("{\"begun_ns\": 1e300}")}) {
     file.write(head + frame(1, 0, json));
     EXPECT_FALSE(read_run(file.path).ok());
   }
@@ -282,7 +290,8 @@ TEST(RunModel, MergesDocumentsWithTheirPercentiles) {
   const RunStatistics at_once = statistics_of(all);
   EXPECT_EQ(statistics.count, 6u);
   EXPECT_EQ(statistics.max, 21'000);
-  for (const double percent : {1.0, 50.0, 66.0, 90.0, 99.9}) EXPECT_EQ(percentile(statistics, percent), percentile(at_once, percent)) << percent;
+  for (const double percent : {1.0, 50.0, 66.0, 90.0, 99.9})
+    EXPECT_EQ(percentile(statistics, percent), percentile(at_once, percent)) << percent;
   EXPECT_NEAR(static_cast<double>(*percentile(statistics, 50)), 300, 300.0 / 128);
 }
 

@@ -2,9 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -39,7 +39,9 @@ constexpr char kFileMagic[8] = {'S', 'P', 'I', 'L', 'E', 'R', 'U', 'N'};
 constexpr char kFrameMagic[4] = {'F', 'R', 'A', 'M'};
 constexpr int kLevel = 3;  // of zstd: some 300 MB/s
 
-uint32_t crc_of(const void* bytes, size_t size) { return static_cast<uint32_t>(::crc32_z(0, static_cast<const Bytef*>(bytes), size)); }
+uint32_t crc_of(const void* bytes, size_t size) {
+  return static_cast<uint32_t>(::crc32_z(0, static_cast<const Bytef*>(bytes), size));
+}
 
 Result<void> write_all(int fd, std::string_view bytes, const std::string& path, const char* hint) {
   while (!bytes.empty()) {
@@ -58,7 +60,8 @@ std::string file_head() {
 }
 
 bool is_frame_head(const FrameHead& head) {
-  return std::memcmp(head.magic, kFrameMagic, sizeof head.magic) == 0 && head.head_crc == crc_of(&head, offsetof(FrameHead, head_crc));
+  return std::memcmp(head.magic, kFrameMagic, sizeof head.magic) == 0 &&
+         head.head_crc == crc_of(&head, offsetof(FrameHead, head_crc));
 }
 
 // Returns what is wrong with a head; "": nothing.
@@ -98,8 +101,13 @@ Result<std::shared_ptr<FrameWriter>> FrameWriter::stream(UniqueFd socket) {
 Result<void> FrameWriter::write(std::string_view bytes) {
   const bool has_facts = bytes_ > sizeof(FileHead);  // the first frame
   bytes_ += bytes.size();
-  if (!is_stream_) return write_all(fd_.get(), bytes, path_, has_facts ? "the run is readable up to here" : "nothing was recorded; name a file by -o on another disk, or make room");
-  if (kept_.size() - sent_ + bytes.size() > kMostKept) return Error{"send the run: the program that has started spile does not read it", "read events, or have the script print less"};
+  if (!is_stream_)
+    return write_all(
+        fd_.get(), bytes, path_,
+        has_facts ? "the run is readable up to here" : "nothing was recorded; name a file by -o on another disk, or make room");
+  if (kept_.size() - sent_ + bytes.size() > kMostKept)
+    return Error{"send the run: the program that has started spile does not read it",
+                 "read events, or have the script print less"};
   kept_ += bytes;
   return send_kept();
 }
@@ -109,7 +117,8 @@ Result<void> FrameWriter::send_kept() {
     const ssize_t sent = ::send(fd_.get(), kept_.data() + sent_, kept_.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (sent < 0) return Error::from_errno("send the run", errno, "the program that has started spile has ended, or wants no more");
+    if (sent < 0)
+      return Error::from_errno("send the run", errno, "the program that has started spile has ended, or wants no more");
     sent_ += static_cast<size_t>(sent);
   }
   // What was sent is dropped when it is the greater part, so that each byte is moved a bounded number of times.
@@ -138,7 +147,9 @@ Result<void> FrameWriter::drain() {
     pollfd ready{fd_.get(), POLLOUT, 0};
     const int count = ::poll(&ready, 1, kPatienceMs);
     if (count < 0 && errno != EINTR) return Error::from_errno("send the run", errno);
-    if (count == 0) return Error{fmt::format("send the run: the program that has started spile has read nothing for {} s", kPatienceMs / 1000), {}};
+    if (count == 0)
+      return Error{fmt::format("send the run: the program that has started spile has read nothing for {} s", kPatienceMs / 1000),
+                   {}};
   }
 }
 
@@ -147,7 +158,8 @@ Result<void> FrameWriter::append(FrameKind kind, std::string_view payload) {
   CHECK(payload.size() <= kMostPlain);
   std::scoped_lock lock(mutex_);
   packed_.resize(sizeof(FrameHead) + ZSTD_compressBound(payload.size()));
-  const size_t stored = ZSTD_compress(packed_.data() + sizeof(FrameHead), packed_.size() - sizeof(FrameHead), payload.data(), payload.size(), kLevel);
+  const size_t stored = ZSTD_compress(packed_.data() + sizeof(FrameHead), packed_.size() - sizeof(FrameHead), payload.data(),
+                                      payload.size(), kLevel);
   if (ZSTD_isError(stored)) return Error{fmt::format("compress a frame of {}: {}", path_, ZSTD_getErrorName(stored)), {}};
   FrameHead head{};
   std::memcpy(head.magic, kFrameMagic, sizeof head.magic);
@@ -208,7 +220,8 @@ Result<FrameReader> FrameReader::open(const std::string& path) {
     return Error{fmt::format("{}: not a run of spile record", path), "spile record SCRIPT -x PID -o FILE makes one"};
   }
   if (head.version != kRunVersion) {
-    return Error{fmt::format("{}: a run of version {}, but this spile reads version {}", path, head.version, kRunVersion), "use the spile that has recorded it"};
+    return Error{fmt::format("{}: a run of version {}, but this spile reads version {}", path, head.version, kRunVersion),
+                 "use the spile that has recorded it"};
   }
   return reader;
 }
@@ -227,11 +240,12 @@ Result<size_t> FrameReader::read(void* into, size_t size) {
 }
 
 Error FrameReader::damaged(const std::string& what) const {
-  return {fmt::format("{}: damaged: {} (frame {}, before byte {})", path_, what, number_, at_), "the file is not as spile record has written it; copy it again"};
+  return {fmt::format("{}: damaged: {} (frame {}, before byte {})", path_, what, number_, at_),
+          "the file is not as spile record has written it; copy it again"};
 }
 
-// What a file system leaves of a file that was being written when the machine died: its size, and zeros from the beginning of a block on. Returns whether such zeros begin
-// from `begin` on and before `end`.
+// What a file system leaves of a file that was being written when the machine died: its size, and zeros from the beginning of a
+// block on. Returns whether such zeros begin from `begin` on and before `end`.
 Result<bool> FrameReader::ends_in_zeros(uint64_t begin, uint64_t end) {
   constexpr uint64_t kBlock = 512;  // the least of all
   std::string bytes(1 << 16, '\0');

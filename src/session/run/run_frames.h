@@ -1,8 +1,11 @@
 #pragma once
-// The frames of a run's file, docs/run-format.md: a head of 16 bytes, then frames that are compressed and checked one by one. A file is readable up to its last whole frame.
+// The frames of a run's file, docs/run-format.md: a head of 16 bytes, then frames that are compressed and checked one by one. A
+// file is readable up to its last whole frame.
 //
-//   "SPILERUN"  u32 version  u32 0   then, each:   "FRAM"  u32 kind  u32 stored  u32 plain  u64 number  u32 crc of the payload  u32 crc of the 28 bytes before
-//                                                  `stored` bytes: the payload, compressed by zstd (RFC 8878)
+//   "SPILERUN"  u32 version  u32 0
+//   then, each:
+//   "FRAM"  u32 kind  u32 stored  u32 plain  u64 number  u32 crc of the payload  u32 crc of the 28 bytes before
+//           `stored` bytes: the payload, compressed by zstd (RFC 8878)
 //
 // Thread rule: one thread for each object.
 
@@ -19,13 +22,23 @@
 namespace spile::session {
 
 inline constexpr uint32_t kRunVersion = 1;
-inline constexpr size_t kMostPlain = 64 << 20;                       // bytes of a frame's payload
+inline constexpr size_t kMostPlain = 64 << 20;  // bytes of a frame's payload
 
 // ORDER: numbers of docs/run-format.md. Readers leave out frames of kinds that they do not know.
 enum class FrameKind : uint32_t {
-  kFacts = 1, kTexts = 2, kEvents = 3, kGlobal = 4, kTick = 5, kModules = 6, kEnd = 7, kArmed = 8,
-  kMessage = 9, kStarted = 10, kTextsAnew = 11,  // in streams alone
-  kProcesses = 12, kThreads = 13,
+  kFacts = 1,
+  kTexts = 2,
+  kEvents = 3,
+  kGlobal = 4,
+  kTick = 5,
+  kModules = 6,
+  kEnd = 7,
+  kArmed = 8,
+  kMessage = 9,
+  kStarted = 10,
+  kTextsAnew = 11,  // in streams alone
+  kProcesses = 12,
+  kThreads = 13,
 };
 
 // Thread rule: append() and send() from any thread.
@@ -33,10 +46,11 @@ class FrameWriter {
  public:
   // Makes the file, or empties it, and writes its head. Errors: it can't be written.
   static Result<std::shared_ptr<FrameWriter>> create(const std::string& path);
-  // Writes to a connected socket, and never waits for its reader: what that does not take is kept, and sent later. A reader that takes nothing until kMostKept bytes are
-  // kept is an error of append(). Errors: it is not a socket, or its other end is closed.
+  // Writes to a connected socket, and never waits for its reader: what that does not take is kept, and sent later. A reader that
+  // takes nothing until kMostKept bytes are kept is an error of append(). Errors: it is not a socket, or its other end is closed.
   static Result<std::shared_ptr<FrameWriter>> stream(UniqueFd socket);
-  // Compresses and appends a frame. REQUIRES: at most kMostPlain bytes. Errors: it can't be written; the file then ends within a frame.
+  // Compresses and appends a frame. REQUIRES: at most kMostPlain bytes. Errors: it can't be written; the file then ends within a
+  // frame.
   Result<void> append(FrameKind kind, std::string_view payload);
   // Whether this is a stream.
   bool is_stream() const { return is_stream_; }
@@ -62,8 +76,8 @@ class FrameWriter {
   std::string path_, packed_;
   UniqueFd fd_;
   bool is_stream_ = false;
-  std::string kept_;   // for the reader of a stream
-  size_t sent_ = 0;    // of kept_
+  std::string kept_;  // for the reader of a stream
+  size_t sent_ = 0;   // of kept_
   uint64_t number_ = 0, bytes_ = 0;
 };
 
@@ -96,7 +110,8 @@ class FrameReader {
   Result<std::optional<Frame>> next();
   // An error that names the file and the place, for a frame whose payload has no meaning.
   Error damaged(const std::string& what) const;
-  // Whether the file ends within a frame, as that of a run whose spile or machine died: either the rest is missing, or it is zeros. REQUIRES: next() has returned null.
+  // Whether the file ends within a frame, as that of a run whose spile or machine died: either the rest is missing, or it is
+  // zeros. REQUIRES: next() has returned null.
   bool is_cut() const { return is_cut_; }
 
  private:

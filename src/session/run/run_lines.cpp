@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "session/text/event_lines.h"
 #include "session/run/run_events.h"
 #include "session/run/run_text.h"
+#include "session/text/event_lines.h"
 
 namespace spile::session {
 
@@ -41,7 +41,9 @@ void add_statistics(Json& object, const RunGlobal& global, const RunStatistics& 
     return array;
   };
   if (const RunStatistics::Buckets buckets = log_buckets(statistics); !buckets.empty()) object["log_buckets"] = pairs(buckets);
-  if (!statistics.linear.empty()) object["linear"] = {{"low", global.low}, {"high", global.high}, {"width", global.width}, {"buckets", pairs(statistics.linear)}};
+  if (!statistics.linear.empty())
+    object["linear"] = {
+        {"low", global.low}, {"high", global.high}, {"width", global.width}, {"buckets", pairs(statistics.linear)}};
 }
 
 Json values_of(const RunDocument& run, const RunEvent& event) {
@@ -64,7 +66,13 @@ std::string text_of(const RunDocument& run, const RunEvent& event) {
 
 Json json_of(const RunDocument& run) {
   const RunFacts& facts = run.facts;
-  Json object{{"kind", "run"}, {"file", run.file}, {"host", facts.host}, {"kernel", facts.kernel}, {"machine", facts.machine}, {"spile", facts.spile}, {"begun", utc_text(facts.begun_ns)}};
+  Json object{{"kind", "run"},
+              {"file", run.file},
+              {"host", facts.host},
+              {"kernel", facts.kernel},
+              {"machine", facts.machine},
+              {"spile", facts.spile},
+              {"begun", utc_text(facts.begun_ns)}};
   if (run.ended_ns) object["ended"] = utc_text(*run.ended_ns);
   object["cut"] = run.is_cut;
   object["every_ns"] = facts.every_ns;
@@ -86,15 +94,23 @@ void write_run(const RunDocument& run, const TakeText& take) {
   line(json_of(run));
   for (size_t i = 0; i < run.probes.size(); ++i) {
     const RunProbe& probe = run.probes[i];
-    Json object{{"kind", "probe"}, {"host", run.facts.host}, {"point", probe.point}, {"source", probe.source}, {"runs_in", probe.runs_in}, {"places", probe.places}};
+    Json object{{"kind", "probe"},        {"host", run.facts.host},   {"point", probe.point},
+                {"source", probe.source}, {"runs_in", probe.runs_in}, {"places", probe.places}};
     if (const RunTick* tick = last_tick(run); tick && tick->hits[i]) object["hits"] = *tick->hits[i];
     line(object);
   }
-  for (const RunModule& module : run.modules) line({{"kind", "module"}, {"host", run.facts.host}, {"path", module.path}, {"build_id", module.build_id}});
+  for (const RunModule& module : run.modules)
+    line({{"kind", "module"}, {"host", run.facts.host}, {"path", module.path}, {"build_id", module.build_id}});
   for (const RunTick& tick : run.ticks) {
     Json hits = Json::array();
     for (const auto& count : tick.hits) hits.push_back(count ? Json(*count) : Json());
-    Json object{{"kind", "tick"}, {"host", run.facts.host}, {"time", utc_text(tick.time_ns)}, {"hits", hits}, {"skipped", tick.skipped}, {"lost_records", tick.lost_records}, {"lost_elements", tick.lost_elements}};
+    Json object{{"kind", "tick"},
+                {"host", run.facts.host},
+                {"time", utc_text(tick.time_ns)},
+                {"hits", hits},
+                {"skipped", tick.skipped},
+                {"lost_records", tick.lost_records},
+                {"lost_elements", tick.lost_elements}};
     // Numbers that are not in arrays are short.
     Json numbers = Json::object();
     for (size_t i = 0; i < run.globals.size(); ++i) {
@@ -102,7 +118,8 @@ void write_run(const RunDocument& run, const TakeText& take) {
       if (!run.globals[i].keys.empty() || state.elements.empty()) continue;
       const RunValue& value = state.elements.front().value;
       if (const auto* number = std::get_if<int64_t>(&value)) numbers[run.globals[i].name] = *number;
-      else if (const auto* statistics = std::get_if<RunStatistics>(&value)) numbers[run.globals[i].name] = {{"count", statistics->count}, {"sum", statistics->sum}};
+      else if (const auto* statistics = std::get_if<RunStatistics>(&value))
+        numbers[run.globals[i].name] = {{"count", statistics->count}, {"sum", statistics->sum}};
     }
     object["globals"] = std::move(numbers);
     line(object);
@@ -138,8 +155,17 @@ void write_run_json(const std::vector<RunDocument>& runs, const TakeText& take) 
   for (const RunDocument& run : runs) write_run(run, take);
   for (const MergedGlobal& merged : merge_globals(runs)) {
     const RunGlobal& global = merged.global;
-    take(dump({{"kind", "global"}, {"name", global.name}, {"type", global.type == ValueType::kStats ? "stats" : global.type == ValueType::kString ? "string" : "long"},
-               {"keys", global.keys.size()}, {"elements", merged.elements.size()}, {"left_out", merged.left_out}, {"runs", merged.documents}, {"unread", merged.unknown}}) + "\n");
+    take(dump({{"kind", "global"},
+               {"name", global.name},
+               {"type", global.type == ValueType::kStats    ? "stats"
+                        : global.type == ValueType::kString ? "string"
+                                                            : "long"},
+               {"keys", global.keys.size()},
+               {"elements", merged.elements.size()},
+               {"left_out", merged.left_out},
+               {"runs", merged.documents},
+               {"unread", merged.unknown}}) +
+         "\n");
     for (const RunElement& element : merged.elements) {
       Json object{{"kind", "element"}, {"global", global.name}};
       if (!global.keys.empty()) object["keys"] = json_of(element.keys);
@@ -158,12 +184,14 @@ void write_run_csv(const std::vector<RunDocument>& runs, const TakeText& take) {
     const RunTick* tick = last_tick(run);
     for (size_t i = 0; i < run.probes.size(); ++i) {
       const std::string hits = tick && tick->hits[i] ? fmt::format("{}", *tick->hits[i]) : "";
-      take(fmt::format("probe,{},,,{},,{},,,,,,,,,{},,,\r\n", cell(run.facts.host), cell(run.probes[i].point), hits, cell(run.probes[i].source)));
+      take(fmt::format("probe,{},,,{},,{},,,,,,,,,{},,,\r\n", cell(run.facts.host), cell(run.probes[i].point), hits,
+                       cell(run.probes[i].source)));
     }
   }
   for (const MergedGlobal& merged : merge_globals(runs)) {
     for (const RunElement& element : merged.elements) {
-      std::string line = fmt::format("global,,,,{},{},", cell(merged.global.name), merged.global.keys.empty() ? "" : cell(dump(json_of(element.keys))));
+      std::string line = fmt::format("global,,,,{},{},", cell(merged.global.name),
+                                     merged.global.keys.empty() ? "" : cell(dump(json_of(element.keys))));
       if (const auto* statistics = std::get_if<RunStatistics>(&element.value)) {
         line += fmt::format(",{}", statistics->count);
         if (statistics->count > 0) line += fmt::format(",{},{},{}", statistics->sum, statistics->min, statistics->max);
@@ -184,8 +212,10 @@ void write_run_csv(const std::vector<RunDocument>& runs, const TakeText& take) {
   for (const RunDocument& run : runs) {
     for (const RunEvent& event : run.events) {
       const std::string probe = event.probe != RunEvent::kNoProbe ? run.probes[event.probe].point : "";
-      take(fmt::format("event,{},{},{},{},,,,,,,,,,,{},{},{},{}\r\n", cell(run.facts.host), utc_text(event.time_ns), event.cpu, cell(probe), cell(text_of(run, event)),
-                       event.format == RunEvent::kText ? "" : cell(dump(values_of(run, event))), number_or_none(event.process), number_or_none(event.thread)));
+      take(fmt::format("event,{},{},{},{},,,,,,,,,,,{},{},{},{}\r\n", cell(run.facts.host), utc_text(event.time_ns), event.cpu,
+                       cell(probe), cell(text_of(run, event)),
+                       event.format == RunEvent::kText ? "" : cell(dump(values_of(run, event))), number_or_none(event.process),
+                       number_or_none(event.thread)));
     }
   }
 }

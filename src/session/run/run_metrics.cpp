@@ -16,12 +16,17 @@ namespace {
 size_t character_at(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(at);
-  const size_t size = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  const size_t size = first < 0x80                    ? 1
+                      : first >= 0xc2 && first < 0xe0 ? 2
+                      : first >= 0xe0 && first < 0xf0 ? 3
+                      : first >= 0xf0 && first < 0xf5 ? 4
+                                                      : 0;
   if (size == 0 || at + size > text.size()) return 0;
   for (size_t i = 1; i < size; ++i) {
     if ((byte(at + i) & 0xc0) != 0x80) return 0;
   }
-  const bool is_wrong = size > 2 && ((first == 0xe0 && byte(at + 1) < 0xa0) || (first == 0xed && byte(at + 1) >= 0xa0) || (first == 0xf0 && byte(at + 1) < 0x90) || (first == 0xf4 && byte(at + 1) >= 0x90));
+  const bool is_wrong = size > 2 && ((first == 0xe0 && byte(at + 1) < 0xa0) || (first == 0xed && byte(at + 1) >= 0xa0) ||
+                                     (first == 0xf0 && byte(at + 1) < 0x90) || (first == 0xf4 && byte(at + 1) >= 0x90));
   return is_wrong ? 0 : size;
 }
 
@@ -44,7 +49,8 @@ std::string labels_of(const std::vector<RunKey>& keys) {
   std::string labels;
   for (size_t i = 0; i < keys.size(); ++i) {
     const auto* number = std::get_if<int64_t>(&keys[i]);
-    labels += fmt::format("{}key{}=\"{}\"", i ? "," : "", i + 1, number ? fmt::format("{}", *number) : label_text(std::get<std::string>(keys[i])));
+    labels += fmt::format("{}key{}=\"{}\"", i ? "," : "", i + 1,
+                          number ? fmt::format("{}", *number) : label_text(std::get<std::string>(keys[i])));
   }
   return labels;
 }
@@ -64,7 +70,8 @@ class MetricsText {
   void sample(const std::string& name, const std::string& labels, Number value) {
     out_ += fmt::format("{}{} {}\n", name, braced(labels), value);
   }
-  void histogram(const std::string& name, const std::string& labels, const std::vector<std::pair<int64_t, uint64_t>>& bounds, const RunStatistics& statistics) {
+  void histogram(const std::string& name, const std::string& labels, const std::vector<std::pair<int64_t, uint64_t>>& bounds,
+                 const RunStatistics& statistics) {
     const std::string before = labels.empty() ? "" : labels + ",";
     uint64_t sum = 0;
     for (const auto& [bound, count] : bounds) sample(name + "_bucket", fmt::format("{}le=\"{}.0\"", before, bound), sum += count);
@@ -87,10 +94,12 @@ std::vector<std::pair<int64_t, uint64_t>> bounds_of(const RunGlobal& global, con
   std::vector<std::pair<int64_t, uint64_t>> bounds;
   if (!statistics.linear.empty()) {
     const std::map<uint32_t, uint64_t> counts(statistics.linear.begin(), statistics.linear.end());
-    const uint32_t buckets = abi::linear_buckets(global.low, global.high, global.width) + 1;  // without the last, which has no end
+    // without the last, which has no end
+    const uint32_t buckets = abi::linear_buckets(global.low, global.high, global.width) + 1;
     for (uint32_t i = 0; i < buckets; ++i) {
       const auto found = counts.find(i);
-      bounds.emplace_back(static_cast<int64_t>(static_cast<uint64_t>(global.low) + i * static_cast<uint64_t>(global.width) - 1), found == counts.end() ? 0 : found->second);
+      bounds.emplace_back(static_cast<int64_t>(static_cast<uint64_t>(global.low) + i * static_cast<uint64_t>(global.width) - 1),
+                          found == counts.end() ? 0 : found->second);
     }
     return bounds;
   }
@@ -101,7 +110,8 @@ std::vector<std::pair<int64_t, uint64_t>> bounds_of(const RunGlobal& global, con
   for (uint32_t i = std::min(kZero, log.front().first); i <= std::max(kZero, log.back().first); ++i) {
     if (i == abi::kLogBuckets - 1) break;  // what is above 2^62 is in +Inf alone
     const auto found = counts.find(i);
-    const int64_t bound = i < kZero ? static_cast<int64_t>(-(uint64_t{1} << (kZero - i - 1))) : static_cast<int64_t>((uint64_t{1} << (i - kZero)) - 1);
+    const int64_t bound = i < kZero ? static_cast<int64_t>(-(uint64_t{1} << (kZero - i - 1)))
+                                    : static_cast<int64_t>((uint64_t{1} << (i - kZero)) - 1);
     bounds.emplace_back(bound, found == counts.end() ? 0 : found->second);
   }
   return bounds;
@@ -115,7 +125,9 @@ void add_global(MetricsText& text, const RunGlobal& global, const RunGlobalState
       text.family(name + "_info", "gauge", help);
       for (const RunElement& element : state.elements) {
         const std::string keys = labels_of(element.keys);
-        text.sample(name + "_info", fmt::format("{}{}value=\"{}\"", keys, keys.empty() ? "" : ",", label_text(std::get<std::string>(element.value))), 1);
+        text.sample(
+            name + "_info",
+            fmt::format("{}{}value=\"{}\"", keys, keys.empty() ? "" : ",", label_text(std::get<std::string>(element.value))), 1);
       }
       break;
     case ValueType::kStats:
@@ -127,21 +139,25 @@ void add_global(MetricsText& text, const RunGlobal& global, const RunGlobalState
       break;
     default:
       text.family(name, "gauge", help);
-      for (const RunElement& element : state.elements) text.sample(name, labels_of(element.keys), std::get<int64_t>(element.value));
+      for (const RunElement& element : state.elements)
+        text.sample(name, labels_of(element.keys), std::get<int64_t>(element.value));
   }
 }
 
 }  // namespace
 
-std::string metrics_text(const RunFacts& facts, const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals, const RunTick& tick, bool is_open_metrics) {
+std::string metrics_text(const RunFacts& facts, const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
+                         const RunTick& tick, bool is_open_metrics) {
   MetricsText text(is_open_metrics);
   text.family("spile_run_info", "gauge", "the script that runs");
-  text.sample("spile_run_info", fmt::format("script=\"{}\",version=\"{}\"", label_text(facts.script_name), label_text(facts.spile)), 1);
+  text.sample("spile_run_info",
+              fmt::format("script=\"{}\",version=\"{}\"", label_text(facts.script_name), label_text(facts.spile)), 1);
   text.family("spile_start_time_seconds", "gauge", "when the script began, since 1970");
   text.sample("spile_start_time_seconds", "", static_cast<double>(facts.begun_ns) / 1e9);
   std::map<std::string, uint64_t> hits;  // probes of one point and place in the script are one
   for (size_t i = 0; i < probes.size(); ++i) {
-    if (tick.hits[i] && !probes[i].source.empty()) hits[fmt::format("probe=\"{}\",source=\"{}\"", label_text(probes[i].point), label_text(probes[i].source))] += *tick.hits[i];
+    if (tick.hits[i] && !probes[i].source.empty())
+      hits[fmt::format("probe=\"{}\",source=\"{}\"", label_text(probes[i].point), label_text(probes[i].source))] += *tick.hits[i];
   }
   text.family("spile_probe_hits", "counter", "handler runs of a probe");
   for (const auto& [labels, count] : hits) text.sample("spile_probe_hits_total", labels, count);

@@ -113,7 +113,8 @@ std::vector<MergedGlobal> merge_globals(const std::vector<RunDocument>& document
   for (const RunDocument& document : documents) {
     const RunTick* tick = last_tick(document);
     for (size_t i = 0; i < document.globals.size(); ++i) {
-      auto place = std::ranges::find_if(merged, [&](const MergedGlobal& known) { return is_same(known.global, document.globals[i]); });
+      auto place =
+          std::ranges::find_if(merged, [&](const MergedGlobal& known) { return is_same(known.global, document.globals[i]); });
       if (place == merged.end()) {
         place = merged.insert(merged.end(), MergedGlobal{document.globals[i], {}, 0, 0, 0});
         values.emplace_back();

@@ -1,8 +1,10 @@
 #pragma once
-// A run as a document (docs/decisions/038-a-run-is-a-document.md, 039-a-run-in-a-file.md): what a script's run has found, without any form of output in it. `spile record`
-// stores it (run_writer.h), `spile report` reads it (run_reader.h), and faces (session/run_*.h) make texts of it. Plain values; thread rule: any thread, one at a time.
+// A run as a document (docs/decisions/038-a-run-is-a-document.md, 039-a-run-in-a-file.md): what a script's run has found, without
+// any form of output in it. `spile record` stores it (run_writer.h), `spile report` reads it (run_reader.h), and faces
+// (session/run_*.h) make texts of it. Plain values; thread rule: any thread, one at a time.
 //
-// What comes from traced processes may be forged: texts have any bytes, numbers any value. Indices are valid in every document that run_reader.h returns.
+// What comes from traced processes may be forged: texts have any bytes, numbers any value. Indices are valid in every document
+// that run_reader.h returns.
 
 #include <cstdint>
 #include <map>
@@ -21,12 +23,13 @@ namespace spile::session {
 // Where and when the run was, and of what script.
 struct RunFacts {
   std::string spile, host, kernel, machine;  // versions and names, as uname(2) has them
-  std::string script, script_name;           // the script's text, and its file, "<input>", or the verb that made it: "spile top 'f*'"
-  std::vector<std::string> arguments;        // of the script
-  std::string command;                       // -c; "": none
-  std::vector<int64_t> processes;            // traced when the probes were armed
-  int64_t begun_ns = 0;                      // since 1970
-  int64_t every_ns = 0;                      // between ticks
+  // the script's text, and its file, "<input>", or the verb that made it: "spile top 'f*'"
+  std::string script, script_name;
+  std::vector<std::string> arguments;  // of the script
+  std::string command;                 // -c; "": none
+  std::vector<int64_t> processes;      // traced when the probes were armed
+  int64_t begun_ns = 0;                // since 1970
+  int64_t every_ns = 0;                // between ticks
 };
 
 struct RunProbe {
@@ -38,9 +41,9 @@ struct RunProbe {
 
 struct RunGlobal {
   std::string name;
-  ValueType type = ValueType::kLong;  // kLong, kString, kStats
-  std::vector<ValueType> keys;        // empty: it is not an array
-  uint32_t features = 0;              // kStats: abi::AggregateFeature bits that its values have
+  ValueType type = ValueType::kLong;     // kLong, kString, kStats
+  std::vector<ValueType> keys;           // empty: it is not an array
+  uint32_t features = 0;                 // kStats: abi::AggregateFeature bits that its values have
   int64_t low = 0, high = 0, width = 0;  // kStats: of @hist_linear; width 0: none
 };
 
@@ -72,8 +75,8 @@ struct RunGlobalState {
 
 // What there was at a moment.
 struct RunTick {
-  int64_t time_ns = 0;                            // since 1970
-  std::vector<std::optional<uint64_t>> hits;      // by probe; null: not counted
+  int64_t time_ns = 0;                        // since 1970
+  std::vector<std::optional<uint64_t>> hits;  // by probe; null: not counted
   uint64_t skipped = 0, lost_records = 0, lost_elements = 0;
   std::vector<std::shared_ptr<const RunGlobalState>> globals;  // by global; equal ones are shared between ticks; not null
 };
@@ -83,15 +86,15 @@ struct RunEvent {
   static constexpr uint32_t kText = ~uint32_t{0};
   static constexpr uint32_t kNoProbe = ~uint32_t{0};
   int64_t time_ns = 0;
-  uint64_t first_value = 0;  // index into RunDocument::values
-  uint32_t format = kText;   // index into RunDocument::formats
+  uint64_t first_value = 0;   // index into RunDocument::values
+  uint32_t format = kText;    // index into RunDocument::formats
   uint32_t probe = kNoProbe;  // index into RunDocument::probes
   uint16_t cpu = 0;
   uint32_t process = 0, thread = 0;  // whose handler it was; 0: not known
 };
 
 struct RunDocument {
-  std::string file;      // where it was read from
+  std::string file;  // where it was read from
   RunFacts facts;
   std::vector<RunProbe> probes;
   std::vector<RunGlobal> globals;
@@ -101,13 +104,13 @@ struct RunDocument {
   int64_t paused_ns = 0;                       // how long arming has stopped threads
   std::vector<RunTick> ticks;                  // ascending in time; the last has what there was at the end
   std::vector<RunEvent> events;
-  std::vector<int64_t> values;                 // numbers, and for texts indices into `texts`
+  std::vector<int64_t> values;  // numbers, and for texts indices into `texts`
   std::vector<std::string> texts;
-  std::optional<int64_t> ended_ns;             // null: spile or the machine died, or still runs
-  std::vector<std::string> warnings;           // of the end: what was lost
-  bool is_cut = false;                         // the file ends within a frame
-  uint64_t events_left_out = 0;                // beyond what a reader keeps: the later ones
-  uint64_t states_left_out = 0;                // states of globals in ticks; the last ones are never left out
+  std::optional<int64_t> ended_ns;    // null: spile or the machine died, or still runs
+  std::vector<std::string> warnings;  // of the end: what was lost
+  bool is_cut = false;                // the file ends within a frame
+  uint64_t events_left_out = 0;       // beyond what a reader keeps: the later ones
+  uint64_t states_left_out = 0;       // states of globals in ticks; the last ones are never left out
 
   static constexpr size_t kMostElements = 100'000;  // of a global in a tick
 };
@@ -123,19 +126,21 @@ int64_t end_of(const RunDocument& document);
 
 // Adds a value of another run, or of another moment, to one; both of one global.
 void merge(RunStatistics& into, const RunStatistics& other);
-// What came between two values of one global, the earlier first. Min and max are then those of the later one; a count that has become smaller means that the script
-// has cleared the value: the later one is returned.
+// What came between two values of one global, the earlier first. Min and max are then those of the later one; a count that has
+// become smaller means that the script has cleared the value: the later one is returned.
 RunStatistics difference(const RunStatistics& earlier, const RunStatistics& later);
-// The value that `percent` of a hundred values do not exceed, within 1/128 of it (abi/aggregate.h). Null: the value has no sketch, or nothing was added.
+// The value that `percent` of a hundred values do not exceed, within 1/128 of it (abi/aggregate.h). Null: the value has no
+// sketch, or nothing was added.
 std::optional<int64_t> percentile(const RunStatistics& statistics, double percent);
 
-// A global of several documents: the elements of all, those of equal keys added up. Numbers and statistics are added; of texts the last document's is taken.
+// A global of several documents: the elements of all, those of equal keys added up. Numbers and statistics are added; of texts
+// the last document's is taken.
 struct MergedGlobal {
   RunGlobal global;
   std::vector<RunElement> elements;  // in order of the keys
   uint64_t left_out = 0;
-  size_t documents = 0;              // that have it
-  size_t unknown = 0;                // of these: its lock could not be had
+  size_t documents = 0;  // that have it
+  size_t unknown = 0;    // of these: its lock could not be had
 };
 // Globals of one name and type are one.
 std::vector<MergedGlobal> merge_globals(const std::vector<RunDocument>& documents);

@@ -40,11 +40,25 @@ Json pairs_of(const RunStatistics::Buckets& buckets) {
 Json facts_of(const RunDocument& run) {
   const RunFacts& facts = run.facts;
   Json lost = run.warnings;
-  if (!run.ended_ns) lost.push_back(run.is_cut ? "the file ends within a frame: spile or the machine died; later hits are missing" : "the run has no end: spile was killed, or still records; later hits are missing");
+  if (!run.ended_ns)
+    lost.push_back(run.is_cut ? "the file ends within a frame: spile or the machine died; later hits are missing"
+                              : "the run has no end: spile was killed, or still records; later hits are missing");
   if (run.events_left_out > 0) lost.push_back(fmt::format("{} events are left out: there are too many", run.events_left_out));
-  if (run.states_left_out > 0) lost.push_back(fmt::format("{} states of globals are left out of what is shown over time", run.states_left_out));
-  return {{"file", run.file}, {"host", facts.host}, {"kernel", facts.kernel}, {"script_name", facts.script_name}, {"script", facts.script}, {"arguments", facts.arguments},
-          {"begin_ms", milliseconds(facts.begun_ns)}, {"end_ms", milliseconds(end_of(run))}, {"command", facts.command}, {"processes", facts.processes}, {"armed", run.armed}, {"paused", time_text(run.paused_ns)}, {"lost", std::move(lost)}};
+  if (run.states_left_out > 0)
+    lost.push_back(fmt::format("{} states of globals are left out of what is shown over time", run.states_left_out));
+  return {{"file", run.file},
+          {"host", facts.host},
+          {"kernel", facts.kernel},
+          {"script_name", facts.script_name},
+          {"script", facts.script},
+          {"arguments", facts.arguments},
+          {"begin_ms", milliseconds(facts.begun_ns)},
+          {"end_ms", milliseconds(end_of(run))},
+          {"command", facts.command},
+          {"processes", facts.processes},
+          {"armed", run.armed},
+          {"paused", time_text(run.paused_ns)},
+          {"lost", std::move(lost)}};
 }
 
 // ---- globals
@@ -107,11 +121,14 @@ Json globals_of(const std::vector<RunDocument>& runs) {
   Json globals = Json::array();
   for (MergedGlobal& merged : merge_globals(runs)) {
     const RunGlobal& global = merged.global;
-    Json object{{"name", global.name}, {"is_array", !global.keys.empty()}, {"keys", global.keys.size()}, {"unread", merged.unknown}};
+    Json object{
+        {"name", global.name}, {"is_array", !global.keys.empty()}, {"keys", global.keys.size()}, {"unread", merged.unknown}};
     Json heads = Json::array(), rows = Json::array();
-    for (size_t i = 0; i < global.keys.size(); ++i) heads.push_back(global.keys.size() == 1 ? "key" : fmt::format("key {}", i + 1));
+    for (size_t i = 0; i < global.keys.size(); ++i)
+      heads.push_back(global.keys.size() == 1 ? "key" : fmt::format("key {}", i + 1));
     if (global.type != ValueType::kStats) heads.push_back("value");
-    else for (const char* head : kStatisticHeads) heads.push_back(head);
+    else
+      for (const char* head : kStatisticHeads) heads.push_back(head);
     const auto weight = [](const RunElement& element) {
       if (const auto* statistics = std::get_if<RunStatistics>(&element.value)) return static_cast<double>(statistics->count);
       const auto* number = std::get_if<int64_t>(&element.value);
@@ -130,10 +147,14 @@ Json globals_of(const std::vector<RunDocument>& runs) {
     object["left_out"] = merged.left_out + (merged.elements.size() - rows.size());
     object["heads"] = std::move(heads);
     object["rows"] = std::move(rows);
-    const auto* statistics = global.keys.empty() && !merged.elements.empty() ? std::get_if<RunStatistics>(&merged.elements.front().value) : nullptr;
+    const auto* statistics =
+        global.keys.empty() && !merged.elements.empty() ? std::get_if<RunStatistics>(&merged.elements.front().value) : nullptr;
     if (statistics && statistics->count > 0) {
       if (!statistics->linear.empty()) {
-        object["linear"] = {{"low", global.low}, {"width", global.width}, {"last", abi::linear_buckets(global.low, global.high, global.width) + 1}, {"buckets", pairs_of(statistics->linear)}};
+        object["linear"] = {{"low", global.low},
+                            {"width", global.width},
+                            {"last", abi::linear_buckets(global.low, global.high, global.width) + 1},
+                            {"buckets", pairs_of(statistics->linear)}};
       } else if (const RunStatistics::Buckets buckets = log_buckets(*statistics); !buckets.empty()) {
         object["log"] = pairs_of(buckets);
       }
@@ -160,7 +181,9 @@ Json formats_of(const RunDocument& run) {
         if (part.contains("literal")) {
           format["parts"].push_back({{"t", part["literal"]}});
         } else {
-          format["parts"].push_back({{"c", part["conversion"]}, {"f", part.value("flags", "")}, {"width", part.contains("width") ? part["width"] : Json(0)},
+          format["parts"].push_back({{"c", part["conversion"]},
+                                     {"f", part.value("flags", "")},
+                                     {"width", part.contains("width") ? part["width"] : Json(0)},
                                      {"precision", part.contains("precision") ? part["precision"] : Json(-1)}});
         }
       }
@@ -176,14 +199,16 @@ bool is_simple(const codegen::OutputFormat& format) {
   using Kind = syntax::FormatPart::Kind;
   return std::ranges::all_of(format.parts, [](const syntax::FormatPart& part) {
     if (part.kind == Kind::kOctal) return !part.alternate;
-    return part.kind == Kind::kLiteral || part.kind == Kind::kSigned || part.kind == Kind::kUnsigned || part.kind == Kind::kHex || part.kind == Kind::kHexUpper || part.kind == Kind::kPointer ||
-           part.kind == Kind::kChar || (part.kind == Kind::kString && !part.alternate);
+    return part.kind == Kind::kLiteral || part.kind == Kind::kSigned || part.kind == Kind::kUnsigned || part.kind == Kind::kHex ||
+           part.kind == Kind::kHexUpper || part.kind == Kind::kPointer || part.kind == Kind::kChar ||
+           (part.kind == Kind::kString && !part.alternate);
   });
 }
 
 struct PageEvents {
   Json formats = Json::array(), texts = Json::array(), points = Json::array();
-  Json times = Json::array(), of_format = Json::array(), cpus = Json::array(), probes = Json::array(), of_run = Json::array(), values = Json::array();
+  Json times = Json::array(), of_format = Json::array(), cpus = Json::array(), probes = Json::array(), of_run = Json::array(),
+       values = Json::array();
   uint64_t left_out = 0;
 };
 
@@ -206,7 +231,8 @@ PageEvents events_of(const std::vector<RunDocument>& runs, int64_t begin_ms) {
     page.left_out += run.events_left_out;
     for (uint32_t i = 0; i < run.events.size(); ++i) {
       const RunEvent& event = run.events[i];
-      const bool is_sample = event.format != RunEvent::kText && is_sample_format(run.formats[event.format]);  // the flame graph has them
+      // the flame graph has them
+      const bool is_sample = event.format != RunEvent::kText && is_sample_format(run.formats[event.format]);
       if (!is_sample) places.push_back({event.time_ns, r, i});
     }
   }
@@ -288,11 +314,25 @@ std::string run_page(const std::vector<RunDocument>& runs) {
   }
   for (const auto& [module, there] : all) modules.push_back(Json::array({module.path, module.build_id}));
   PageEvents events = events_of(runs, begin_ms);
-  const Json data{{"runs", std::move(facts)}, {"probes", probes_in_page(runs)}, {"globals", globals_of(runs)}, {"samples", samples_in_page(runs)}, {"modules", std::move(modules)},
-                  {"formats", std::move(events.formats)}, {"texts", std::move(events.texts)}, {"points", std::move(events.points)},
-                  {"events", {{"begin_ms", begin_ms}, {"times", std::move(events.times)}, {"formats", std::move(events.of_format)}, {"cpus", std::move(events.cpus)},
-                              {"probes", std::move(events.probes)}, {"runs", std::move(events.of_run)}, {"values", std::move(events.values)}, {"left_out", events.left_out}}}};
-  return std::string(kPageHead) + kRunPageBody + kFlameParts + kRunPageData + page_json(data) + kRunPageScript + kFlameScript + kRunPageEnd;
+  const Json data{{"runs", std::move(facts)},
+                  {"probes", probes_in_page(runs)},
+                  {"globals", globals_of(runs)},
+                  {"samples", samples_in_page(runs)},
+                  {"modules", std::move(modules)},
+                  {"formats", std::move(events.formats)},
+                  {"texts", std::move(events.texts)},
+                  {"points", std::move(events.points)},
+                  {"events",
+                   {{"begin_ms", begin_ms},
+                    {"times", std::move(events.times)},
+                    {"formats", std::move(events.of_format)},
+                    {"cpus", std::move(events.cpus)},
+                    {"probes", std::move(events.probes)},
+                    {"runs", std::move(events.of_run)},
+                    {"values", std::move(events.values)},
+                    {"left_out", events.left_out}}}};
+  return std::string(kPageHead) + kRunPageBody + kFlameParts + kRunPageData + page_json(data) + kRunPageScript + kFlameScript +
+         kRunPageEnd;
 }
 
 }  // namespace spile::session

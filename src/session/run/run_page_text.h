@@ -1,6 +1,6 @@
 #pragma once
-// The page of run_page(), around its data. It shares style, flame graph and tables with the page of samples (sample_page.h). A part behind '#' sets the page's state, as there; #events=TEXT
-// shows only events with the text.
+// The page of run_page(), around its data. It shares style, flame graph and tables with the page of samples (sample_page.h). A
+// part behind '#' sets the page's state, as there; #events=TEXT shows only events with the text.
 
 namespace spile::session {
 

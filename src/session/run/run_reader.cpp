@@ -19,10 +19,11 @@ using debuginfo::ByteReader;
 using Json = nlohmann::json;
 
 constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;  // of all texts
-constexpr int kDeepest = 16;                             // levels of the description
-constexpr size_t kMostKeys = 64;                         // of an array
-constexpr size_t kMostTickParts = 50'000'000;            // counts of probes and states of globals, in all ticks
-constexpr size_t kMostOwners = 1'000'000;  // processes, or threads, of the events of a frame: writers make frames of at most some 200,000 events
+constexpr int kDeepest = 16;                            // levels of the description
+constexpr size_t kMostKeys = 64;                        // of an array
+constexpr size_t kMostTickParts = 50'000'000;           // counts of probes and states of globals, in all ticks
+// processes, or threads, of the events of a frame: writers make frames of at most some 200,000 events
+constexpr size_t kMostOwners = 1'000'000;
 constexpr size_t kMostModules = 1'000'000, kMostWarnings = 10'000, kMostMechanisms = 100;
 
 ValueType type_of(const std::string& name) {
@@ -31,8 +32,8 @@ ValueType type_of(const std::string& name) {
   return name == "stats" ? ValueType::kStats : ValueType::kUnknown;
 }
 
-// Returns a time, or a duration, of a document that anybody may have written, or of a record that a traced process has forged: ns from 0 to 2^62 (the year 2116), so that the
-// difference of any two of them is a number, too.
+// Returns a time, or a duration, of a document that anybody may have written, or of a record that a traced process has forged: ns
+// from 0 to 2^62 (the year 2116), so that the difference of any two of them is a number, too.
 int64_t bounded_time(int64_t ns) { return std::clamp<int64_t>(ns, 0, int64_t{1} << 62); }
 
 }  // namespace
@@ -98,14 +99,17 @@ std::string RunDecoder::Reader::take_facts(const std::string& payload) {
     facts.arguments = object.at("arguments").get<std::vector<std::string>>();
     facts.command = object.at("command");
     facts.processes = object.at("processes").get<std::vector<int64_t>>();
-    for (const Json& probe : object.at("probes")) document_.probes.push_back({probe.at("point"), probe.at("source"), probe.at("runs_in"), probe.at("places")});
+    for (const Json& probe : object.at("probes"))
+      document_.probes.push_back({probe.at("point"), probe.at("source"), probe.at("runs_in"), probe.at("places")});
     for (const Json& in : object.at("globals")) {
       RunGlobal global{in.at("name"), type_of(in.at("type")), {}, in.at("features"), in.at("low"), in.at("high"), in.at("width")};
       for (const Json& key : in.at("keys")) global.keys.push_back(type_of(key));
-      const bool is_wrong = global.type == ValueType::kUnknown || global.keys.size() > kMostKeys ||
-                            std::ranges::any_of(global.keys, [](ValueType type) { return type != ValueType::kLong && type != ValueType::kString; });
+      const bool is_wrong =
+          global.type == ValueType::kUnknown || global.keys.size() > kMostKeys ||
+          std::ranges::any_of(global.keys, [](ValueType type) { return type != ValueType::kLong && type != ValueType::kString; });
       if (is_wrong) return "a global has a type that no global has";
-      if (global.width < 0 || global.low > global.high || (global.width == 0 && (global.features & abi::kAggregateLinear))) return "a histogram has no buckets";
+      if (global.width < 0 || global.low > global.high || (global.width == 0 && (global.features & abi::kAggregateLinear)))
+        return "a histogram has no buckets";
       document_.globals.push_back(std::move(global));
     }
     Result<std::vector<codegen::OutputFormat>> formats = formats_from_json(object.at("formats").dump());
@@ -145,12 +149,15 @@ std::string RunDecoder::Reader::take_event(ByteReader& in) {
   event.first_value = document_.values.size();
   if (!in.ok()) return "an event has no such format or probe";
   static const std::vector<ValueType> kOneText{ValueType::kString};
-  if (format != 0 && document_.formats[event.format].kind != codegen::OutputFormat::Kind::kPrintf) return "an event has a format that is not a printf";
+  if (format != 0 && document_.formats[event.format].kind != codegen::OutputFormat::Kind::kPrintf)
+    return "an event has a format that is not a printf";
   const std::vector<ValueType>& types = format == 0 ? kOneText : document_.formats[event.format].arguments;
-  const bool keeps = document_.events.size() < kMostRunEvents && document_.values.size() + types.size() <= kMostRunValues && text_bytes_ <= kMostTextBytes;
+  const bool keeps = document_.events.size() < kMostRunEvents && document_.values.size() + types.size() <= kMostRunValues &&
+                     text_bytes_ <= kMostTextBytes;
   for (const ValueType type : types) {
     const int64_t value = type == ValueType::kString ? static_cast<int64_t>(in.number()) : in.signed_number();
-    if (type == ValueType::kString && static_cast<uint64_t>(value) >= document_.texts.size()) return "an event has a text that is not there";
+    if (type == ValueType::kString && static_cast<uint64_t>(value) >= document_.texts.size())
+      return "an event has a text that is not there";
     if (keeps) document_.values.push_back(value);
   }
   if (!in.ok()) return "an event ends too early";
@@ -198,7 +205,8 @@ RunStatistics::Buckets RunDecoder::Reader::buckets(ByteReader& in, uint32_t most
 
 RunElement RunDecoder::Reader::element(ByteReader& in, const RunGlobal& global) {
   RunElement element;
-  for (const ValueType type : global.keys) element.keys.push_back(type == ValueType::kString ? RunKey(in.text()) : RunKey(in.signed_number()));
+  for (const ValueType type : global.keys)
+    element.keys.push_back(type == ValueType::kString ? RunKey(in.text()) : RunKey(in.signed_number()));
   if (global.type == ValueType::kLong) {
     element.value = in.signed_number();
   } else if (global.type == ValueType::kString) {
@@ -224,7 +232,8 @@ std::string RunDecoder::Reader::take_global(ByteReader in) {
   auto state = std::make_shared<RunGlobalState>();
   state->is_known = in.number_up_to(1) == 1;
   state->left_out = in.number();
-  for (uint64_t n = in.number_up_to(global.keys.empty() ? 1 : RunDocument::kMostElements); n > 0 && in.ok(); --n) state->elements.push_back(element(in, global));
+  for (uint64_t n = in.number_up_to(global.keys.empty() ? 1 : RunDocument::kMostElements); n > 0 && in.ok(); --n)
+    state->elements.push_back(element(in, global));
   if (!in.ok()) return fmt::format("the state of global {} can't be read", global.name);
   current_[index] = std::move(state);
   is_counted_[index] = false;
@@ -253,7 +262,8 @@ std::string RunDecoder::Reader::take_tick(ByteReader in) {
     tick.globals.push_back(fits ? current_[i] : left_out_);
   }
   // Beyond the bound, the last tick takes the place of the one before.
-  if (document_.ticks.size() * (document_.probes.size() + document_.globals.size() + 1) < kMostTickParts) return document_.ticks.push_back(std::move(tick)), std::string();
+  if (document_.ticks.size() * (document_.probes.size() + document_.globals.size() + 1) < kMostTickParts)
+    return document_.ticks.push_back(std::move(tick)), std::string();
   document_.states_left_out += document_.globals.size();
   document_.ticks.back() = std::move(tick);
   return {};
@@ -287,7 +297,8 @@ std::string RunDecoder::Reader::take_end(ByteReader in) {
 }
 
 std::string RunDecoder::Reader::take(uint32_t kind, const std::string& payload) {
-  if (!has_facts_ && kind != static_cast<uint32_t>(FrameKind::kFacts)) return "it does not begin with a description of the script";
+  if (!has_facts_ && kind != static_cast<uint32_t>(FrameKind::kFacts))
+    return "it does not begin with a description of the script";
   if (document_.ended_ns) return "something follows the end";
   switch (static_cast<FrameKind>(kind)) {
     case FrameKind::kFacts: return take_facts(payload);

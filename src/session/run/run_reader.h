@@ -1,6 +1,6 @@
 #pragma once
-// Reads a run that RunWriter has stored (docs/run-format.md), also one that still runs or whose spile was killed: up to its last whole frame. The file may come from
-// anywhere: every number and index in it is checked. Thread rule: any thread.
+// Reads a run that RunWriter has stored (docs/run-format.md), also one that still runs or whose spile was killed: up to its last
+// whole frame. The file may come from anywhere: every number and index in it is checked. Thread rule: any thread.
 
 #include <memory>
 #include <string>
@@ -23,11 +23,13 @@ class RunDecoder {
 
   // Adds a frame. Returns what is wrong with its payload; "": nothing.
   std::string take(uint32_t kind, const std::string& payload);
-  // What has come so far: events in the order in which they came, modules not yet among it. The last tick has the state of globals when it came.
+  // What has come so far: events in the order in which they came, modules not yet among it. The last tick has the state of
+  // globals when it came.
   RunDocument& document();
   // Makes the document whole, when all frames have come. Errors: it has no description of the script, in the words that follow.
   std::string finish();
-  // Drops the events and ticks that have come, of which the caller has taken what it needs: there is room for as many again. Texts stay.
+  // Drops the events and ticks that have come, of which the caller has taken what it needs: there is room for as many again.
+  // Texts stay.
   void forget_events();
 
  private:

@@ -48,7 +48,8 @@ std::string build_id_in(std::string_view notes) {
 
 }  // namespace
 
-Result<std::unique_ptr<RunRecorder>> RunRecorder::create(const LiveRun& run, const codegen::CompiledScript& script, const RecordOptions& options) {
+Result<std::unique_ptr<RunRecorder>> RunRecorder::create(const LiveRun& run, const codegen::CompiledScript& script,
+                                                         const RecordOptions& options) {
   std::unique_ptr<RunRecorder> recorder(new RunRecorder(run, script));
   if (options.stream) {
     recorder->is_stream_ = true;
@@ -87,7 +88,9 @@ void RunRecorder::note_modules(const std::vector<pid_t>& processes) {
     Result<std::vector<Mapping>> mappings = read_mappings(pid);
     if (!mappings.ok()) continue;
     for (const Mapping& mapping : *mappings) {
-      if (!mapping.executable || !mapping.path.starts_with('/') || mapping.path.starts_with("/memfd:spile-") || mapping.inode == 0 || modules_.size() >= kMostModules) continue;
+      if (!mapping.executable || !mapping.path.starts_with('/') || mapping.path.starts_with("/memfd:spile-") ||
+          mapping.inode == 0 || modules_.size() >= kMostModules)
+        continue;
       if (!looked_at_.insert(fmt::format("{} {} {}", mapping.device, mapping.inode, mapping.path)).second) continue;
       RunModule module{mapping.path, build_id_of(pid, mapping)};
       if (modules_.insert(module).second) found.push_back(std::move(module));
@@ -125,7 +128,9 @@ void RunRecorder::finish(int64_t time_ns, const std::string& warnings) {
     if (!line.empty()) lines.emplace_back(line);
     begin = end + 1;
   }
-  if (writer_->left_out() > 0) lines.push_back(fmt::format("{} events were left out: the program that has started spile reads them too slowly", writer_->left_out()));
+  if (writer_->left_out() > 0)
+    lines.push_back(
+        fmt::format("{} events were left out: the program that has started spile reads them too slowly", writer_->left_out()));
   writer_->finish(time_ns, lines);
 }
 

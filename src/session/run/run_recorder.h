@@ -1,5 +1,6 @@
 #pragma once
-// Records a running script as a document (run/run_writer.h): what it prints, and at each tick what its probes and globals have. Thread rule: one thread.
+// Records a running script as a document (run/run_writer.h): what it prints, and at each tick what its probes and globals have.
+// Thread rule: one thread.
 
 #include <map>
 #include <memory>
@@ -12,17 +13,19 @@
 #include "codegen/codegen.h"
 #include "session/arena/controller.h"
 #include "session/run/live_run.h"
-#include "session/text/printf_text.h"
 #include "session/run/run_writer.h"
+#include "session/text/printf_text.h"
 
 namespace spile::session {
 
 class RunRecorder {
  public:
   // run and script must outlive this. Errors: the file can't be written.
-  static Result<std::unique_ptr<RunRecorder>> create(const LiveRun& run, const codegen::CompiledScript& script, const RecordOptions& options);
+  static Result<std::unique_ptr<RunRecorder>> create(const LiveRun& run, const codegen::CompiledScript& script,
+                                                     const RecordOptions& options);
 
-  // Adds a record of kind kPrintf with its arguments, or any other as the text that it prints. REQUIRES: header.id of a kPrintf is a printf's format.
+  // Adds a record of kind kPrintf with its arguments, or any other as the text that it prints. REQUIRES: header.id of a kPrintf
+  // is a printf's format.
   void add_printf(const abi::OwnedHeader& header, int64_t time_ns, PayloadReader arguments);
   void add_text(const abi::OwnedHeader& header, int64_t time_ns, std::string_view text);
 
@@ -51,7 +54,7 @@ class RunRecorder {
   std::set<RunModule> modules_;
   std::map<std::string, uint64_t> armed_;
   bool is_stream_ = false;
-  std::set<std::string> looked_at_;  // paths of modules, with their devices and inodes
+  std::set<std::string> looked_at_;       // paths of modules, with their devices and inodes
   std::vector<RunWriter::Value> values_;  // reused
 };
 

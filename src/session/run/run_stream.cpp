@@ -20,7 +20,8 @@ namespace {
 
 constexpr size_t kMostOfText = 1 << 20;  // bytes of a part of a message
 
-// Raises SIGTERM when the other end of the socket is closed. Before Signals::block() that ends spile, which has touched nothing by then; later it ends the run.
+// Raises SIGTERM when the other end of the socket is closed. Before Signals::block() that ends spile, which has touched nothing
+// by then; later it ends the run.
 void watch_end(int socket) {
   const SignalsBlocked blocked;
   std::thread([socket] {
@@ -37,7 +38,8 @@ Result<std::shared_ptr<RunStream>> RunStream::open(int descriptor) {
   int type = 0;
   socklen_t size = sizeof type;
   if (::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM)
-    return Error{fmt::format("--stream {}: not a stream socket", descriptor), "libspile makes one; docs/run-format.md says what goes over it"};
+    return Error{fmt::format("--stream {}: not a stream socket", descriptor),
+                 "libspile makes one; docs/run-format.md says what goes over it"};
   ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   std::shared_ptr<RunStream> stream(new RunStream);
   TRY(stream->frames_, FrameWriter::stream(UniqueFd(descriptor)));
@@ -47,8 +49,9 @@ Result<std::shared_ptr<RunStream>> RunStream::open(int descriptor) {
   return stream;
 }
 
-// The program ends: the watching thread still has the socket's number, which nothing else may get. Nothing closes it before the process is gone: that thread may only begin to
-// look then, would take it for the other side's end, and the exit status would be that of SIGTERM.
+// The program ends: the watching thread still has the socket's number, which nothing else may get. Nothing closes it before the
+// process is gone: that thread may only begin to look then, would take it for the other side's end, and the exit status would be
+// that of SIGTERM.
 RunStream::~RunStream() {
   set_message_sink(nullptr);
   (void)frames_->drain();
@@ -67,7 +70,8 @@ uint64_t RunStream::take_requests() {
 void RunStream::take(Message message) {
   debuginfo::ByteWriter out;
   out.number(static_cast<uint64_t>(message.kind));
-  for (const std::string* text : {&message.text, &message.hint, &message.file, &message.excerpt}) out.text(std::string_view(*text).substr(0, kMostOfText));
+  for (const std::string* text : {&message.text, &message.hint, &message.file, &message.excerpt})
+    out.text(std::string_view(*text).substr(0, kMostOfText));
   for (const uint32_t number : {message.line, message.column, message.end_line, message.end_column}) out.number(number);
   (void)frames_->append(FrameKind::kMessage, out.take());
 }

@@ -1,6 +1,7 @@
 #pragma once
-// `spile record --stream FD`: the run goes to the program that has started spile, over a socket, while it runs, and what spile has to say as well (docs/run-format.md). That
-// program asks for ticks, and ends the run by closing its end, or by ending itself. Thread rule: one object in a process; frames() from any thread.
+// `spile record --stream FD`: the run goes to the program that has started spile, over a socket, while it runs, and what spile
+// has to say as well (docs/run-format.md). That program asks for ticks, and ends the run by closing its end, or by ending itself.
+// Thread rule: one object in a process; frames() from any thread.
 
 #include <memory>
 
@@ -12,7 +13,8 @@ namespace spile::session {
 
 class RunStream : public MessageSink {
  public:
-  // Takes over a connected stream socket; becomes the message_sink(). From here on, SIGTERM is raised when the other end is closed. Errors: it is not such a socket.
+  // Takes over a connected stream socket; becomes the message_sink(). From here on, SIGTERM is raised when the other end is
+  // closed. Errors: it is not such a socket.
   static Result<std::shared_ptr<RunStream>> open(int descriptor);
   ~RunStream() override;
 

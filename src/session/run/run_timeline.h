@@ -1,5 +1,6 @@
 #pragma once
-// Runs as a timeline: globals that are numbers, and hits of probes, are counters; what handlers printed are instants. Thread rule: any thread.
+// Runs as a timeline: globals that are numbers, and hits of probes, are counters; what handlers printed are instants. Thread
+// rule: any thread.
 
 #include <vector>
 
@@ -8,7 +9,8 @@
 
 namespace spile::session {
 
-// Each run has a process of its own in the timeline, named by its host, with a track for the events of each CPU. Samples are not in it (samples_of()).
+// Each run has a process of its own in the timeline, named by its host, with a track for the events of each CPU. Samples are not
+// in it (samples_of()).
 Timeline timeline_of(const std::vector<RunDocument>& runs);
 
 }  // namespace spile::session

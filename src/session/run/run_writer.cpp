@@ -17,7 +17,7 @@ constexpr size_t kFlushBytes = 1 << 20;
 constexpr size_t kMostKnown = 64 << 20;  // bytes of texts that are remembered, so that they are written once
 constexpr size_t kMostKnownOfStream = 8 << 20;
 constexpr size_t kMostOfState = kMostPlain - (1 << 20);
-constexpr size_t kMostText = 1 << 20;    // bytes; handlers make no longer ones
+constexpr size_t kMostText = 1 << 20;  // bytes; handlers make no longer ones
 
 std::string dump(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
@@ -27,7 +27,9 @@ Json json_of(const std::vector<ValueType>& types) {
   return names;
 }
 
-const char* name_of(ValueType type) { return type == ValueType::kStats ? "stats" : type == ValueType::kString ? "string" : "long"; }
+const char* name_of(ValueType type) {
+  return type == ValueType::kStats ? "stats" : type == ValueType::kString ? "string" : "long";
+}
 
 void write_buckets(ByteWriter& out, const RunStatistics::Buckets& buckets) {
   out.number(buckets.size());
@@ -54,24 +56,45 @@ void write_element(ByteWriter& out, const RunElement& element) {
 
 }  // namespace
 
-Result<std::unique_ptr<RunWriter>> RunWriter::create(const std::string& path, const RunFacts& facts, const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
+Result<std::unique_ptr<RunWriter>> RunWriter::create(const std::string& path, const RunFacts& facts,
+                                                     const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
                                                      const std::vector<codegen::OutputFormat>& formats) {
   TRY(std::shared_ptr<FrameWriter> frames, FrameWriter::create(path));
   return begin(std::move(frames), facts, probes, globals, formats);
 }
 
-Result<std::unique_ptr<RunWriter>> RunWriter::begin(std::shared_ptr<FrameWriter> frames, const RunFacts& facts, const std::vector<RunProbe>& probes,
-                                                    const std::vector<RunGlobal>& globals, const std::vector<codegen::OutputFormat>& formats) {
-  Json object{{"spile", facts.spile}, {"host", facts.host}, {"kernel", facts.kernel}, {"machine", facts.machine}, {"begun_ns", facts.begun_ns}, {"every_ns", facts.every_ns},
-              {"script_name", facts.script_name}, {"script", facts.script}, {"arguments", facts.arguments}, {"command", facts.command}, {"processes", facts.processes},
-              {"probes", Json::array()}, {"globals", Json::array()}, {"formats", Json::parse(formats_to_json(formats))}};
-  for (const RunProbe& probe : probes) object["probes"].push_back({{"point", probe.point}, {"source", probe.source}, {"runs_in", probe.runs_in}, {"places", probe.places}});
+Result<std::unique_ptr<RunWriter>> RunWriter::begin(std::shared_ptr<FrameWriter> frames, const RunFacts& facts,
+                                                    const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
+                                                    const std::vector<codegen::OutputFormat>& formats) {
+  Json object{{"spile", facts.spile},
+              {"host", facts.host},
+              {"kernel", facts.kernel},
+              {"machine", facts.machine},
+              {"begun_ns", facts.begun_ns},
+              {"every_ns", facts.every_ns},
+              {"script_name", facts.script_name},
+              {"script", facts.script},
+              {"arguments", facts.arguments},
+              {"command", facts.command},
+              {"processes", facts.processes},
+              {"probes", Json::array()},
+              {"globals", Json::array()},
+              {"formats", Json::parse(formats_to_json(formats))}};
+  for (const RunProbe& probe : probes)
+    object["probes"].push_back(
+        {{"point", probe.point}, {"source", probe.source}, {"runs_in", probe.runs_in}, {"places", probe.places}});
   for (const RunGlobal& global : globals) {
-    object["globals"].push_back({{"name", global.name}, {"type", name_of(global.type)}, {"keys", json_of(global.keys)}, {"features", global.features},
-                                 {"low", global.low}, {"high", global.high}, {"width", global.width}});
+    object["globals"].push_back({{"name", global.name},
+                                 {"type", name_of(global.type)},
+                                 {"keys", json_of(global.keys)},
+                                 {"features", global.features},
+                                 {"low", global.low},
+                                 {"high", global.high},
+                                 {"width", global.width}});
   }
   const std::string text = dump(object);
-  if (text.size() > kMostPlain) return Error{"record the run in " + frames->path() + ": script and probes take more than 64 MiB", "use fewer probes"};
+  if (text.size() > kMostPlain)
+    return Error{"record the run in " + frames->path() + ": script and probes take more than 64 MiB", "use fewer probes"};
   std::unique_ptr<RunWriter> writer(new RunWriter(std::move(frames), globals));
   writer->last_time_ = facts.begun_ns;
   TRY_DO(writer->frames_->append(FrameKind::kFacts, text));
@@ -155,7 +178,8 @@ void RunWriter::append_owners(FrameKind kind, Owners& owners) {
 void RunWriter::flush() {
   append_owners(FrameKind::kProcesses, new_processes_);
   append_owners(FrameKind::kThreads, new_threads_);
-  for (auto [kind, bytes, count] : {std::tuple{FrameKind::kTexts, &new_texts_, &new_text_count_}, std::tuple{FrameKind::kEvents, &new_events_, &new_event_count_}}) {
+  for (auto [kind, bytes, count] : {std::tuple{FrameKind::kTexts, &new_texts_, &new_text_count_},
+                                    std::tuple{FrameKind::kEvents, &new_events_, &new_event_count_}}) {
     if (*count == 0) continue;
     ByteWriter head;
     head.number(*count);

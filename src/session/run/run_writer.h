@@ -1,5 +1,6 @@
 #pragma once
-// Stores a run while it runs (docs/run-format.md). What was added is in the file at the next tick at the latest. Thread rule: one thread.
+// Stores a run while it runs (docs/run-format.md). What was added is in the file at the next tick at the latest. Thread rule: one
+// thread.
 
 #include <memory>
 #include <span>
@@ -19,13 +20,16 @@ namespace spile::session {
 class RunWriter {
  public:
   // Makes the file. Errors: it can't be written; the script is too large for it.
-  static Result<std::unique_ptr<RunWriter>> create(const std::string& path, const RunFacts& facts, const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
+  static Result<std::unique_ptr<RunWriter>> create(const std::string& path, const RunFacts& facts,
+                                                   const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
                                                    const std::vector<codegen::OutputFormat>& formats);
   // The same for a file or stream that is open.
-  static Result<std::unique_ptr<RunWriter>> begin(std::shared_ptr<FrameWriter> frames, const RunFacts& facts, const std::vector<RunProbe>& probes,
-                                                  const std::vector<RunGlobal>& globals, const std::vector<codegen::OutputFormat>& formats);
+  static Result<std::unique_ptr<RunWriter>> begin(std::shared_ptr<FrameWriter> frames, const RunFacts& facts,
+                                                  const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
+                                                  const std::vector<codegen::OutputFormat>& formats);
 
-  // Adds what was printed. values: a printf's arguments, of the types that its format has; with RunEvent::kText the text alone. first_value of event is not used.
+  // Adds what was printed. values: a printf's arguments, of the types that its format has; with RunEvent::kText the text alone.
+  // first_value of event is not used.
   using Value = std::variant<int64_t, std::string_view>;
   void add_event(const RunEvent& event, std::span<const Value> values);
   // Sets what a global has from here on. A state that is the one before takes no room.
@@ -51,7 +55,8 @@ class RunWriter {
   uint64_t events() const { return events_; }
 
  private:
-  RunWriter(std::shared_ptr<FrameWriter> frames, std::vector<RunGlobal> globals) : frames_(std::move(frames)), globals_(std::move(globals)), last_states_(globals_.size()) {}
+  RunWriter(std::shared_ptr<FrameWriter> frames, std::vector<RunGlobal> globals)
+      : frames_(std::move(frames)), globals_(std::move(globals)), last_states_(globals_.size()) {}
   void append(FrameKind kind, std::string_view payload);
   bool make_room();
   uint64_t index_of(std::string_view text);

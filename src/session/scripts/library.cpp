@@ -1,9 +1,9 @@
 #include "session/scripts/library.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,9 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kArchitectures[] = {"x86_64", "i386",    "i686",  "arm",  "arm64",  "aarch64", "powerpc",
-                                               "ppc64",  "ppc64le", "s390",  "s390x", "mips", "mips64",  "riscv",
-                                               "ia64",   "alpha",   "sparc"};
+constexpr std::string_view kArchitectures[] = {"x86_64",  "i386",  "i686",    "arm",   "arm64", "aarch64",
+                                               "powerpc", "ppc64", "ppc64le", "s390",  "s390x", "mips",
+                                               "mips64",  "riscv", "ia64",    "alpha", "sparc"};
 
 // Whether a subfolder of this name is searched: most are.
 bool is_wanted_folder(const std::string& name, const syntax::ParseOptions& settings, Runtime runtime) {
@@ -34,8 +34,8 @@ bool is_wanted_folder(const std::string& name, const syntax::ParseOptions& setti
   }
   if (!name.empty() && name[0] >= '0' && name[0] <= '9') {
     const std::string& release = settings.kernel_release;
-    bool ends_there = release.size() == name.size() || std::string_view(".-").find(release.c_str()[name.size()]) !=
-                                                           std::string_view::npos;
+    bool ends_there =
+        release.size() == name.size() || std::string_view(".-").find(release.c_str()[name.size()]) != std::string_view::npos;
     return release.starts_with(name) && ends_there;
   }
   if (name == "bpf") return runtime != Runtime::kInProcess;
@@ -95,8 +95,8 @@ bool may_go_on(const syntax::Statement& s) {
   return may;
 }
 
-// Finds the functions that the user declares with one number of parameters, and that never execute `next`: calls with as many arguments
-// never reach the library's function of that name.
+// Finds the functions that the user declares with one number of parameters, and that never execute `next`: calls with as many
+// arguments never reach the library's function of that name.
 std::set<std::string> hiding_functions(const std::vector<syntax::Script>& scripts) {
   std::map<std::string, size_t> calls;  // name to the number of arguments; none: different ones
   constexpr size_t kDifferent = ~size_t{0};
@@ -130,8 +130,8 @@ std::set<std::string> hiding_functions(const std::vector<syntax::Script>& script
   return hidden;
 }
 
-// Follows the declarations of a library script that the names so far refer to. Private declarations count for their own file only, where
-// names refer to them in the same way. Returns whether it followed any.
+// Follows the declarations of a library script that the names so far refer to. Private declarations count for their own file
+// only, where names refer to them in the same way. Returns whether it followed any.
 bool follow_library(const syntax::Script& script, Followed& followed) {
   bool used = false;
   const ReferredNames& names = followed.names;
@@ -140,9 +140,8 @@ bool follow_library(const syntax::Script& script, Followed& followed) {
   }
   for (const auto& alias : script.aliases) {
     for (const auto& name : alias->names) {
-      bool matches = std::any_of(names.alias_heads.begin(), names.alias_heads.end(), [&](const std::string& written) {
-        return may_match(written, head_of(name));
-      });
+      bool matches = std::any_of(names.alias_heads.begin(), names.alias_heads.end(),
+                                 [&](const std::string& written) { return may_match(written, head_of(name)); });
       if (matches) used |= followed.follow(*alias);
     }
   }
@@ -155,8 +154,8 @@ bool follow_library(const syntax::Script& script, Followed& followed) {
   return used;
 }
 
-// Scripts of the library may do anything, so the folder's owner matters: beside a program that was copied to /tmp, another user could
-// place a folder.
+// Scripts of the library may do anything, so the folder's owner matters: beside a program that was copied to /tmp, another user
+// could place a folder.
 bool is_of_this_spile(const fs::path& folder) {
   struct stat file{}, program{};
   if (stat(folder.c_str(), &file) != 0 || !S_ISDIR(file.st_mode) || stat("/proc/self/exe", &program) != 0) return false;
@@ -181,7 +180,8 @@ bool is_intrinsic_declaration(const syntax::Function& function) {
   return code && code->code.find("/* intrinsic */") != std::string::npos;
 }
 
-Result<Library> Library::open(const ScriptOptions& script, Runtime runtime, const syntax::ParseOptions& settings, SourceFiles& sources) {
+Result<Library> Library::open(const ScriptOptions& script, Runtime runtime, const syntax::ParseOptions& settings,
+                              SourceFiles& sources) {
   Library library;
   library.settings_ = settings;
   library.settings_.is_library = true;

@@ -1,15 +1,16 @@
 #pragma once
-// The library: the tapset's files that come with spile, and those of -I. Opening it reads all files and finds out which names each
-// declares; only the files that a script needs, directly or through other files, are parsed. Thread rule: one thread.
+// The library: the tapset's files that come with spile, and those of -I. Opening it reads all files and finds out which names
+// each declares; only the files that a script needs, directly or through other files, are parsed. Thread rule: one thread.
 //
-// Search path, as SystemTap documents it: folders of -I in their order, then $SYSTEMTAP_TAPSET, then the tapset beside the executable
-// (../share/spile/tapset), or that of the source tree in which the executable was built. All *.stp and *.stpm files below a folder are
-// searched. Subfolders named like an architecture, a kernel version ("6.1", "6.1.0") or a runtime are left out unless it is in use.
+// Search path, as SystemTap documents it: folders of -I in their order, then $SYSTEMTAP_TAPSET, then the tapset beside the
+// executable (../share/spile/tapset), or that of the source tree in which the executable was built. All *.stp and *.stpm files
+// below a folder are searched. Subfolders named like an architecture, a kernel version ("6.1", "6.1.0") or a runtime are left out
+// unless it is in use.
 //
 // Facts of this run, such as the script's arguments, are a file of the library, too (session_script.h).
 //
-// A function whose body is %{ /* intrinsic */ %} declares a function of the runtime (sema/intrinsics.h), for the documentation and for
-// tools: calls are never resolved to the declaration.
+// A function whose body is %{ /* intrinsic */ %} declares a function of the runtime (sema/intrinsics.h), for the documentation
+// and for tools: calls are never resolved to the declaration.
 
 #include <memory>
 #include <set>
@@ -27,23 +28,25 @@
 
 namespace spile::session {
 
-// Returns the folder of the installed tapset, or the one of the source tree in which the program was built; "": neither is there, or it
-// belongs neither to root, nor to our user, nor to the program's owner.
+// Returns the folder of the installed tapset, or the one of the source tree in which the program was built; "": neither is there,
+// or it belongs neither to root, nor to our user, nor to the program's owner.
 std::string tapset_folder();
 
 class Library {
  public:
-  // Reads the files. settings: what conditions see (release, architecture ...), in the library's files too. files: owns the texts; must
-  // outlive the library and the scripts made of it. Errors: a folder of -I or $SYSTEMTAP_TAPSET is not one; a file can't be read.
-  static Result<Library> open(const ScriptOptions& script, Runtime runtime, const syntax::ParseOptions& settings, SourceFiles& files);
+  // Reads the files. settings: what conditions see (release, architecture ...), in the library's files too. files: owns the
+  // texts; must outlive the library and the scripts made of it. Errors: a folder of -I or $SYSTEMTAP_TAPSET is not one; a file
+  // can't be read.
+  static Result<Library> open(const ScriptOptions& script, Runtime runtime, const syntax::ParseOptions& settings,
+                              SourceFiles& files);
 
   // Adds to macros() the macros that a text uses, and those that these use. REQUIRES: called before the text is parsed.
   void load_macros(std::string_view text, Diagnostics& diagnostics);
   const syntax::MacroLibrary& macros() const { return *macros_; }
 
-  // Parses the files that declare what the scripts refer to and do not declare themselves, then what those refer to, and so on, and appends
-  // them to `scripts`, without declarations of intrinsics. Each file is parsed once: a second call, or parse_all(), leaves it out.
-  // scripts: the user's, without mistakes.
+  // Parses the files that declare what the scripts refer to and do not declare themselves, then what those refer to, and so on,
+  // and appends them to `scripts`, without declarations of intrinsics. Each file is parsed once: a second call, or parse_all(),
+  // leaves it out. scripts: the user's, without mistakes.
   void complete(std::vector<syntax::Script>& scripts, Diagnostics& diagnostics);
 
   // Parses and returns all scripts that are not parsed yet, for listings; with declarations of intrinsics.
@@ -62,7 +65,8 @@ class Library {
     bool is_macros = false;
     bool loaded = false;
   };
-  using Index = std::vector<std::pair<std::string_view, size_t>>;  // names and indexes in files_; few of the names are ever looked up
+  // names and indexes in files_; few of the names are ever looked up
+  using Index = std::vector<std::pair<std::string_view, size_t>>;
 
   Library() = default;
   Result<void> add_folder(const std::string& folder, Runtime runtime, SourceFiles& sources);

@@ -12,7 +12,8 @@ namespace spile::session {
 struct ReferredNames {
   std::set<std::string> functions;
   std::set<std::string> variables;
-  std::set<std::string> alias_heads;  // of probe points the first component, or the first two: "syscall.open*"; may hold globs and braces
+  // of probe points the first component, or the first two: "syscall.open*"; may hold globs and braces
+  std::set<std::string> alias_heads;
 
   void add(const syntax::Expression& expression);
   void add(const syntax::Statement& statement);
@@ -27,7 +28,8 @@ struct ReferredNames {
 // Returns a point's first component, or the first two, as ReferredNames has them. REQUIRES: the point has components.
 std::string head_of(const syntax::ProbePoint& point);
 
-// Returns whether a point's first components, as ReferredNames has them, may stand for an alias that begins with `head`: one component or two.
+// Returns whether a point's first components, as ReferredNames has them, may stand for an alias that begins with `head`: one
+// component or two.
 bool may_match(const std::string& written, std::string_view head);
 
 }  // namespace spile::session

@@ -25,7 +25,6 @@ struct Loaded {
   }
 };
 
-
 TEST(Library, ParsesWhole) {
   Loaded library;
   EXPECT_GT(library.scripts.size(), 20u);

@@ -50,10 +50,11 @@ KernelConfig& running_config() {
   return config;
 }
 
-// Returns the text of the first of the kernel's configuration files that exists. gzopen() also reads files that aren't compressed.
+// Returns the text of the first of the kernel's configuration files that exists. gzopen() also reads files that aren't
+// compressed.
 std::string config_text(const std::string& release) {
-  for (const std::string& path : {std::string("/proc/config.gz"), "/boot/config-" + release, "/lib/modules/" + release + "/config",
-                                  "/lib/modules/" + release + "/build/.config"}) {
+  for (const std::string& path : {std::string("/proc/config.gz"), "/boot/config-" + release,
+                                  "/lib/modules/" + release + "/config", "/lib/modules/" + release + "/build/.config"}) {
     gzFile file = gzopen(path.c_str(), "rb");
     if (!file) continue;
     std::string text;
@@ -92,8 +93,8 @@ void warn_missing_config(Diagnostics& diagnostics) {
 }
 
 // Warns of arguments that the script does not refer to: not by $1 or @1, nor by $# or the like.
-void warn_unused_arguments(const std::vector<syntax::Script>& scripts, const std::vector<std::string>& arguments, const std::set<size_t>& used,
-                           Diagnostics& diagnostics) {
+void warn_unused_arguments(const std::vector<syntax::Script>& scripts, const std::vector<std::string>& arguments,
+                           const std::set<size_t>& used, Diagnostics& diagnostics) {
   bool asks_for_all = used.contains(0);
   for (const syntax::Script& script : scripts) {
     for (const char* name : {"argv", "argc"}) asks_for_all |= script.file->text().find(name) != std::string_view::npos;
@@ -125,11 +126,15 @@ syntax::ParseOptions parse_settings(const ScriptOptions& script, const TargetOpt
   return settings;
 }
 
-Result<LoadedScripts> load_scripts(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files, Diagnostics& diagnostics) {
+Result<LoadedScripts> load_scripts(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files,
+                                   Diagnostics& diagnostics) {
   syntax::ParseOptions parse_options = parse_settings(script, target);
   TRY(Library library, Library::open(script, target.runtime, parse_options, files));
   if (tapset_folder().empty()) {
-    diagnostics.warning({}, "the tapset library is missing: there is no share/spile/tapset, of the same owner, beside the program's bin folder")
+    diagnostics
+        .warning(
+            {},
+            "the tapset library is missing: there is no share/spile/tapset, of the same owner, beside the program's bin folder")
         .hint("install spile's package, or run the program where it was built");
   }
   parse_options.macros = &library.macros();
@@ -162,7 +167,8 @@ Result<LoadedScripts> load_scripts(const ScriptOptions& script, const TargetOpti
   return loaded;
 }
 
-Result<std::vector<syntax::Script>> load_library(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files, Diagnostics& diagnostics) {
+Result<std::vector<syntax::Script>> load_library(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files,
+                                                 Diagnostics& diagnostics) {
   TRY(Library library, Library::open(script, target.runtime, parse_settings(script, target), files));
   return library.parse_all(diagnostics);
 }

@@ -20,11 +20,13 @@ struct LoadedScripts {
   std::vector<syntax::Script> scripts;
   std::vector<std::string> library_functions;  // names of all functions of the library, parsed or not: for hints
 };
-// Reads and parses them; the library's only if the user's have no mistakes. Adds mistakes of scripts to `diagnostics`. files: owns the
-// texts, which the trees point into. Errors: the script or a folder of the library can't be read.
-Result<LoadedScripts> load_scripts(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files, Diagnostics& diagnostics);
+// Reads and parses them; the library's only if the user's have no mistakes. Adds mistakes of scripts to `diagnostics`. files:
+// owns the texts, which the trees point into. Errors: the script or a folder of the library can't be read.
+Result<LoadedScripts> load_scripts(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files,
+                                   Diagnostics& diagnostics);
 
 // Parses every script of the library, for listings. Parameters and errors: as load_scripts().
-Result<std::vector<syntax::Script>> load_library(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files, Diagnostics& diagnostics);
+Result<std::vector<syntax::Script>> load_library(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files,
+                                                 Diagnostics& diagnostics);
 
 }  // namespace spile::session

@@ -31,8 +31,7 @@ std::string literal(const std::string& text) {
 
 // The comments have the form of those in tapset/, from which the documentation is made (tools/document_library.py).
 std::string session_script(const ScriptOptions& options) {
-  std::string script = fmt::format("global argc = {}\nglobal argv[{}]\n", options.arguments.size(),
-                                   options.arguments.size() + 1);
+  std::string script = fmt::format("global argc = {}\nglobal argv[{}]\n", options.arguments.size(), options.arguments.size() + 1);
   // This probe runs before any other.
   script += "probe begin(-9223372036854775807) {\n";
   for (size_t i = 0; i < options.arguments.size(); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
-// Makes script text of what scripts can ask about this run of spile: argc and argv, the time zone, spile's own process number. The
-// library offers it under the name <session> beside the tapset's files.
+// Makes script text of what scripts can ask about this run of spile: argc and argv, the time zone, spile's own process number.
+// The library offers it under the name <session> beside the tapset's files.
 
 #include <string>
 

@@ -22,11 +22,11 @@ namespace spile::session {
 namespace {
 
 constexpr size_t kMostConnections = 512;
-constexpr size_t kMostOfClient = 64;         // connections of one user
-constexpr size_t kMostRequest = 4096;        // bytes
-constexpr size_t kMostUnsent = 64 << 20;     // bytes, of all replies
-constexpr int64_t kRequestMs = 5'000;        // from the connection's begin to the request's end
-constexpr int64_t kStandstillMs = 5'000;     // of a reader of a reply
+constexpr size_t kMostOfClient = 64;      // connections of one user
+constexpr size_t kMostRequest = 4096;     // bytes
+constexpr size_t kMostUnsent = 64 << 20;  // bytes, of all replies
+constexpr int64_t kRequestMs = 5'000;     // from the connection's begin to the request's end
+constexpr int64_t kStandstillMs = 5'000;  // of a reader of a reply
 constexpr int64_t kReplyMs = 60'000;
 constexpr int kAcceptedAtOnce = 128;
 constexpr const char* kMetricsPath = "metrics";
@@ -34,13 +34,13 @@ constexpr const char* kPrometheusType = "text/plain; version=0.0.4; charset=utf-
 
 struct Connection {
   UniqueFd socket;
-  uint64_t number = 0;       // the order in which they came
-  uint32_t client = 0;       // a user, or kUnknownClient
+  uint64_t number = 0;  // the order in which they came
+  uint32_t client = 0;  // a user, or kUnknownClient
   std::string request, reply;
   size_t sent = 0;
-  int64_t begun_ms = 0;      // when it began to wait for the request, or for the reader of the reply
+  int64_t begun_ms = 0;  // when it began to wait for the request, or for the reader of the reply
   int64_t progress_ms = 0;
-  bool finishing = false;    // the reply is sent; closing with bytes unread would discard it at the client (RFC 9112, 9.6)
+  bool finishing = false;  // the reply is sent; closing with bytes unread would discard it at the client (RFC 9112, 9.6)
 
   bool is_late(int64_t now) const {
     if (reply.empty() || finishing) return now - begun_ms > kRequestMs;
@@ -91,7 +91,8 @@ std::string header(const std::string& request, std::string_view name) {
 bool names_this_host(const std::string& host) {
   std::string name = host.substr(0, host.find(':'));
   in_addr address;
-  return host.empty() || name == "localhost" || (inet_pton(AF_INET, name.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
+  return host.empty() || name == "localhost" ||
+         (inet_pton(AF_INET, name.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
 }
 
 }  // namespace
@@ -129,8 +130,8 @@ struct HttpFiles::State {
     return true;
   }
 
-  // New connections are not turned away. The connection that has been silent longest is dropped, else the one that has been reading
-  // longest: one of the same user, or, above the limit for all, one of the user with the most connections.
+  // New connections are not turned away. The connection that has been silent longest is dropped, else the one that has been
+  // reading longest: one of the same user, or, above the limit for all, one of the user with the most connections.
   void make_room(uint32_t client) {
     std::map<uint32_t, size_t> numbers;
     for (const auto& [fd, connection] : connections) ++numbers[connection.client];
@@ -164,7 +165,8 @@ struct HttpFiles::State {
       connection.request.append(bytes, static_cast<size_t>(got));
       bool whole = connection.request.find("\r\n\r\n") != std::string::npos;
       if (!whole && connection.request.size() < kMostRequest) return true;
-      connection.reply = whole ? answer(connection.request) : reply_of("431 Request Header Fields Too Large", "text/plain", "", true);
+      connection.reply =
+          whole ? answer(connection.request) : reply_of("431 Request Header Fields Too Large", "text/plain", "", true);
       connection.begun_ms = connection.progress_ms = milliseconds();
       if (!fits(connection)) return false;
       wait_for(connection, EPOLLOUT);
@@ -199,8 +201,10 @@ struct HttpFiles::State {
 
   std::string answer(const std::string& request) {
     bool head = request.starts_with("HEAD /");
-    if (!head && !request.starts_with("GET /")) return reply_of("405 Method Not Allowed", "text/plain", "only GET and HEAD\n", true);
-    if (!names_this_host(header(request, "Host:"))) return reply_of("403 Forbidden", "text/plain", "not the name of this host\n", !head);
+    if (!head && !request.starts_with("GET /"))
+      return reply_of("405 Method Not Allowed", "text/plain", "only GET and HEAD\n", true);
+    if (!names_this_host(header(request, "Host:")))
+      return reply_of("403 Forbidden", "text/plain", "not the name of this host\n", !head);
     size_t begin = head ? 6 : 5;
     std::string path = request.substr(begin, request.find_first_of(" ?\r", begin) - begin);
     if (path.empty()) {
@@ -212,7 +216,8 @@ struct HttpFiles::State {
     auto found = probes.find(path);
     if (found == probes.end() && metrics && path == kMetricsPath) {
       const bool is_open = header(request, "Accept:").find("application/openmetrics-text") != std::string::npos;
-      return reply_of("200 OK", is_open ? "application/openmetrics-text; version=1.0.0; charset=utf-8" : kPrometheusType, metrics(is_open), !head);
+      return reply_of("200 OK", is_open ? "application/openmetrics-text; version=1.0.0; charset=utf-8" : kPrometheusType,
+                      metrics(is_open), !head);
     }
     if (found == probes.end()) return reply_of("404 Not Found", "text/plain", "no such file\n", !head);
     const char* type = path.ends_with(".json") ? "application/json" : kPrometheusType;
@@ -223,7 +228,8 @@ struct HttpFiles::State {
 HttpFiles::HttpFiles(std::unique_ptr<State> state) : state_(std::move(state)) {}
 HttpFiles::~HttpFiles() = default;
 
-Result<std::unique_ptr<HttpFiles>> HttpFiles::listen(const std::string& where, const sema::Program& program, Read read, Metrics metrics) {
+Result<std::unique_ptr<HttpFiles>> HttpFiles::listen(const std::string& where, const sema::Program& program, Read read,
+                                                     Metrics metrics) {
   auto state = std::make_unique<State>();
   TRY(state->place, parse_place(where));
   for (const sema::Probe& probe : program.probes) {
@@ -233,7 +239,8 @@ Result<std::unique_ptr<HttpFiles>> HttpFiles::listen(const std::string& where, c
     }
   }
   if (state->probes.empty() && !metrics) {
-    return Error{"--http: the script has nothing to serve", "it serves procfs read probes, prometheus and json_data; and /metrics where it is not a bundle"};
+    return Error{"--http: the script has nothing to serve",
+                 "it serves procfs read probes, prometheus and json_data; and /metrics where it is not a bundle"};
   }
   state->read = std::move(read);
   state->metrics = std::move(metrics);

@@ -21,9 +21,10 @@ constexpr int kPurgeMs = 1'000;  // for the reports about records that were give
 
 // The functions of librdkafka that are used here, by their types in its header.
 struct Library {
-#define SPILE_RD_KAFKA_FUNCTIONS(X) \
-  X(conf_new) X(conf_destroy) X(conf_set) X(conf_set_opaque) X(conf_set_dr_msg_cb) X(conf_set_error_cb) X(conf_set_log_cb) X(topic_new) X(topic_destroy) X(new) X(destroy) X(produce) X(poll) X(flush) \
-  X(purge) X(last_error) X(err2str)
+#define SPILE_RD_KAFKA_FUNCTIONS(X)                                                                                         \
+  X(conf_new)                                                                                                               \
+  X(conf_destroy) X(conf_set) X(conf_set_opaque) X(conf_set_dr_msg_cb) X(conf_set_error_cb) X(conf_set_log_cb) X(topic_new) \
+      X(topic_destroy) X(new) X(destroy) X(produce) X(poll) X(flush) X(purge) X(last_error) X(err2str)
 #define SPILE_FUNCTION(name) decltype(&rd_kafka_##name) name##_ = nullptr;
   SPILE_RD_KAFKA_FUNCTIONS(SPILE_FUNCTION)
 #undef SPILE_FUNCTION
@@ -76,8 +77,8 @@ struct KafkaSender::Client {
   rd_kafka_t* handle = nullptr;
   rd_kafka_topic_t* topic = nullptr;
   uint64_t sent = 0, acknowledged = 0;
-  int since_reports = 0;   // records since reports were taken
-  int64_t reports_at = 0;  // when that was
+  int since_reports = 0;       // records since reports were taken
+  int64_t reports_at = 0;      // when that was
   std::string broker_failure;  // the last one of a connection
   std::string record_failure;  // the last one of a record
 
@@ -92,8 +93,10 @@ Result<std::unique_ptr<KafkaSender>> KafkaSender::create(const std::string& wher
   const std::string brokers = where.substr(0, slash);
   const std::vector<std::string> rest = parts_of(slash == std::string::npos ? "" : std::string_view(where).substr(slash + 1));
   const auto is_odd = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
-  if (brokers.empty() || std::ranges::any_of(parts_of(brokers), &std::string::empty) || std::ranges::any_of(brokers, is_odd) || !is_topic(rest.front())) {
-    return Error{fmt::format("--kafka {}: not brokers and a topic", where), "--kafka HOST:9092,HOST:9092/TOPIC; a topic has letters, digits, '.', '_' and '-'"};
+  if (brokers.empty() || std::ranges::any_of(parts_of(brokers), &std::string::empty) || std::ranges::any_of(brokers, is_odd) ||
+      !is_topic(rest.front())) {
+    return Error{fmt::format("--kafka {}: not brokers and a topic", where),
+                 "--kafka HOST:9092,HOST:9092/TOPIC; a topic has letters, digits, '.', '_' and '-'"};
   }
   const Library& kafka = library();
   if (!kafka.failure.empty()) return Error{fmt::format("--kafka needs librdkafka: {}", kafka.failure), "apt install librdkafka1"};
@@ -107,7 +110,9 @@ Result<std::unique_ptr<KafkaSender>> KafkaSender::create(const std::string& wher
   };
   for (const std::string& setting : std::vector(rest.begin() + 1, rest.end())) {
     const size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0) return Error{fmt::format("--kafka {}: '{}' is not a property", where, setting), "PROPERTY=VALUE, as in security.protocol=SSL"};
+    if (equals == std::string::npos || equals == 0)
+      return Error{fmt::format("--kafka {}: '{}' is not a property", where, setting),
+                   "PROPERTY=VALUE, as in security.protocol=SSL"};
     properties.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
   }
   auto client = std::make_unique<Client>();
@@ -149,7 +154,8 @@ KafkaSender::~KafkaSender() = default;
 void KafkaSender::send(std::string_view key, std::string_view value) {
   const Library& kafka = library();
   ++client_->sent;
-  const int failed = kafka.produce_(client_->topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, const_cast<char*>(value.data()), value.size(), key.data(), key.size(), nullptr);
+  const int failed = kafka.produce_(client_->topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, const_cast<char*>(value.data()),
+                                    value.size(), key.data(), key.size(), nullptr);
   if (failed) client_->record_failure = kafka.err2str_(kafka.last_error_());
   // A record counts as waiting until its report is taken. Looking for reports costs system calls even where there are none.
   constexpr int kOften = 1'000;
@@ -171,7 +177,8 @@ void KafkaSender::finish(int patience_ms) {
 std::string KafkaSender::losses() const {
   const uint64_t lost = client_->sent - client_->acknowledged;
   if (lost == 0) return {};
-  return fmt::format("WARNING: events not delivered to Kafka at {}: {} of {} ({})\n", client_->where, lost, client_->sent, client_->broker_failure.empty() ? client_->record_failure : client_->broker_failure);
+  return fmt::format("WARNING: events not delivered to Kafka at {}: {} of {} ({})\n", client_->where, lost, client_->sent,
+                     client_->broker_failure.empty() ? client_->record_failure : client_->broker_failure);
 }
 
 }  // namespace spile::session

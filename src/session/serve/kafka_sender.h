@@ -1,7 +1,9 @@
 #pragma once
-// Sends events to Apache Kafka by librdkafka (https://docs.confluent.io/platform/current/clients/librdkafka/html/rdkafka_8h.html), which is loaded when it is asked for: it needs OpenSSL, SASL, curl and
-// others, which no other run of spile has to load or to have. Its threads send; nobody waits for a slow or absent broker. What it has not taken is kept up to kMostEvents and kMostKib, tried again for
-// five minutes, and counted where it is given up. Thread rule: one thread.
+// Sends events to Apache Kafka by librdkafka
+// (https://docs.confluent.io/platform/current/clients/librdkafka/html/rdkafka_8h.html), which is loaded when it is asked for: it
+// needs OpenSSL, SASL, curl and others, which no other run of spile has to load or to have. Its threads send; nobody waits for a
+// slow or absent broker. What it has not taken is kept up to kMostEvents and kMostKib, tried again for five minutes, and counted
+// where it is given up. Thread rule: one thread.
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +16,8 @@ namespace spile::session {
 
 class KafkaSender {
  public:
-  // where: "HOST[:PORT][,HOST[:PORT]...]/TOPIC[,PROPERTY=VALUE...]"; properties are librdkafka's. Errors: it is malformed; librdkafka is not installed, or rejects a property.
+  // where: "HOST[:PORT][,HOST[:PORT]...]/TOPIC[,PROPERTY=VALUE...]"; properties are librdkafka's. Errors: it is malformed;
+  // librdkafka is not installed, or rejects a property.
   static Result<std::unique_ptr<KafkaSender>> create(const std::string& where);
   ~KafkaSender();
   KafkaSender(const KafkaSender&) = delete;

@@ -7,13 +7,12 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <protozero/pbf_reader.hpp>
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <protozero/pbf_reader.hpp>
 
 #include "base/clock.h"
 #include "base/print.h"
@@ -25,10 +24,10 @@ namespace spile::session {
 
 namespace {
 
-constexpr int64_t kRequestMs = 5'000;                   // for a request and its reply
+constexpr int64_t kRequestMs = 5'000;  // for a request and its reply
 constexpr int64_t kFirstPauseMs = 200, kLongestPauseMs = 10'000;
 constexpr std::string_view kMetricsPath = "/v1/metrics", kSpansPath = "/v1/traces";
-constexpr size_t kMostReply = 64 << 10;                 // bytes of a reply that are read
+constexpr size_t kMostReply = 64 << 10;  // bytes of a reply that are read
 
 int64_t milliseconds() { return monotonic_ns() / 1'000'000; }
 
@@ -36,9 +35,9 @@ int64_t milliseconds() { return monotonic_ns() / 1'000'000; }
 struct Outcome {
   enum class Kind : uint8_t { kTaken, kRejected, kAgain } kind;
   std::string why = {};
-  int64_t pause_ms = 0;  // kAgain: that the collector asks for
+  int64_t pause_ms = 0;             // kAgain: that the collector asks for
   int64_t patience_ms = INT64_MAX;  // kAgain: trying for longer than that is in vain
-  uint64_t left_out = 0;  // kTaken: data points or spans that the collector has rejected, with its reason in `why`
+  uint64_t left_out = 0;            // kTaken: data points or spans that the collector has rejected, with its reason in `why`
 };
 
 // Limits a request: by a time, and by the end of the thread.
@@ -77,15 +76,17 @@ bool starts_as_http(std::string_view reply) {
   return kHttp.starts_with(reply.substr(0, kHttp.size()));
 }
 
-// Notes in `outcome` what a reply says was left out of a message: ExportMetricsServiceResponse, or ExportTraceServiceResponse, which has the same numbers (opentelemetry/proto/collector). A body that is something
-// else says nothing.
+// Notes in `outcome` what a reply says was left out of a message: ExportMetricsServiceResponse, or ExportTraceServiceResponse,
+// which has the same numbers (opentelemetry/proto/collector). A body that is something else says nothing.
 void read_partial_success(const std::string& body, Outcome& outcome) try {
   protozero::pbf_reader reply(body);
   while (reply.next(1)) {
     protozero::pbf_reader partial = reply.get_message();
     while (partial.next()) {
-      if (partial.tag() == 1 && partial.wire_type() == protozero::pbf_wire_type::varint) outcome.left_out = static_cast<uint64_t>(std::max<int64_t>(partial.get_int64(), 0));
-      else if (partial.tag() == 2 && partial.wire_type() == protozero::pbf_wire_type::length_delimited) outcome.why = one_line(partial.get_string(), 200);
+      if (partial.tag() == 1 && partial.wire_type() == protozero::pbf_wire_type::varint)
+        outcome.left_out = static_cast<uint64_t>(std::max<int64_t>(partial.get_int64(), 0));
+      else if (partial.tag() == 2 && partial.wire_type() == protozero::pbf_wire_type::length_delimited)
+        outcome.why = one_line(partial.get_string(), 200);
       else partial.skip();
     }
   }
@@ -112,18 +113,22 @@ Result<std::unique_ptr<OtlpSender>> OtlpSender::create(const std::string& where,
   double seconds = 0;
   const auto [parsed, wrong] = std::from_chars(every.data(), every.data() + every.size(), seconds);
   if (wrong != std::errc() || parsed != every.data() + every.size() || !(seconds >= 0.01 && seconds <= 86'400)) {
-    return Error{fmt::format("--otlp {}: '{}' is not a number of seconds", where, every), "from 0.01 to 86400, as in --otlp http://127.0.0.1:4318,10"};
+    return Error{fmt::format("--otlp {}: '{}' is not a number of seconds", where, every),
+                 "from 0.01 to 86400, as in --otlp http://127.0.0.1:4318,10"};
   }
   constexpr std::string_view kScheme = "http://";
-  const Error malformed{fmt::format("--otlp {}: not a URL of a collector", url), "--otlp http://127.0.0.1:4318; for https, let a collector on this machine forward it"};
+  const Error malformed{fmt::format("--otlp {}: not a URL of a collector", url),
+                        "--otlp http://127.0.0.1:4318; for https, let a collector on this machine forward it"};
   if (!url.starts_with(kScheme)) return malformed;
   auto place = std::make_unique<Place>();
   const std::string rest = url.substr(kScheme.size());
   const size_t slash = std::min(rest.find('/'), rest.size());
   std::string authority = rest.substr(0, slash);
   place->path = slash + 1 < rest.size() ? rest.substr(slash) : std::string(kMetricsPath);
-  if (signal == Signal::kSpans && place->path.ends_with(kMetricsPath)) place->path.replace(place->path.size() - kMetricsPath.size(), kMetricsPath.size(), kSpansPath);
-  else if (signal == Signal::kMetrics && place->path.ends_with(kSpansPath)) place->path.replace(place->path.size() - kSpansPath.size(), kSpansPath.size(), kMetricsPath);
+  if (signal == Signal::kSpans && place->path.ends_with(kMetricsPath))
+    place->path.replace(place->path.size() - kMetricsPath.size(), kMetricsPath.size(), kSpansPath);
+  else if (signal == Signal::kMetrics && place->path.ends_with(kSpansPath))
+    place->path.replace(place->path.size() - kSpansPath.size(), kSpansPath.size(), kMetricsPath);
   place->content = signal == Signal::kSpans ? "spans" : "metrics";
   place->port = "4318";
   if (const size_t colon = authority.rfind(':'); colon != std::string::npos && authority.find(']', colon) == std::string::npos) {
@@ -136,11 +141,13 @@ Result<std::unique_ptr<OtlpSender>> OtlpSender::create(const std::string& where,
   const auto [end, failure] = std::from_chars(place->port.data(), place->port.data() + place->port.size(), number);
   const bool has_port = failure == std::errc() && end == place->port.data() + place->port.size() && number != 0;
   const auto is_odd = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
-  if (!has_port || authority.empty() || authority.find('@') != std::string::npos || std::ranges::any_of(url, is_odd)) return malformed;
+  if (!has_port || authority.empty() || authority.find('@') != std::string::npos || std::ranges::any_of(url, is_odd))
+    return malformed;
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
   if (const int error = ::getaddrinfo(place->host.c_str(), place->port.c_str(), &hints, &found); error != 0) {
-    return Error{fmt::format("--otlp {}: {}: {}", url, place->host, ::gai_strerror(error)), "name a host that this machine can find"};
+    return Error{fmt::format("--otlp {}: {}: {}", url, place->host, ::gai_strerror(error)),
+                 "name a host that this machine can find"};
   }
   place->addresses.reset(found);
   std::unique_ptr<OtlpSender> sender(new OtlpSender(std::move(place)));
@@ -229,7 +236,9 @@ Outcome OtlpSender::Place::post(const std::string& message, std::stop_token stop
     if (::connect(fd.get(), address->ai_addr, address->ai_addrlen) != 0) {
       int failure = errno;
       socklen_t size = sizeof failure;
-      if (failure == EINPROGRESS && (!await(fd.get(), POLLOUT, limit) || ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &size) != 0)) failure = ETIMEDOUT;
+      if (failure == EINPROGRESS &&
+          (!await(fd.get(), POLLOUT, limit) || ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &size) != 0))
+        failure = ETIMEDOUT;
       if (failure != 0) {
         why = std::strerror(failure);
         is_refused = is_refused && failure == ECONNREFUSED;
@@ -238,12 +247,15 @@ Outcome OtlpSender::Place::post(const std::string& message, std::stop_token stop
     }
     return exchange(fd.get(), message, limit);
   }
-  return {Outcome::Kind::kAgain, why.empty() ? "no address" : why, 0, is_refused && !why.empty() ? kPatienceIfRefusedMs : INT64_MAX};
+  return {Outcome::Kind::kAgain, why.empty() ? "no address" : why, 0,
+          is_refused && !why.empty() ? kPatienceIfRefusedMs : INT64_MAX};
 }
 
 Outcome OtlpSender::Place::exchange(int fd, const std::string& message, const Limit& limit) const {
-  std::string request = fmt::format("POST {} HTTP/1.1\r\nHost: {}:{}\r\nContent-Type: application/x-protobuf\r\nContent-Length: {}\r\nUser-Agent: spile\r\nConnection: close\r\n\r\n", path, host, port,
-                                    message.size());
+  std::string request = fmt::format(
+      "POST {} HTTP/1.1\r\nHost: {}:{}\r\nContent-Type: application/x-protobuf\r\nContent-Length: {}\r\nUser-Agent: "
+      "spile\r\nConnection: close\r\n\r\n",
+      path, host, port, message.size());
   request += message;
   for (size_t sent = 0; sent < request.size();) {
     const ssize_t count = ::send(fd, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
@@ -280,7 +292,8 @@ Outcome OtlpSender::Place::exchange(int fd, const std::string& message, const Li
   if (starts_as_http(reply) && reply.size() > 12) std::from_chars(reply.data() + 9, reply.data() + 12, status);
   if (status >= 200 && status < 300) {
     Outcome taken{Outcome::Kind::kTaken};
-    if (whole != std::string::npos && reply.size() >= whole) read_partial_success(reply.substr(reply.find(kEnd) + kEnd.size()), taken);
+    if (whole != std::string::npos && reply.size() >= whole)
+      read_partial_success(reply.substr(reply.find(kEnd) + kEnd.size()), taken);
     return taken;
   }
   const std::string why = status != 0 ? fmt::format("it answered with status {}", status) : "its answer is not HTTP";
@@ -304,12 +317,14 @@ bool OtlpSender::await_fewer(size_t most, int64_t patience_ms) {
     const int64_t left = since + patience - milliseconds();
     if (left <= 0) return false;
     const bool prints = !has_printed_failure_;
-    changed_.wait_for(lock, std::chrono::milliseconds(left), [&] { return waiting_.size() < before || (prints && !last_failure_.empty()); });
+    changed_.wait_for(lock, std::chrono::milliseconds(left),
+                      [&] { return waiting_.size() < before || (prints && !last_failure_.empty()); });
     if (waiting_.size() < before) {
       since = milliseconds();
     } else if (prints && !last_failure_.empty()) {
       has_printed_failure_ = true;
-      print_to(stderr, "{}: {}: trying again, for {} s in all\n", place(), last_failure_, std::min(patience_ms, useful_patience_ms_) / 1000);
+      print_to(stderr, "{}: {}: trying again, for {} s in all\n", place(), last_failure_,
+               std::min(patience_ms, useful_patience_ms_) / 1000);
     }
   }
   return true;
@@ -331,11 +346,15 @@ void OtlpSender::finish(int64_t patience_ms) {
 std::string OtlpSender::losses() const {
   const std::lock_guard lock(mutex_);
   std::string text;
-  if (given_up_ > 0) text += fmt::format("WARNING: messages of {} not delivered to {}: {} ({})\n", place_->content, place(), given_up_, last_failure_.empty() ? "the run has ended" : last_failure_);
-  if (rejected_ > 0) text += fmt::format("WARNING: messages of {} rejected by {}: {} ({})\n", place_->content, place(), rejected_, last_failure_);
+  if (given_up_ > 0)
+    text += fmt::format("WARNING: messages of {} not delivered to {}: {} ({})\n", place_->content, place(), given_up_,
+                        last_failure_.empty() ? "the run has ended" : last_failure_);
+  if (rejected_ > 0)
+    text += fmt::format("WARNING: messages of {} rejected by {}: {} ({})\n", place_->content, place(), rejected_, last_failure_);
   if (left_out_ > 0) {
     text += place_->content == std::string_view("spans") ? "WARNING: spans rejected by " : "WARNING: data points rejected by ";
-    text += fmt::format("{}, in messages that it took: {}{}\n", place(), left_out_, why_left_out_.empty() ? "" : fmt::format(" ({})", why_left_out_));
+    text += fmt::format("{}, in messages that it took: {}{}\n", place(), left_out_,
+                        why_left_out_.empty() ? "" : fmt::format(" ({})", why_left_out_));
   }
   return text;
 }

@@ -1,6 +1,8 @@
 #pragma once
-// Sends messages to a collector of OpenTelemetry by OTLP/HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp): a POST for each, over plain HTTP. A thread of its own, which begins with the first message, sends them, so nobody waits for a
-// slow or absent collector: what it has not taken is kept up to a bound, tried again with growing pauses, and counted where it is given up. All functions: one thread.
+// Sends messages to a collector of OpenTelemetry by OTLP/HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp): a POST for
+// each, over plain HTTP. A thread of its own, which begins with the first message, sends them, so nobody waits for a slow or
+// absent collector: what it has not taken is kept up to a bound, tried again with growing pauses, and counted where it is given
+// up. All functions: one thread.
 
 #include <condition_variable>
 #include <cstdint>
@@ -17,8 +19,9 @@ namespace spile::session {
 class OtlpSender {
  public:
   enum class Signal : uint8_t { kMetrics, kSpans };
-  // where: "http://HOST[:PORT][/PATH][,SECONDS]", of the collector; port 4318 and 10 s if nothing is said, and as the path /v1/metrics or /v1/traces, each of which also stands for the other. Errors: it
-  // is malformed, or another kind of URL; the host has no address.
+  // where: "http://HOST[:PORT][/PATH][,SECONDS]", of the collector; port 4318 and 10 s if nothing is said, and as the path
+  // /v1/metrics or /v1/traces, each of which also stands for the other. Errors: it is malformed, or another kind of URL; the host
+  // has no address.
   static Result<std::unique_ptr<OtlpSender>> create(const std::string& where, Signal signal = Signal::kMetrics);
   ~OtlpSender();
   OtlpSender(const OtlpSender&) = delete;
@@ -28,8 +31,9 @@ class OtlpSender {
   int64_t every_ns() const { return every_ns_; }
   // Has a message sent. Where more wait than kMostWaiting, or kMostBytes, the oldest is given up.
   void send(std::string message);
-  // Waits until no more than so many messages wait. Returns false if none was delivered for `patience_ms`, or for kPatienceIfRefusedMs where nobody listens, or for
-  // kPatienceIfSilentMs where connections are taken, and messages or answers don't come through; prints the first failure when it happens.
+  // Waits until no more than so many messages wait. Returns false if none was delivered for `patience_ms`, or for
+  // kPatienceIfRefusedMs where nobody listens, or for kPatienceIfSilentMs where connections are taken, and messages or answers
+  // don't come through; prints the first failure when it happens.
   bool await_fewer(size_t most, int64_t patience_ms);
   // Waits up to `patience_ms` until all is sent, and ends the thread, in the midst of a request if need be.
   void finish(int64_t patience_ms);

@@ -1,6 +1,5 @@
 #define FUSE_USE_VERSION 35
 #include "session/serve/procfs_files.h"
-#include "session/serve/standard_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +14,8 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+
+#include "session/serve/standard_input.h"
 
 namespace spile::session {
 
@@ -32,7 +33,7 @@ ProcfsFiles::File* file_at(fuse_req_t request, fuse_ino_t inode) {
 }
 
 struct stat status_of(const ProcfsFiles::File* file, fuse_ino_t inode) {
-  struct stat status {};
+  struct stat status{};
   status.st_ino = inode;
   status.st_uid = geteuid();
   status.st_gid = getegid();
@@ -79,7 +80,8 @@ void read_folder(fuse_req_t request, fuse_ino_t folder, size_t size, off_t offse
     struct stat status = status_of(&files[i], kFirstFile + i);
     size_t before = out.size();
     out.resize(before + fuse_add_direntry(request, nullptr, 0, files[i].name.c_str(), nullptr, 0));
-    fuse_add_direntry(request, out.data() + before, out.size() - before, files[i].name.c_str(), &status, static_cast<off_t>(out.size()));
+    fuse_add_direntry(request, out.data() + before, out.size() - before, files[i].name.c_str(), &status,
+                      static_cast<off_t>(out.size()));
   }
   size_t at = std::min(static_cast<size_t>(offset), out.size());
   fuse_reply_buf(request, out.data() + at, std::min(size, out.size() - at));
@@ -186,7 +188,8 @@ Result<ProcfsFiles::File*> ProcfsFiles::file_named(const std::string& path) {
       made.is_folder = is_folder;
       found = files.insert(found, std::move(made));
     }
-    if (found->is_folder != is_folder) return Error{fmt::format("procfs(\"{}\"): '{}' is a folder for one probe and a file for another", path, name), {}};
+    if (found->is_folder != is_folder)
+      return Error{fmt::format("procfs(\"{}\"): '{}' is a folder for one probe and a file for another", path, name), {}};
     if (!is_folder) return &*found;
     folder = kFirstFile + static_cast<size_t>(found - files.begin());
     begin = end + 1;
@@ -205,7 +208,8 @@ Result<void> ProcfsFiles::add(const sema::Probe& probe, const sema::ResolvedPoin
   return {};
 }
 
-Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& program, const std::string& name, Handlers handlers) {
+Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& program, const std::string& name,
+                                                        Handlers handlers) {
   std::unique_ptr<ProcfsFiles> made(new ProcfsFiles);
   made->handlers = std::move(handlers);
   for (const sema::Probe& probe : program.probes) {
@@ -213,21 +217,25 @@ Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& pro
   }
 
   if (access("/dev/fuse", R_OK | W_OK) != 0) {
-    return Error::from_errno("serve procfs files: open /dev/fuse", errno, "procfs probes need FUSE: load the fuse module, and run as a user who may open /dev/fuse");
+    return Error::from_errno("serve procfs files: open /dev/fuse", errno,
+                             "procfs probes need FUSE: load the fuse module, and run as a user who may open /dev/fuse");
   }
   std::string base = run_time_folder();
   ::mkdir(base.c_str(), 0755);
   // In /tmp, another user may have made it.
-  struct stat status {};
-  if (lstat(base.c_str(), &status) == 0 && (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & S_IWOTH))) {
-    return Error{fmt::format("serve procfs files: {} is not a folder that you alone can write to", base), "remove it, or set XDG_RUNTIME_DIR"};
+  struct stat status{};
+  if (lstat(base.c_str(), &status) == 0 &&
+      (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & S_IWOTH))) {
+    return Error{fmt::format("serve procfs files: {} is not a folder that you alone can write to", base),
+                 "remove it, or set XDG_RUNTIME_DIR"};
   }
   clean_up(base);
   made->folder_ = fmt::format("{}/{}", base, name.empty() ? std::to_string(getpid()) : name);
   if (mkdir(made->folder_.c_str(), 0755) != 0 && errno != EEXIST) {
     return Error::from_errno("make " + made->folder_, errno);
   }
-  std::string words[] = {"spile", "-osubtype=spile,fsname=spile", geteuid() == 0 ? "-oallow_other,default_permissions" : "-odefault_permissions"};
+  std::string words[] = {"spile", "-osubtype=spile,fsname=spile",
+                         geteuid() == 0 ? "-oallow_other,default_permissions" : "-odefault_permissions"};
   char* arguments[] = {words[0].data(), words[1].data(), words[2].data()};
   fuse_args args = FUSE_ARGS_INIT(3, arguments);
   made->session_ = fuse_session_new(&args, &kOperations, sizeof kOperations, made.get());
@@ -237,7 +245,8 @@ Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& pro
     fuse_session_destroy(made->session_);
     made->session_ = nullptr;
     rmdir(made->folder_.c_str());
-    return Error::from_errno("serve procfs files: mount " + made->folder_, why, "mounting FUSE needs root, or fusermount3 (Debian: fuse3)");
+    return Error::from_errno("serve procfs files: mount " + made->folder_, why,
+                             "mounting FUSE needs root, or fusermount3 (Debian: fuse3)");
   }
   fcntl(fuse_session_fd(made->session_), F_SETFL, O_NONBLOCK);
   return made;

@@ -5,8 +5,8 @@
 //
 // A read probe runs when its file is opened for reading: what is read then is what $value was set to, at most .maxsize(N)
 // bytes of it. A write probe runs for each write(2), and once more for each part of one that is longer than a string or
-// .maxsize(N). Names with '/' are in folders. Thread rule: one thread; everything happens in serve(). The folder is removed at the end of
-// the run; the next run removes what a killed one has left (files that say "Transport endpoint is not connected").
+// .maxsize(N). Names with '/' are in folders. Thread rule: one thread; everything happens in serve(). The folder is removed at
+// the end of the run; the next run removes what a killed one has left (files that say "Transport endpoint is not connected").
 
 #include <functional>
 #include <memory>
@@ -28,8 +28,8 @@ class ProcfsFiles {
   };
   // Returns whether the script has procfs probes.
   static bool wanted(const sema::Program& program);
-  // Makes and mounts the folder. handlers: run the probe of that index and give or take $value. name: of -m; "": the PID. program is not
-  // kept. Errors: /dev/fuse can't be opened, the folder can't be made or mounted, two probes have the same file.
+  // Makes and mounts the folder. handlers: run the probe of that index and give or take $value. name: of -m; "": the PID. program
+  // is not kept. Errors: /dev/fuse can't be opened, the folder can't be made or mounted, two probes have the same file.
   static Result<std::unique_ptr<ProcfsFiles>> mount(const sema::Program& program, const std::string& name, Handlers handlers);
   ~ProcfsFiles();
   ProcfsFiles(const ProcfsFiles&) = delete;

@@ -62,10 +62,13 @@ class ProcfsValue {
 
 }  // namespace
 
-Result<void> ProcfsServer::open(const sema::Program& program, Controller& controller, const std::string& name, const std::string& http,
-                                const MessageOptions& messages, RunProbe run, HttpFiles::Metrics metrics) {
+Result<void> ProcfsServer::open(const sema::Program& program, Controller& controller, const std::string& name,
+                                const std::string& http, const MessageOptions& messages, RunProbe run,
+                                HttpFiles::Metrics metrics) {
   const bool has_files = ProcfsFiles::wanted(program);
-  if (!has_files && http.empty() && std::ranges::none_of(program.probes, [](const sema::Probe& probe) { return std::ranges::any_of(probe.points, StandardInput::is_input); }))
+  if (!has_files && http.empty() && std::ranges::none_of(program.probes, [](const sema::Probe& probe) {
+        return std::ranges::any_of(probe.points, StandardInput::is_input);
+      }))
     return {};
   auto value = std::make_shared<ProcfsValue>(program, controller);
   ProcfsFiles::Handlers handlers;

@@ -1,6 +1,7 @@
 #pragma once
-// Serves the procfs probes of a run: as files (procfs_files.h), over HTTP with --http (http_files.h), and those of the standard input (standard_input.h). Between a request and the
-// probe's handler it fills and reads the globals that stand for $value (procfs_value.h). Thread rule: one thread.
+// Serves the procfs probes of a run: as files (procfs_files.h), over HTTP with --http (http_files.h), and those of the standard
+// input (standard_input.h). Between a request and the probe's handler it fills and reads the globals that stand for $value
+// (procfs_value.h). Thread rule: one thread.
 
 #include <functional>
 #include <memory>
@@ -10,9 +11,9 @@
 #include "sema/program.h"
 #include "session/arena/controller.h"
 #include "session/serve/http_files.h"
-#include "session/terms/options.h"
 #include "session/serve/procfs_files.h"
 #include "session/serve/standard_input.h"
+#include "session/terms/options.h"
 
 namespace spile::session {
 
@@ -20,8 +21,9 @@ class ProcfsServer {
  public:
   using RunProbe = std::function<void(int probe)>;  // runs the handler of a probe; index into Program::probes
 
-  // Begins to serve; does nothing for a script without procfs probes if `http` is empty. controller must outlive this. name: of -m. http:
-  // of --http; "": no HTTP. metrics: what HttpFiles serves, too. Errors: HTTP was asked for and can't be served; without HTTP, files can't be (with HTTP, that is a warning).
+  // Begins to serve; does nothing for a script without procfs probes if `http` is empty. controller must outlive this. name: of
+  // -m. http: of --http; "": no HTTP. metrics: what HttpFiles serves, too. Errors: HTTP was asked for and can't be served;
+  // without HTTP, files can't be (with HTTP, that is a warning).
   Result<void> open(const sema::Program& program, Controller& controller, const std::string& name, const std::string& http,
                     const MessageOptions& messages, RunProbe run, HttpFiles::Metrics metrics);
   // Removes the files, closes the port, and gives the terminal back its settings.

@@ -17,7 +17,9 @@ namespace {
 using Names = std::set<std::string>;
 
 // Returns a point's first component: "procfs", or the name of an alias of it, such as "prometheus" or "json_data".
-std::string head_of(const syntax::ProbePoint& point) { return point.components.empty() ? std::string() : point.components[0].name; }
+std::string head_of(const syntax::ProbePoint& point) {
+  return point.components.empty() ? std::string() : point.components[0].name;
+}
 
 bool is_procfs(const std::vector<syntax::ProbePoint>& points, const Names& names) {
   return !points.empty() && names.contains(head_of(points[0]));
@@ -39,7 +41,8 @@ Names procfs_names(const std::vector<syntax::Script>& scripts) {
 
 void replace_value(syntax::Statement& body) {
   syntax::rewrite(body, [](syntax::ExpressionPtr& slot) {
-    auto* target = slot->kind == syntax::ExpressionKind::kTargetVariable ? static_cast<syntax::TargetVariable*>(slot.get()) : nullptr;
+    auto* target =
+        slot->kind == syntax::ExpressionKind::kTargetVariable ? static_cast<syntax::TargetVariable*>(slot.get()) : nullptr;
     if (target && target->name == "$value" && target->path.empty() && !target->address_of) {
       slot = std::make_unique<syntax::Variable>(slot->range, kProcfsValue);
     }
@@ -95,8 +98,10 @@ class Parts {
     if (assignment->op == syntax::Assignment::Operator::kSet) {
       text = fmt::format("{} = __given; delete {}; {} = 0", kProcfsValue, kProcfsParts, kProcfsCount);
     } else {
-      text = fmt::format("__appended = __given; if (strlen({0}) + strlen(__appended) >= {3}) {{ {1}[{2}++] = {0}; {0} = \"\" }} {0} .= __appended",
-                         kProcfsValue, kProcfsParts, kProcfsCount, string_length_);
+      text = fmt::format(
+          "__appended = __given; if (strlen({0}) + strlen(__appended) >= {3}) {{ {1}[{2}++] = {0}; {0} = \"\" }} {0} .= "
+          "__appended",
+          kProcfsValue, kProcfsParts, kProcfsCount, string_length_);
     }
     SourceRange range = slot->range;
     slot = statements_of(text, range, std::move(assignment->value), files_);

@@ -42,7 +42,8 @@ TEST_F(ProcfsGlobals, StandForTheValueInProcfsProbesAlone) {
 TEST_F(ProcfsGlobals, HavePartsWhereSomethingIsAppended) {
   declare("probe procfs.read { $value .= \"x\" }");
   EXPECT_EQ(globals(), (std::vector<std::string>{kProcfsValue, kProcfsParts, kProcfsCount}));
-  EXPECT_NE(syntax::to_source(*scripts_[0].probes[0]->body).find(">= 128"), std::string::npos) << "a part is full at MAXSTRINGLEN";
+  EXPECT_NE(syntax::to_source(*scripts_[0].probes[0]->body).find(">= 128"), std::string::npos)
+      << "a part is full at MAXSTRINGLEN";
 }
 
 TEST_F(ProcfsGlobals, AreSeenThroughAliasesOfAliases) {

@@ -145,7 +145,8 @@ std::optional<KernelParts> kernel_parts_of(pid_t pid) {
     for (std::string line; std::getline(text, line);) {
       if (line.starts_with("prog_type:")) ++parts.programs;
       if (line.starts_with("link_type:")) ++parts.links;
-      if (line.starts_with("run_cnt:")) runs += number_in(std::string_view(line).substr(std::min(line.size(), line.find_last_of(" \t") + 1))).value_or(0);
+      if (line.starts_with("run_cnt:"))
+        runs += number_in(std::string_view(line).substr(std::min(line.size(), line.find_last_of(" \t") + 1))).value_or(0);
     }
   }
   if (error) return std::nullopt;
@@ -170,7 +171,8 @@ pid_t tracing_process(pid_t pid) {
 
 // Handlers are executable in the processes that they probe, and nowhere else.
 bool has_handlers(const std::vector<Mapping>& mappings) {
-  return std::ranges::any_of(mappings, [](const Mapping& mapping) { return mapping.executable && mapping.path.starts_with("/memfd:spile-code"); });
+  return std::ranges::any_of(
+      mappings, [](const Mapping& mapping) { return mapping.executable && mapping.path.starts_with("/memfd:spile-code"); });
 }
 
 // "p:spile_4711/p0 loop:lo_open"
@@ -253,7 +255,9 @@ ArmedNow find_armed() {
   ArmedNow found;
   for (const std::string& name : socket_names()) {
     auto answer = ask(name);
-    const bool known = answer && std::ranges::any_of(found.sessions, [&](const RunningSession& session) { return session.process.pid == answer->pid; });
+    const bool known = answer && std::ranges::any_of(found.sessions, [&](const RunningSession& session) {
+                         return session.process.pid == answer->pid;
+                       });
     if (answer && !known) found.sessions.push_back(session_of(std::move(*answer)));
   }
   std::ranges::sort(found.sessions, {}, [](const RunningSession& session) { return session.process.pid; });

@@ -1,15 +1,16 @@
 #pragma once
-// Which sessions run on this machine, as `spile list` shows them: asks each one (status_socket.h), and looks at /proc for what a session can't say.
+// Which sessions run on this machine, as `spile list` shows them: asks each one (status_socket.h), and looks at /proc for what a
+// session can't say.
 //
-// The process number, the user, the times and states are the kernel's. Command lines, names of processes and the answers are texts of other processes: they
-// may have any bytes, and are bounded here; whoever prints them escapes them.
+// The process number, the user, the times and states are the kernel's. Command lines, names of processes and the answers are
+// texts of other processes: they may have any bytes, and are bounded here; whoever prints them escapes them.
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <sys/types.h>
 
 #include "session/serve/status_socket.h"
 
@@ -29,18 +30,19 @@ struct KernelParts {
 
 struct RunningSession {
   ProcessFacts process;
-  std::vector<std::string> command;      // arguments, the program's name first
-  int64_t started = 0;                   // the process, seconds since the epoch; 0: not known
-  std::optional<SessionStatus> status;   // null: it did not answer
-  std::string why_silent;                // "it is stopped"
-  std::vector<ProcessFacts> processes;   // those of its answer that exist; of a silent session, those that it traces
-  std::optional<KernelParts> kernel;     // null: they can't be looked at
+  std::vector<std::string> command;     // arguments, the program's name first
+  int64_t started = 0;                  // the process, seconds since the epoch; 0: not known
+  std::optional<SessionStatus> status;  // null: it did not answer
+  std::string why_silent;               // "it is stopped"
+  std::vector<ProcessFacts> processes;  // those of its answer that exist; of a silent session, those that it traces
+  std::optional<KernelParts> kernel;    // null: they can't be looked at
 };
 
 // A process with handlers of a session that is not in the list.
 struct OtherProcess {
   ProcessFacts process;
-  pid_t tracer = 0;                      // that arms them: of another user, or out of reach; 0: its spile was killed, and the handlers do nothing
+  // that arms them: of another user, or out of reach; 0: its spile was killed, and the handlers do nothing
+  pid_t tracer = 0;
   uid_t tracer_uid = 0;
 };
 
@@ -51,7 +53,8 @@ struct ArmedNow {
   std::vector<ProcessFacts> unreadable;  // processes of this user whose memory map can't be read
 };
 
-// Looks at all sessions and processes that this user may look at: root at all, others at their own. Waits 1 s at most for each session's answer.
+// Looks at all sessions and processes that this user may look at: root at all, others at their own. Waits 1 s at most for each
+// session's answer.
 ArmedNow find_armed();
 
 // Null: no process has the number.

@@ -29,7 +29,8 @@ uint64_t hits_in_processes(ArenaView& arena, uint32_t counter) {
 
 bool is_armed(const sema::Probe& probe) {
   using sema::ProbeKind;
-  return !probe.is_report && probe.kind != ProbeKind::kNever && probe.kind != ProbeKind::kBegin && probe.kind != ProbeKind::kEnd && probe.kind != ProbeKind::kError;
+  return !probe.is_report && probe.kind != ProbeKind::kNever && probe.kind != ProbeKind::kBegin &&
+         probe.kind != ProbeKind::kEnd && probe.kind != ProbeKind::kError;
 }
 
 }  // namespace
@@ -42,15 +43,17 @@ std::string point_text(const sema::Probe& probe) {
 
 const char* place_of(const sema::Probe& probe) { return name_of(probe.domain); }
 
-std::optional<uint64_t> hits_of(const sema::Probe& probe, const codegen::CompiledScript& script, ArenaView& arena, std::span<const uint64_t> runs) {
+std::optional<uint64_t> hits_of(const sema::Probe& probe, const codegen::CompiledScript& script, ArenaView& arena,
+                                std::span<const uint64_t> runs) {
   const auto index = static_cast<size_t>(probe.index);
   if (probe.domain == sema::Domain::kController) return index < runs.size() ? runs[index] : 0;
-  const bool is_counted = probe.domain == sema::Domain::kTarget && index < script.hit_counters.size() && script.hit_counters[index] != 0;
+  const bool is_counted =
+      probe.domain == sema::Domain::kTarget && index < script.hit_counters.size() && script.hit_counters[index] != 0;
   return is_counted ? std::optional(hits_in_processes(arena, script.hit_counters[index])) : std::nullopt;
 }
 
-SessionStatus describe_session(const sema::Program& program, const codegen::CompiledScript& script, ArenaView& arena, std::span<const uint64_t> runs,
-                               std::vector<pid_t> processes, int64_t since) {
+SessionStatus describe_session(const sema::Program& program, const codegen::CompiledScript& script, ArenaView& arena,
+                               std::span<const uint64_t> runs, std::vector<pid_t> processes, int64_t since) {
   SessionStatus status;
   status.since = since;
   status.processes_left_out = processes.size() - std::min(processes.size(), kMostListed);
@@ -72,7 +75,8 @@ SessionStatus describe_session(const sema::Program& program, const codegen::Comp
       ++status.probes_left_out;
       continue;
     }
-    status.probes.push_back({point_text(probe), probe.points.size(), probe.range.file ? probe.range.to_string() : "", place_of(probe), hits});
+    status.probes.push_back(
+        {point_text(probe), probe.points.size(), probe.range.file ? probe.range.to_string() : "", place_of(probe), hits});
   }
   return status;
 }

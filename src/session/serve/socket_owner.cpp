@@ -35,7 +35,8 @@ std::optional<uint32_t> SocketOwners::owner_of(const sockaddr_in& theirs, const 
     char more[512];
   } answer{};
   ssize_t got = recv(kernel_.get(), &answer, sizeof answer, 0);
-  bool is_answer = got >= static_cast<ssize_t>(offsetof(decltype(answer), more)) && answer.header.nlmsg_type == SOCK_DIAG_BY_FAMILY;
+  bool is_answer =
+      got >= static_cast<ssize_t>(offsetof(decltype(answer), more)) && answer.header.nlmsg_type == SOCK_DIAG_BY_FAMILY;
   if (!is_answer) return std::nullopt;
   return answer.socket.idiag_uid;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Finds the user behind a connection over the loopback interface, where addresses say nothing about who uses them. Thread rule: one thread.
+// Finds the user behind a connection over the loopback interface, where addresses say nothing about who uses them. Thread rule:
+// one thread.
 
 #include <netinet/in.h>
 
@@ -12,7 +13,8 @@ namespace spile::session {
 
 class SocketOwners {
  public:
-  // Returns the user ID of the socket that is bound to `theirs` and connected to `ours`. Null: no socket is, or the kernel does not say.
+  // Returns the user ID of the socket that is bound to `theirs` and connected to `ours`. Null: no socket is, or the kernel does
+  // not say.
   std::optional<uint32_t> owner_of(const sockaddr_in& theirs, const sockaddr_in& ours);
 
  private:

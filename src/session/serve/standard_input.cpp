@@ -1,7 +1,8 @@
 #include "session/serve/standard_input.h"
 
-#include <cerrno>
 #include <unistd.h>
+
+#include <cerrno>
 
 namespace spile::session {
 

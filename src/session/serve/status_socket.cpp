@@ -49,8 +49,13 @@ std::string to_json(const SessionStatus& status) {
     if (probe.hits) one["hits"] = *probe.hits;
     probes.push_back(std::move(one));
   }
-  const Json all = {{"since", static_cast<uint64_t>(status.since)}, {"processes", status.processes}, {"processes_left_out", status.processes_left_out},
-                    {"everywhere", status.everywhere}, {"probes", std::move(probes)}, {"probes_left_out", status.probes_left_out}, {"skipped", status.skipped}};
+  const Json all = {{"since", static_cast<uint64_t>(status.since)},
+                    {"processes", status.processes},
+                    {"processes_left_out", status.processes_left_out},
+                    {"everywhere", status.everywhere},
+                    {"probes", std::move(probes)},
+                    {"probes_left_out", status.probes_left_out},
+                    {"skipped", status.skipped}};
   return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -69,7 +74,8 @@ std::optional<SessionStatus> parse_status(const std::string& json) {
   status.everywhere = everywhere != all.end() && everywhere->is_boolean() && everywhere->get<bool>();
   for (const Json& probe : list_of(all, "probes")) {
     if (!probe.is_object() || status.probes.size() == kMostListed) continue;
-    ProbeStatus one{text_of(probe, "point"), number_of(probe, "places"), text_of(probe, "source"), text_of(probe, "runs_in"), std::nullopt};
+    ProbeStatus one{text_of(probe, "point"), number_of(probe, "places"), text_of(probe, "source"), text_of(probe, "runs_in"),
+                    std::nullopt};
     if (probe.contains("hits")) one.hits = number_of(probe, "hits");
     status.probes.push_back(std::move(one));
   }
@@ -88,7 +94,8 @@ StatusSocket StatusSocket::listen() {
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  if (fd && bind(fd.get(), reinterpret_cast<sockaddr*>(&address), length) == 0 && ::listen(fd.get(), kBacklog) == 0) made.fd_ = std::move(fd);
+  if (fd && bind(fd.get(), reinterpret_cast<sockaddr*>(&address), length) == 0 && ::listen(fd.get(), kBacklog) == 0)
+    made.fd_ = std::move(fd);
   return made;
 }
 

@@ -1,18 +1,19 @@
 #pragma once
-// What a running session says about itself to `spile list`: a socket of the abstract namespace (unix(7)), "spile-session-PID-NUMBER". /proc/net/unix
-// lists the names; one ends with its session, however that ends, so nothing stale is left of a killed spile. The random number keeps other
-// processes from taking the name before. Who connects gets one JSON text and the end of the stream.
+// What a running session says about itself to `spile list`: a socket of the abstract namespace (unix(7)),
+// "spile-session-PID-NUMBER". /proc/net/unix lists the names; one ends with its session, however that ends, so nothing stale is
+// left of a killed spile. The random number keeps other processes from taking the name before. Who connects gets one JSON text
+// and the end of the stream.
 //
-// Neither end believes the other (docs/security.md): the kernel says which process is behind a socket. The session answers its own user and root; the
-// asker takes pid and user from the kernel, and everything else as the claim of that process.
+// Neither end believes the other (docs/security.md): the kernel says which process is behind a socket. The session answers its
+// own user and root; the asker takes pid and user from the kernel, and everything else as the claim of that process.
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <sys/types.h>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -33,8 +34,8 @@ struct SessionStatus {
   uint64_t processes_left_out = 0;  // beyond kMostListed
   bool everywhere = false;          // has handlers that may run for any process
   std::vector<ProbeStatus> probes;
-  uint64_t probes_left_out = 0;     // beyond kMostListed
-  uint64_t skipped = 0;             // hits whose handler could not run
+  uint64_t probes_left_out = 0;  // beyond kMostListed
+  uint64_t skipped = 0;          // hits whose handler could not run
 };
 inline constexpr size_t kMostListed = 1000;
 

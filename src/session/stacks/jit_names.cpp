@@ -20,7 +20,7 @@ namespace spile::session {
 namespace {
 
 constexpr int64_t kLookNs = 20'000'000;
-constexpr uint64_t kLargestFile = 1 << 30;        // bytes that are read of one
+constexpr uint64_t kLargestFile = 1 << 30;  // bytes that are read of one
 constexpr size_t kPortion = 1 << 20;
 constexpr size_t kMostProcesses = 4096, kMostRefused = 20;
 constexpr uint64_t kLargestCode = 1 << 30;
@@ -49,8 +49,10 @@ bool read_status(pid_t pid, pid_t& own, uid_t& user) {
   own = pid;
   user = ~0u;
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("NSpid:")) own = static_cast<pid_t>(std::strtol(line.c_str() + line.find_last_of("\t :") + 1, nullptr, 10));
-    if (line.starts_with("Uid:")) user = static_cast<uid_t>(std::strtoul(line.c_str() + line.find('\t', 5) + 1, nullptr, 10));  // the effective one
+    if (line.starts_with("NSpid:"))
+      own = static_cast<pid_t>(std::strtol(line.c_str() + line.find_last_of("\t :") + 1, nullptr, 10));
+    // the effective one
+    if (line.starts_with("Uid:")) user = static_cast<uid_t>(std::strtoul(line.c_str() + line.find('\t', 5) + 1, nullptr, 10));
   }
   return user != ~0u;
 }
@@ -63,7 +65,8 @@ void JitCode::add(uint64_t begin, uint64_t size, std::string_view name) {
   auto at = ranges_.lower_bound(begin);
   if (at != ranges_.begin()) {
     auto before = std::prev(at);
-    if (before->second.end > end && ranges_.size() < kMostEntries) ranges_.emplace(end, Range{before->second.end, before->second.name});
+    if (before->second.end > end && ranges_.size() < kMostEntries)
+      ranges_.emplace(end, Range{before->second.end, before->second.name});
     before->second.end = std::min(before->second.end, begin);
   }
   while (at != ranges_.end() && at->first < end) {
@@ -99,7 +102,9 @@ size_t read_perf_map(std::string_view text, JitCode& code, uint64_t& malformed) 
   for (size_t end; (end = text.find('\n', taken)) != std::string_view::npos; taken = end + 1) {
     std::string_view line = text.substr(taken, end - taken);
     uint64_t begin = 0, size = 0;
-    if (read_hex(line, begin) && read_hex(line, size) && size > 0 && size <= kLargestCode && begin + size > begin && !line.empty()) code.add(begin, size, line);
+    if (read_hex(line, begin) && read_hex(line, size) && size > 0 && size <= kLargestCode && begin + size > begin &&
+        !line.empty())
+      code.add(begin, size, line);
     else ++malformed;
   }
   return taken;
@@ -111,7 +116,9 @@ size_t read_jitdump(std::string_view bytes, bool is_begin, JitCode& code, uint64
     constexpr size_t kHeader = 40;
     if (bytes.size() < kHeader) return 0;
     const auto size = number_at<uint32_t>(bytes, 8);
-    if (number_at<uint32_t>(bytes, 0) != kJitMagic || number_at<uint32_t>(bytes, 4) != kDumpVersion || size < kHeader || size > kPortion / 2) return kNotOne;
+    if (number_at<uint32_t>(bytes, 0) != kJitMagic || number_at<uint32_t>(bytes, 4) != kDumpVersion || size < kHeader ||
+        size > kPortion / 2)
+      return kNotOne;
     if (bytes.size() < size) return 0;
     taken = size;
   }
@@ -129,7 +136,8 @@ size_t read_jitdump(std::string_view bytes, bool is_begin, JitCode& code, uint64
       if (length > 0 && length <= kLargestCode && address + length > address && !name.empty()) code.add(address, length, name);
       else ++malformed;
     } else if (id == 1 && size >= kMove) {
-      const auto from = number_at<uint64_t>(record, kPrefix + 16), to = number_at<uint64_t>(record, kPrefix + 24), length = number_at<uint64_t>(record, kPrefix + 32);
+      const auto from = number_at<uint64_t>(record, kPrefix + 16), to = number_at<uint64_t>(record, kPrefix + 24),
+                 length = number_at<uint64_t>(record, kPrefix + 32);
       if (length > 0 && length <= kLargestCode && to + length > to) code.move(from, to, length);
       else ++malformed;
     } else if (id <= 1) {
@@ -150,9 +158,10 @@ void JitNames::add_file(pid_t pid, Process& process, const std::string& path, bo
   UniqueFd fd(static_cast<int>(syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
   if (!fd) return;
   (is_jitdump ? process.has_dump : process.has_map) = true;
-  struct stat status {};
+  struct stat status{};
   if (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || (status.st_uid != user && status.st_uid != 0)) {
-    if (refused_.size() < kMostRefused) refused_.push_back(fmt::format("names of code in {} are not used: it is not a file of the user of process {}", path, pid));
+    if (refused_.size() < kMostRefused)
+      refused_.push_back(fmt::format("names of code in {} are not used: it is not a file of the user of process {}", path, pid));
     return;
   }
   process.files.push_back({std::move(fd), 0, is_jitdump, false});
@@ -181,7 +190,8 @@ void JitNames::read_more(Process& process) {
       const ssize_t count = pread(file.fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(file.read));
       if (count <= 0) break;
       const std::string_view got(bytes.data(), static_cast<size_t>(count));
-      const size_t taken = file.is_jitdump ? read_jitdump(got, file.read == 0, process.code, malformed_) : read_perf_map(got, process.code, malformed_);
+      const size_t taken = file.is_jitdump ? read_jitdump(got, file.read == 0, process.code, malformed_)
+                                           : read_perf_map(got, process.code, malformed_);
       // A line or record that does not fit into a portion.
       if (taken == kNotOne || (taken == 0 && got.size() == kPortion) || file.read + taken > kLargestFile) {
         ++malformed_;
@@ -213,7 +223,8 @@ std::string JitNames::losses() const {
   if (malformed_ > 0) text += fmt::format("WARNING: {} lines or records in files of names of code made no sense\n", malformed_);
   uint64_t lost = 0;
   for (const auto& [pid, process] : processes_) lost += process.code.lost();
-  if (lost > 0) text += fmt::format("WARNING: {} names of code are not used: a process has more than {}\n", lost, JitCode::kMostEntries);
+  if (lost > 0)
+    text += fmt::format("WARNING: {} names of code are not used: a process has more than {}\n", lost, JitCode::kMostEntries);
   return text;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
-// Names of code that processes make while they run (node, Java, LuaJIT ...), as they write them for perf: /tmp/perf-PID.map, lines "BEGIN SIZE NAME" in hexadecimal, and
-// jitdump (tools/perf/Documentation/jitdump-specification.txt of the kernel), whose file the process has mapped as jit-PID.dump. Thread rule: one thread.
+// Names of code that processes make while they run (node, Java, LuaJIT ...), as they write them for perf: /tmp/perf-PID.map,
+// lines "BEGIN SIZE NAME" in hexadecimal, and jitdump (tools/perf/Documentation/jitdump-specification.txt of the kernel), whose
+// file the process has mapped as jit-PID.dump. Thread rule: one thread.
 //
-// Both files are the process's own, and hostile. They are opened below the process's root without following links, must be regular files of the process's user (or of root),
-// and are read as they grow, with bounds on bytes, entries and names. Lines and records that make no sense are skipped and counted.
+// Both files are the process's own, and hostile. They are opened below the process's root without following links, must be
+// regular files of the process's user (or of root), and are read as they grow, with bounds on bytes, entries and names. Lines and
+// records that make no sense are skipped and counted.
 
 #include <sys/types.h>
 
@@ -39,15 +41,16 @@ class JitCode {
   uint64_t lost_ = 0;
 };
 
-// Take the whole lines, or records, of a text that is a part of the file; return the number of bytes taken. malformed: those that make no sense are added. A jitdump begins with
-// its header where `is_begin`; ~0: it is not one, or its end can't be found any more.
+// Take the whole lines, or records, of a text that is a part of the file; return the number of bytes taken. malformed: those that
+// make no sense are added. A jitdump begins with its header where `is_begin`; ~0: it is not one, or its end can't be found any
+// more.
 size_t read_perf_map(std::string_view text, JitCode& code, uint64_t& malformed);
 size_t read_jitdump(std::string_view bytes, bool is_begin, JitCode& code, uint64_t& malformed);
 
 class JitNames {
  public:
-  // Returns the name of the code at an address of a process; "": not known. Reads what its files have got since the last call, at most once in 20 ms for addresses that
-  // are not known, also after the process has ended if it was asked for before.
+  // Returns the name of the code at an address of a process; "": not known. Reads what its files have got since the last call, at
+  // most once in 20 ms for addresses that are not known, also after the process has ended if it was asked for before.
   std::string_view name_at(pid_t pid, uint64_t address);
   // Returns "WARNING: ..." lines about files that were not believed or are damaged, or "".
   std::string losses() const;

@@ -29,7 +29,9 @@ TEST(JitCode, WhatIsMadeLaterHidesWhatWasThere) {
 TEST(PerfMap, TakesWholeLinesAndCountsOthers) {
   JitCode code;
   uint64_t malformed = 0;
-  const std::string text = "7f0010 20 f a.js:1\n0x7f0030 0x10 g\nx\n7f 0 none\n7f\n ffffffffffffffff 10 over\nffffffffffffffff 10 over\n7f0040 8000000000000000 huge\n\n7f0050 10 half";
+  const std::string text =
+      "7f0010 20 f a.js:1\n0x7f0030 0x10 g\nx\n7f 0 none\n7f\n ffffffffffffffff 10 over\nffffffffffffffff 10 over\n7f0040 "
+      "8000000000000000 huge\n\n7f0050 10 half";
   EXPECT_EQ(read_perf_map(text, code, malformed), text.rfind('\n') + 1);
   EXPECT_EQ(malformed, 7u);
   EXPECT_EQ(code.name_at(0x7f002f), "f a.js:1");
@@ -50,11 +52,13 @@ std::string load(uint64_t address, uint64_t size, const std::string& name) {
 
 TEST(Jitdump, ReadsLoadsAndMoves) {
   std::string file;
-  put(file, 0x4a695444, 4), put(file, 1, 4), put(file, 40, 4), put(file, 62, 4), put(file, 0, 4), put(file, 7, 4), put(file, 0, 8), put(file, 0, 8);
+  put(file, 0x4a695444, 4), put(file, 1, 4), put(file, 40, 4), put(file, 62, 4), put(file, 0, 4), put(file, 7, 4),
+      put(file, 0, 8), put(file, 0, 8);
   const size_t header = file.size();
   file += load(0x1000, 0x20, "Foo::bar");
   std::string move;
-  put(move, 1, 4), put(move, 64, 4), put(move, 2, 8), put(move, 7, 4), put(move, 7, 4), put(move, 0, 8), put(move, 0x1000, 8), put(move, 0x2000, 8), put(move, 0x20, 8), put(move, 1, 8);
+  put(move, 1, 4), put(move, 64, 4), put(move, 2, 8), put(move, 7, 4), put(move, 7, 4), put(move, 0, 8), put(move, 0x1000, 8),
+      put(move, 0x2000, 8), put(move, 0x20, 8), put(move, 1, 8);
   JitCode code;
   uint64_t malformed = 0;
   EXPECT_EQ(read_jitdump(std::string_view(file).substr(0, 10), true, code, malformed), 0u);
@@ -72,7 +76,8 @@ TEST(Jitdump, ForgedBytesAreHarmless) {
   uint64_t malformed = 0;
   EXPECT_EQ(read_jitdump(std::string(100, '\xff'), true, code, malformed), ~size_t{0});
   EXPECT_EQ(read_jitdump(std::string(16, '\0'), false, code, malformed), ~size_t{0});
-  EXPECT_EQ(read_jitdump(load(~uint64_t{0}, 2, "x") + load(1, 0, "x") + load(1, 1, ""), false, code, malformed), 3 * 56 + 6 + 6 + 5u);
+  EXPECT_EQ(read_jitdump(load(~uint64_t{0}, 2, "x") + load(1, 0, "x") + load(1, 1, ""), false, code, malformed),
+            3 * 56 + 6 + 6 + 5u);
   EXPECT_EQ(malformed, 3u);
   std::string unended = load(1, 1, "");
   unended.resize(56);

@@ -19,7 +19,8 @@ namespace {
 
 constexpr uint64_t kAlignment = 64;
 
-// Functions by which the kernel calls handlers of tracepoints: include/linux/tracepoint.h, include/trace/bpf_probe.h, kernel/trace/bpf_trace.c.
+// Functions by which the kernel calls handlers of tracepoints: include/linux/tracepoint.h, include/trace/bpf_probe.h,
+// kernel/trace/bpf_trace.c.
 bool calls_handlers(std::string_view name) {
   return name.starts_with("__traceiter_") || name.starts_with("__bpf_trace_") || name.starts_with("bpf_trace_run");
 }
@@ -42,7 +43,8 @@ StackTable names_of(const kernelinfo::CodeMap& code, const kernelinfo::CodeMap::
   table.header.text_size = module.end - module.begin;
   for (const auto& function : code.functions()) {
     if (function.module != index) continue;
-    table.symbols.push_back({table.offset_of(FileAddress(function.begin)), static_cast<uint32_t>(function.end - function.begin), table.text.add(std::string(function.name))});
+    table.symbols.push_back({table.offset_of(FileAddress(function.begin)), static_cast<uint32_t>(function.end - function.begin),
+                             table.text.add(std::string(function.name))});
   }
   return table;
 }
@@ -87,11 +89,13 @@ Result<void> KernelStacks::fill(std::span<uint8_t> arena, const codegen::ArenaLa
     if (has_room) {
       const uint64_t count = modules.size();
       std::memcpy(arena.data() + table.module_map, &count, sizeof count);
-      std::memcpy(arena.data() + table.module_map + sizeof(abi::ModuleMap), modules.data(), modules.size() * sizeof(abi::StackModule));
+      std::memcpy(arena.data() + table.module_map + sizeof(abi::ModuleMap), modules.data(),
+                  modules.size() * sizeof(abi::StackModule));
     }
   }
   if (!has_room) {
-    return Error{fmt::format("the kernel's {} symbols take more than the {} MiB that handlers have for them", code_->functions().size(), layout.kernel_code_size >> 20),
+    return Error{fmt::format("the kernel's {} symbols take more than the {} MiB that handlers have for them",
+                             code_->functions().size(), layout.kernel_code_size >> 20),
                  "print addresses instead: print_syms(), print_stack() and print_backtrace() have names all the same"};
   }
   std::memcpy(arena.data() + place, &table, sizeof table);
@@ -118,8 +122,8 @@ void KernelStacks::append_line(std::string& text, uint64_t address, uint64_t loo
   const auto* function = code_ ? code_->function_at(lookup) : nullptr;
   const auto* module = code_ ? code_->module_at(lookup) : nullptr;
   if (function) {
-    text += fmt::format(" {:#x} : {}+{:#x}/{:#x} [{}]\n", address, function->name, address - function->begin, function->end - function->begin,
-                        code_->modules()[function->module].name);
+    text += fmt::format(" {:#x} : {}+{:#x}/{:#x} [{}]\n", address, function->name, address - function->begin,
+                        function->end - function->begin, code_->modules()[function->module].name);
   } else if (module) {
     text += fmt::format(" {:#x} [{}+{:#x}/{:#x}]\n", address, module->name, address - module->begin, module->end - module->begin);
   } else {

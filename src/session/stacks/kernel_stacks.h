@@ -1,6 +1,7 @@
 #pragma once
-// The controller's half of the kernel's stacks: tells handlers in the kernel where its functions are (abi::KernelCodeTable), and turns addresses
-// of records into text. Reads /proc/kallsyms, which takes some 0.1 s, when that is first needed. Thread rule: one thread.
+// The controller's half of the kernel's stacks: tells handlers in the kernel where its functions are (abi::KernelCodeTable), and
+// turns addresses of records into text. Reads /proc/kallsyms, which takes some 0.1 s, when that is first needed. Thread rule: one
+// thread.
 
 #include <optional>
 #include <span>
@@ -15,8 +16,8 @@ namespace spile::session {
 
 class KernelStacks {
  public:
-  // Writes what handlers need into the part of the arena that `layout` has for it; does nothing if it has none. needs: sema::Program::needs.
-  // Errors: the kernel hides addresses, or has more symbols than the arena has room for.
+  // Writes what handlers need into the part of the arena that `layout` has for it; does nothing if it has none. needs:
+  // sema::Program::needs. Errors: the kernel hides addresses, or has more symbols than the arena has room for.
   Result<void> fill(std::span<uint8_t> arena, const codegen::ArenaLayout& layout, uint32_t needs);
 
   // Return the text of a kKernelBacktrace record with `count` addresses, and of a kKernelSymbols record: a line for each address,

@@ -6,8 +6,12 @@
 namespace spile::session {
 
 Result<debuginfo::OpenOptions> options_for(pid_t pid, const engine::Module& mapped) {
-  debuginfo::MappedFile file{.pid = pid, .path = mapped.path, .is_program = mapped.main_executable, .device = mapped.device,
-                             .inode = mapped.inode, .start = mapped.lowest.value};
+  debuginfo::MappedFile file{.pid = pid,
+                             .path = mapped.path,
+                             .is_program = mapped.main_executable,
+                             .device = mapped.device,
+                             .inode = mapped.inode,
+                             .start = mapped.lowest.value};
   if (!mapped.text.empty()) {
     file.begin = mapped.text.front().begin.value;
     file.end = mapped.text.front().end.value;

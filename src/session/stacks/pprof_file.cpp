@@ -1,4 +1,5 @@
-// Samples as pprof reads them: https://github.com/google/pprof/blob/main/proto/profile.proto, whose numbers of fields these are, compressed by gzip.
+// Samples as pprof reads them: https://github.com/google/pprof/blob/main/proto/profile.proto, whose numbers of fields these are,
+// compressed by gzip.
 
 #include <zlib.h>
 
@@ -14,7 +15,17 @@ namespace spile::session {
 
 namespace {
 
-enum class Profile : protozero::pbf_tag_type { kSampleType = 1, kSample = 2, kMapping = 3, kLocation = 4, kFunction = 5, kStringTable = 6, kTimeNanos = 9, kPeriodType = 11, kComment = 13 };
+enum class Profile : protozero::pbf_tag_type {
+  kSampleType = 1,
+  kSample = 2,
+  kMapping = 3,
+  kLocation = 4,
+  kFunction = 5,
+  kStringTable = 6,
+  kTimeNanos = 9,
+  kPeriodType = 11,
+  kComment = 13
+};
 enum class ValueType : protozero::pbf_tag_type { kType = 1, kUnit = 2 };
 enum class Sample : protozero::pbf_tag_type { kLocationId = 1, kValue = 2, kLabel = 3 };
 enum class Label : protozero::pbf_tag_type { kKey = 1, kText = 2, kNumber = 3 };
@@ -120,7 +131,8 @@ std::string pprof_file(const Samples& samples, const SampleFacts& facts) {
   }
   for (const auto& [place, weight] : weights) {
     std::vector<uint64_t> locations;
-    for (uint32_t at = place.first; at != 0; at = samples.stacks()[at].caller) locations.push_back(uint64_t{samples.stacks()[at].frame} + 1);
+    for (uint32_t at = place.first; at != 0; at = samples.stacks()[at].caller)
+      locations.push_back(uint64_t{samples.stacks()[at].frame} + 1);
     const int64_t value = static_cast<int64_t>(std::min<uint64_t>(weight, INT64_MAX));
     Builder<Sample> sample(profile, Profile::kSample);
     sample.add_packed_uint64(Sample::kLocationId, locations.begin(), locations.end());
@@ -138,7 +150,8 @@ std::string pprof_file(const Samples& samples, const SampleFacts& facts) {
       label.add_int64(Label::kNumber, number);
     }
   }
-  if (!samples.samples().empty() && samples.samples().front().time_ns > 0) profile.add_int64(Profile::kTimeNanos, samples.samples().front().time_ns);
+  if (!samples.samples().empty() && samples.samples().front().time_ns > 0)
+    profile.add_int64(Profile::kTimeNanos, samples.samples().front().time_ns);
   profile.add_int64(Profile::kComment, texts.index_of(facts.title));
   for (const std::string* text : texts.texts()) profile.add_string(Profile::kStringTable, *text);
   return compressed(bytes);

@@ -24,9 +24,9 @@ namespace spile::session {
 
 namespace {
 
-constexpr int64_t kOftenNs = 20'000'000;        // a process whose stacks end in code outside of any file is read again after that
-constexpr int64_t kLookNs = 100'000'000;        // a process is looked at again, one after another
-constexpr int64_t kBeginningNs = 100'000'000;   // a command may take so long to load its libraries,
+constexpr int64_t kOftenNs = 20'000'000;       // a process whose stacks end in code outside of any file is read again after that
+constexpr int64_t kLookNs = 100'000'000;       // a process is looked at again, one after another
+constexpr int64_t kBeginningNs = 100'000'000;  // a command may take so long to load its libraries,
 constexpr int64_t kLookAtBeginningNs = 500'000;  // and may have ended soon after that
 
 Result<std::vector<engine::Module>> modules_of(pid_t pid) {
@@ -36,15 +36,19 @@ Result<std::vector<engine::Module>> modules_of(pid_t pid) {
 
 }  // namespace
 
-abi::ProcessMaps& ProcessStacks::maps() const { return *reinterpret_cast<abi::ProcessMaps*>(arena_.base() + arena_.layout().processes_offset); }
+abi::ProcessMaps& ProcessStacks::maps() const {
+  return *reinterpret_cast<abi::ProcessMaps*>(arena_.base() + arena_.layout().processes_offset);
+}
 
-ProcessStacks::ProcessStacks(UserStacks& stacks, ArenaView& arena, Controller& controller, uint32_t most_frames, int process_arena)
+ProcessStacks::ProcessStacks(UserStacks& stacks, ArenaView& arena, Controller& controller, uint32_t most_frames,
+                             int process_arena)
     : stacks_(stacks), arena_(arena), controller_(controller), most_frames_(most_frames) {
   const codegen::ArenaLayout& layout = arena.layout();
   struct stat file;
   if (process_arena < 0 || layout.shadow_capacity == 0 || fstat(process_arena, &file) != 0) return;
   arena_inode_ = file.st_ino;
-  maps().shadows = {layout.slot_count - abi::kFirstSlot, layout.slot_stride, layout.shadow_offset, layout.shadow_stride, layout.shadow_capacity};
+  maps().shadows = {layout.slot_count - abi::kFirstSlot, layout.slot_stride, layout.shadow_offset, layout.shadow_stride,
+                    layout.shadow_capacity};
 }
 
 // Returns where the process has slot kFirstSlot of its handlers' arena; 0: it has none.
@@ -73,7 +77,8 @@ void ProcessStacks::set_target(pid_t pid, bool begins) {
   follow(pid);
 }
 
-// Handlers ask for processes in which they find no way, which is not so where a process has executed a program that lies at the same addresses.
+// Handlers ask for processes in which they find no way, which is not so where a process has executed a program that lies at the
+// same addresses.
 void ProcessStacks::look_again(int64_t now) {
   const bool begins = now < begun_until_ns_;
   next_look_ns_ = now + (begins ? kLookAtBeginningNs : kLookNs);
@@ -141,7 +146,8 @@ void ProcessStacks::serve() {
   served_ = count;
   std::set<pid_t> wanted;
   for (uint64_t n = first; n < count; ++n) {
-    wanted.insert(static_cast<pid_t>(std::atomic_ref<uint64_t>(maps().wanted[n % abi::kWantedProcesses]).load(std::memory_order_relaxed)));
+    wanted.insert(
+        static_cast<pid_t>(std::atomic_ref<uint64_t>(maps().wanted[n % abi::kWantedProcesses]).load(std::memory_order_relaxed)));
   }
   for (pid_t pid : wanted) {
     if (pid > 0) follow(pid);
@@ -175,6 +181,8 @@ std::string ProcessStacks::text_of(uint32_t style, const char* payload, size_t s
   return stacks_.text_of(style, map, addresses);
 }
 
-uint64_t ProcessStacks::cut_stacks() const { return std::atomic_ref<uint64_t>(maps().cut_stacks).load(std::memory_order_relaxed); }
+uint64_t ProcessStacks::cut_stacks() const {
+  return std::atomic_ref<uint64_t>(maps().cut_stacks).load(std::memory_order_relaxed);
+}
 
 }  // namespace spile::session

@@ -111,14 +111,25 @@ std::string speedscope_file(const Samples& samples, const SampleFacts& facts) {
     weights[sample.thread].push_back(samples.weight_of(i));
     sums[sample.thread] = added(sums[sample.thread], samples.weight_of(i));
   }
-  const char* const unit = samples.unit() == Samples::Unit::kNs ? "nanoseconds" : samples.unit() == Samples::Unit::kBytes ? "bytes" : "none";
+  const char* const unit = samples.unit() == Samples::Unit::kNs      ? "nanoseconds"
+                           : samples.unit() == Samples::Unit::kBytes ? "bytes"
+                                                                     : "none";
   for (size_t i = 0; i < stacks.size(); ++i) {
     const Samples::Thread& thread = samples.threads()[i];
-    profiles.push_back({{"type", "sampled"}, {"name", fmt::format("{} {}", thread.name, thread.thread)}, {"unit", unit}, {"startValue", 0}, {"endValue", sums[i]},
-                        {"samples", std::move(stacks[i])}, {"weights", std::move(weights[i])}});
+    profiles.push_back({{"type", "sampled"},
+                        {"name", fmt::format("{} {}", thread.name, thread.thread)},
+                        {"unit", unit},
+                        {"startValue", 0},
+                        {"endValue", sums[i]},
+                        {"samples", std::move(stacks[i])},
+                        {"weights", std::move(weights[i])}});
   }
-  return dump({{"$schema", "https://www.speedscope.app/file-format-schema.json"}, {"name", facts.title}, {"exporter", "spile"},
-               {"shared", {{"frames", std::move(frames)}}}, {"profiles", std::move(profiles)}}) + "\n";
+  return dump({{"$schema", "https://www.speedscope.app/file-format-schema.json"},
+               {"name", facts.title},
+               {"exporter", "spile"},
+               {"shared", {{"frames", std::move(frames)}}},
+               {"profiles", std::move(profiles)}}) +
+         "\n";
 }
 
 std::string svg_picture(const Samples& samples, const SampleFacts& facts) {
@@ -143,9 +154,11 @@ std::string svg_picture(const Samples& samples, const SampleFacts& facts) {
     const Samples::Stack& stack = samples.stacks()[box.stack];
     const std::string name = box.stack == 0 ? "all" : text_of(samples.frames()[stack.frame]);
     const size_t hash = std::hash<std::string>()(name);
-    boxes += fmt::format("<g><title>{}\n{} {}, {:.2f} %; {} in itself</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" fill=\"hsl({},85%,{}%)\"/>",
-                         xml_text(name), tree.totals[box.stack], unit_text(samples.unit()), 100 * width / kWidth, stack.weight, box.left, kHead + box.depth * kRow, width, kRow - 1, 10 + hash % 45,
-                         62 + hash / 45 % 13);
+    boxes += fmt::format(
+        "<g><title>{}\n{} {}, {:.2f} %; {} in itself</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" "
+        "fill=\"hsl({},85%,{}%)\"/>",
+        xml_text(name), tree.totals[box.stack], unit_text(samples.unit()), 100 * width / kWidth, stack.weight, box.left,
+        kHead + box.depth * kRow, width, kRow - 1, 10 + hash % 45, 62 + hash / 45 % 13);
     const auto fitting = static_cast<size_t>(std::max(width - 6, 0.0) / kCharacter);
     if (fitting >= 3)
       boxes += fmt::format("<text x=\"{:.2f}\" y=\"{}\">{}</text>", box.left + 3, kHead + box.depth * kRow + 12,
@@ -158,9 +171,12 @@ std::string svg_picture(const Samples& samples, const SampleFacts& facts) {
     }
   }
   const int height = kHead + (deepest + 1) * kRow;
-  return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-                     "font-family=\"monospace\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text x=\"3\" y=\"18\" font-size=\"14\">{2}: {3} {4} on {5}</text>\n{6}</svg>\n",
-                     kWidth, height, xml_text(facts.title), tree.totals[0], unit_text(samples.unit()), xml_text(facts.host), boxes);
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
+      "viewBox=\"0 0 {0} {1}\" "
+      "font-family=\"monospace\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text x=\"3\" y=\"18\" "
+      "font-size=\"14\">{2}: {3} {4} on {5}</text>\n{6}</svg>\n",
+      kWidth, height, xml_text(facts.title), tree.totals[0], unit_text(samples.unit()), xml_text(facts.host), boxes);
 }
 
 nlohmann::ordered_json stacks_json(const Samples& samples) {
@@ -195,10 +211,11 @@ std::string html_page(const Samples& samples, const SampleFacts& facts) {
   }
   const int64_t first = samples.samples().empty() ? 0 : samples.samples().front().time_ns;
   const int64_t last = samples.samples().empty() ? 0 : samples.samples().back().time_ns;
-  Json data{{"title", facts.title}, {"host", facts.host}, {"script", facts.script}, {"begin_ms", first / 1'000'000}, {"end_ms", last / 1'000'000},
-                  {"lost", samples.lost()}, {"cut", samples.cut()}, {"threads", std::move(threads)}};
+  Json data{{"title", facts.title},       {"host", facts.host},     {"script", facts.script}, {"begin_ms", first / 1'000'000},
+            {"end_ms", last / 1'000'000}, {"lost", samples.lost()}, {"cut", samples.cut()},   {"threads", std::move(threads)}};
   data.update(stacks_json(samples));
-  return std::string(kPageHead) + kSamplePageBody + kFlameParts + kSamplePageData + page_json(data) + kSamplePageScript + kFlameScript + kSamplePageEnd;
+  return std::string(kPageHead) + kSamplePageBody + kFlameParts + kSamplePageData + page_json(data) + kSamplePageScript +
+         kFlameScript + kSamplePageEnd;
 }
 
 }  // namespace spile::session

@@ -1,6 +1,7 @@
 #pragma once
-// The page of html_page(), around its data, and what it shares with the page of a run (run_page_text.h). A page asks for nothing from elsewhere, and shows names as text only,
-// never as markup. A part behind '#' sets the page's state: #search=TEXT, #zoom=INDEX of a stack.
+// The page of html_page(), around its data, and what it shares with the page of a run (run_page_text.h). A page asks for nothing
+// from elsewhere, and shows names as text only, never as markup. A part behind '#' sets the page's state: #search=TEXT,
+// #zoom=INDEX of a stack.
 
 namespace spile::session {
 
@@ -20,7 +21,8 @@ td.n { text-align: right; font-variant-numeric: tabular-nums } pre { background:
 )html";
 
 // The parts of a page that the script below fills in.
-inline constexpr const char* kFlameParts = R"html(<div id="bar"><input id="search" placeholder="search functions" size="30"><button id="reset">whole graph</button><span id="found"></span></div>
+inline constexpr const char* kFlameParts =
+    R"html(<div id="bar"><input id="search" placeholder="search functions" size="30"><button id="reset">whole graph</button><span id="found"></span></div>
 <div id="graph"></div>
 <h2>Functions</h2><table id="functions"><thead><tr><th data-by="0">function</th><th data-by="1">module</th><th data-by="2">self</th><th data-by="3">with callees</th></tr></thead><tbody></tbody></table>
 )html";
@@ -28,7 +30,8 @@ inline constexpr const char* kFlameParts = R"html(<div id="bar"><input id="searc
 inline constexpr const char* kSamplePageBody = R"html(<title>spile flame</title></head><body>
 <h1 id="title"></h1><div id="facts"></div>
 )html";
-inline constexpr const char* kSamplePageData = R"html(<h2>Threads</h2><table id="threads"><thead><tr><th data-by="0">name</th><th data-by="1">process</th><th data-by="2">thread</th><th data-by="3" id="unit"></th></tr></thead><tbody></tbody></table>
+inline constexpr const char* kSamplePageData =
+    R"html(<h2>Threads</h2><table id="threads"><thead><tr><th data-by="0">name</th><th data-by="1">process</th><th data-by="2">thread</th><th data-by="3" id="unit"></th></tr></thead><tbody></tbody></table>
 <h2>Script</h2><pre id="script"></pre>
 <script type="application/json" id="data">)html";
 inline constexpr const char* kSamplePageScript = R"html(</script><script>

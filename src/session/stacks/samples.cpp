@@ -25,7 +25,8 @@ std::string_view unit_text(Samples::Unit unit) {
 uint64_t added(uint64_t a, uint64_t b) { return a + b < a ? ~uint64_t{0} : a + b; }
 
 uint32_t Samples::frame_index(Frame frame) {
-  const auto [place, added] = frames_by_text_.try_emplace(fmt::format("{}\n{}", frame.function, frame.module), static_cast<uint32_t>(frames_.size()));
+  const auto [place, added] =
+      frames_by_text_.try_emplace(fmt::format("{}\n{}", frame.function, frame.module), static_cast<uint32_t>(frames_.size()));
   if (added) frames_.push_back(std::move(frame));
   return place->second;
 }
@@ -42,7 +43,8 @@ uint32_t Samples::frame_of(int64_t process, std::string_view line, bool is_exact
   }
   if (!line.starts_with("0x")) frame.function = line.substr(0, line.rfind("+0x"));
   uint64_t address = 0;
-  if (code_names_ && frame.module.empty() && line.starts_with("0x") && std::from_chars(line.data() + 2, line.data() + line.size(), address, 16).ec == std::errc() && address > 0) {
+  if (code_names_ && frame.module.empty() && line.starts_with("0x") &&
+      std::from_chars(line.data() + 2, line.data() + line.size(), address, 16).ec == std::errc() && address > 0) {
     frame.function = code_names_(process, is_exact ? address : address - 1).substr(0, kLongestText);
     if (!frame.function.empty()) frame.module = "[JIT]";
   }
@@ -56,12 +58,14 @@ uint32_t Samples::stack_of(uint32_t caller, uint32_t frame) {
 }
 
 uint32_t Samples::thread_of(int64_t process, int64_t thread, std::string_view name) {
-  const auto [place, added] = threads_by_key_.try_emplace(fmt::format("{} {}", process, thread), static_cast<uint32_t>(threads_.size()));
+  const auto [place, added] =
+      threads_by_key_.try_emplace(fmt::format("{} {}", process, thread), static_cast<uint32_t>(threads_.size()));
   if (added) threads_.push_back({process, thread, std::string(name.substr(0, kLongestText))});
   return place->second;
 }
 
-std::optional<uint32_t> Samples::add(int64_t time_ns, int64_t process, int64_t thread, std::string_view name, std::string_view text, bool is_whole, uint64_t weight) {
+std::optional<uint32_t> Samples::add(int64_t time_ns, int64_t process, int64_t thread, std::string_view name,
+                                     std::string_view text, bool is_whole, uint64_t weight) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
     const size_t end = text.find('\n');
@@ -70,8 +74,8 @@ std::optional<uint32_t> Samples::add(int64_t time_ns, int64_t process, int64_t t
     if (!line.empty()) lines.push_back(line);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
-  if (samples_.size() >= kMostSamples || stacks_.size() + lines.size() + 2 > kMostStacks || frames_.size() + lines.size() + 2 > kMostFrames ||
-      threads_.size() >= kMostThreads) {
+  if (samples_.size() >= kMostSamples || stacks_.size() + lines.size() + 2 > kMostStacks ||
+      frames_.size() + lines.size() + 2 > kMostFrames || threads_.size() >= kMostThreads) {
     ++lost_;
     return std::nullopt;
   }
@@ -85,7 +89,8 @@ std::optional<uint32_t> Samples::add(int64_t time_ns, int64_t process, int64_t t
   return stack;
 }
 
-void Samples::add_known(int64_t time_ns, int64_t process, int64_t thread, std::string_view name, uint32_t stack, uint64_t weight) {
+void Samples::add_known(int64_t time_ns, int64_t process, int64_t thread, std::string_view name, uint32_t stack,
+                        uint64_t weight) {
   if (samples_.size() >= kMostSamples || threads_.size() >= kMostThreads) return void(++lost_);
   if (cut_stacks_.contains(stack)) ++cut_;
   if (unit_ == Unit::kSamples) weight = 1;

@@ -1,7 +1,8 @@
 #pragma once
-// The samples of a run, as a part of the run's document (docs/decisions/038-a-run-is-a-document.md): which thread was where, and when, or how much of something happened
-// there (ns of waiting, bytes of memory). Stacks are interned: a
-// stack is a node of a tree, whose parent is the stack of its caller. What shows samples (sample_files.h) reads nothing but this. Thread rule: one thread.
+// The samples of a run, as a part of the run's document (docs/decisions/038-a-run-is-a-document.md): which thread was where, and
+// when, or how much of something happened there (ns of waiting, bytes of memory). Stacks are interned: a
+// stack is a node of a tree, whose parent is the stack of its caller. What shows samples (sample_files.h) reads nothing but this.
+// Thread rule: one thread.
 //
 // Records of traced processes may be forged: texts are taken as they are, and what is kept has bounds.
 
@@ -26,33 +27,35 @@ class Samples {
     std::string module;    // name of the file, without folders; "": not known
   };
   struct Stack {
-    uint32_t caller = 0;   // index into stacks(), less than the stack's own; of stack 0 itself
-    uint32_t frame = 0;    // index into frames(); of stack 0 without meaning
-    uint64_t weight = 0;   // of what was just here
+    uint32_t caller = 0;  // index into stacks(), less than the stack's own; of stack 0 itself
+    uint32_t frame = 0;   // index into frames(); of stack 0 without meaning
+    uint64_t weight = 0;  // of what was just here
   };
   struct Sample {
-    int64_t time_ns = 0;   // since 1970
-    uint32_t thread = 0;   // index into threads()
-    uint32_t stack = 0;    // index into stacks()
+    int64_t time_ns = 0;  // since 1970
+    uint32_t thread = 0;  // index into threads()
+    uint32_t stack = 0;   // index into stacks()
   };
   struct Thread {
     int64_t process = 0, thread = 0;
-    std::string name;      // when its first sample was taken
+    std::string name;  // when its first sample was taken
   };
 
   Samples() : Samples(Unit::kSamples) {}
   explicit Samples(Unit unit) : stacks_(1), unit_(unit) {}
 
-  // Adds a sample. text: the stack as sprint_ubacktrace() has it, innermost frame first, a line for each. is_whole: false where more frames may follow, and the
-  // last line may be cut: it is left out, and "[cut]" stands for the callers. weight: 1 where the unit is kSamples. Sums that have no room stay at the greatest number.
-  // Returns the index of the stack; null: the sample is lost.
-  std::optional<uint32_t> add(int64_t time_ns, int64_t process, int64_t thread, std::string_view name, std::string_view text, bool is_whole,
-                              uint64_t weight = 1);
+  // Adds a sample. text: the stack as sprint_ubacktrace() has it, innermost frame first, a line for each. is_whole: false where
+  // more frames may follow, and the last line may be cut: it is left out, and "[cut]" stands for the callers. weight: 1 where the
+  // unit is kSamples. Sums that have no room stay at the greatest number. Returns the index of the stack; null: the sample is
+  // lost.
+  std::optional<uint32_t> add(int64_t time_ns, int64_t process, int64_t thread, std::string_view name, std::string_view text,
+                              bool is_whole, uint64_t weight = 1);
 
   // Adds a sample of a stack that add() has returned, and which was whole or cut as that one was.
   void add_known(int64_t time_ns, int64_t process, int64_t thread, std::string_view name, uint32_t stack, uint64_t weight = 1);
 
-  // Sets who names code that is in no file (jit_names.h): of a process, at an address. "": not known. The text need not outlive the next call.
+  // Sets who names code that is in no file (jit_names.h): of a process, at an address. "": not known. The text need not outlive
+  // the next call.
   using CodeNames = std::function<std::string_view(int64_t process, uint64_t address)>;
   void name_code_by(CodeNames names) { code_names_ = std::move(names); }
 
@@ -67,7 +70,8 @@ class Samples {
   uint64_t lost() const { return lost_; }
   uint64_t cut() const { return cut_; }
 
-  static constexpr size_t kMostSamples = 8'000'000, kMostStacks = 2'000'000, kMostFrames = 500'000, kMostThreads = 100'000, kLongestText = 4096;
+  static constexpr size_t kMostSamples = 8'000'000, kMostStacks = 2'000'000, kMostFrames = 500'000, kMostThreads = 100'000,
+                          kLongestText = 4096;
 
  private:
   // is_exact: the address is where the thread was rather than a return address.

@@ -65,7 +65,9 @@ TEST(Samples, ForgedTextsAreHarmless) {
 
 TEST(Samples, NameCodeThatIsInNoFile) {
   Samples samples;
-  samples.name_code_by([](int64_t process, uint64_t address) -> std::string_view { return process == 7 && address < 0x2000 ? address == 0x1000 ? "inner" : "outer" : ""; });
+  samples.name_code_by([](int64_t process, uint64_t address) -> std::string_view {
+    return process == 7 && address < 0x2000 ? address == 0x1000 ? "inner" : "outer" : "";
+  });
   samples.add(0, 7, 7, "node", "0x1000\n0x2000\n0x3000\n0x1000 [p+0x10]\nf+0x1 [p]\n", true);
   EXPECT_EQ(folded_stacks(samples), "node;f;[p];[unknown];outer;inner 1\n");
   EXPECT_EQ(samples.frames()[samples.stacks()[samples.samples()[0].stack].frame].module, "[JIT]");
@@ -99,7 +101,8 @@ TEST(SampleFiles, FoldedStacksCountByThreadsName) {
 }
 
 TEST(SampleFiles, PprofIsGzip) {
-  for (const Samples& samples : {example(), Samples()}) EXPECT_EQ(pprof_file(samples, {"title", "", ""}).substr(0, 3), "\x1f\x8b\x08");
+  for (const Samples& samples : {example(), Samples()})
+    EXPECT_EQ(pprof_file(samples, {"title", "", ""}).substr(0, 3), "\x1f\x8b\x08");
 }
 
 TEST(SampleFiles, SpeedscopeHasAProfileForEachThread) {
@@ -117,8 +120,10 @@ TEST(SampleFiles, SpeedscopeHasAProfileForEachThread) {
 TEST(SampleFiles, PictureHasABoxForEachStack) {
   const std::string picture = svg_picture(example(), {"spile flame -c '<&>'", "", "h"});
   EXPECT_THAT(picture, HasSubstr("spile flame -c '&lt;&amp;&gt;': 4 samples on h"));
-  EXPECT_THAT(picture, HasSubstr("<title>caller\n3 samples, 75.00 %; 1 in itself</title><rect x=\"0.00\" y=\"66\" width=\"900.00\""));
-  EXPECT_THAT(picture, HasSubstr("<title>leaf\n2 samples, 50.00 %; 2 in itself</title><rect x=\"300.00\" y=\"84\" width=\"600.00\""));
+  EXPECT_THAT(picture,
+              HasSubstr("<title>caller\n3 samples, 75.00 %; 1 in itself</title><rect x=\"0.00\" y=\"66\" width=\"900.00\""));
+  EXPECT_THAT(picture,
+              HasSubstr("<title>leaf\n2 samples, 50.00 %; 2 in itself</title><rect x=\"300.00\" y=\"84\" width=\"600.00\""));
   Samples odd;
   odd.add(0, 1, 1, "t", "\x01\xff<script>\xef\xbf\xbf&+0x1 [p]\n", true);
   EXPECT_THAT(svg_picture(odd, {}), HasSubstr("<title>_\xef\xbf\xbd&lt;script&gt;_&amp;\n1 samples"));

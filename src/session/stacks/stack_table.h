@@ -1,6 +1,6 @@
 #pragma once
-// A ModuleTable (abi/stack_tables.h) in the making: what is known of one file, or of the kernel's code, before it has a place in the arena.
-// Thread rule: one thread.
+// A ModuleTable (abi/stack_tables.h) in the making: what is known of one file, or of the kernel's code, before it has a place in
+// the arena. Thread rule: one thread.
 
 #include <cstdint>
 #include <string>
@@ -32,7 +32,9 @@ struct StackTable {
   std::vector<abi::TableLine> lines;      // ascending
   StringPool text;
 
-  bool contains(FileAddress address) const { return address.value >= header.text_begin && address.value - header.text_begin < header.text_size; }
+  bool contains(FileAddress address) const {
+    return address.value >= header.text_begin && address.value - header.text_begin < header.text_size;
+  }
   uint32_t offset_of(FileAddress address) const { return static_cast<uint32_t>(address.value - header.text_begin); }
 
   // Returns the table as it is to stand in an arena, wherever that is.

@@ -16,7 +16,9 @@ bool is_elf(const std::string& path) {
   std::error_code error;
   char magic[4] = {};
   return fs::is_regular_file(path, error) && std::ifstream(path, std::ios::binary).read(magic, sizeof magic) &&
-         std::string_view(magic, sizeof magic) == "\x7f" "ELF";
+         std::string_view(magic, sizeof magic) ==
+             "\x7f"
+             "ELF";
 }
 
 // Returns why spile finds no symbols under this name, or "".

@@ -74,7 +74,7 @@ struct ThreadSampler::Ring {
   uint64_t taken = 0;
   UniqueFd fd;
   perf_event_mmap_page* page = nullptr;
-  size_t size = 0;  // of the data, a power of two
+  size_t size = 0;           // of the data, a power of two
   std::vector<char> record;  // where it is not in one piece
   ~Ring() {
     if (page) munmap(page, size + abi::kPageSize);
@@ -103,7 +103,10 @@ struct ThreadSampler::Ring {
 };
 
 ThreadSampler::ThreadSampler(const sema::Program& program, Run run, Locate locate)
-    : run_(std::move(run)), locate_(std::move(locate)), wants_stack_(program.needs & sema::kNeedsStack), patience_ns_(kLongestPatienceNs) {
+    : run_(std::move(run)),
+      locate_(std::move(locate)),
+      wants_stack_(program.needs & sema::kNeedsStack),
+      patience_ns_(kLongestPatienceNs) {
   for (const sema::Probe& probe : program.probes) {
     if (sema::info(probe.kind).source != sema::Source::kSampler || probe.domain != sema::Domain::kController) continue;
     for (const sema::ResolvedPoint& point : probe.points) {
@@ -118,7 +121,8 @@ ThreadSampler::~ThreadSampler() = default;
 Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wish, pid_t pid, pid_t tid) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
-  attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | (wants_stack_ ? PERF_SAMPLE_STACK_USER : 0);
+  attributes.sample_type =
+      PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | (wants_stack_ ? PERF_SAMPLE_STACK_USER : 0);
   attributes.use_clockid = 1;
   attributes.clockid = CLOCK_MONOTONIC;
   attributes.sample_regs_user = abi::kKernelLayout.sampled_bits;
@@ -154,8 +158,9 @@ Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wis
   ring->fd = UniqueFd(static_cast<int>(syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC)));
   if (!ring->fd) {
     if (errno == ESRCH) return std::unique_ptr<Ring>();
-    const char* hint = errno == ENOSPC ? "the processor has four watchpoints for a thread"
-                       : errno == EACCES ? "see kernel.perf_event_paranoid" : "";
+    const char* hint = errno == ENOSPC   ? "the processor has four watchpoints for a thread"
+                       : errno == EACCES ? "see kernel.perf_event_paranoid"
+                                         : "";
     return Error::from_errno(fmt::format("{} thread {}", what, tid), errno, hint);
   }
   for (size_t pages : kRingPages) {
@@ -187,7 +192,7 @@ void ThreadSampler::add_thread(pid_t pid, pid_t tid) {
       if (*ring) rings.push_back(std::move(*ring));
     } else if (!std::exchange(warned_, true)) {
       print_to(stderr, "WARNING: {}{}\n", ring.error().message,
-                 ring.error().hint.empty() ? "" : fmt::format(" ({})", ring.error().hint));
+               ring.error().hint.empty() ? "" : fmt::format(" ({})", ring.error().hint));
     }
   }
 }
@@ -230,8 +235,7 @@ void ThreadSampler::on_change(const engine::ThreadChange& change) {
         rings_.erase(found);
       }
       return;
-    default:
-      return;
+    default: return;
   }
 }
 
@@ -267,7 +271,8 @@ bool ThreadSampler::find_next(Ring& ring, uint64_t head, uint64_t& time) {
       ring.copy(tail + kTimeOffset, &time, sizeof time);
       return true;
     }
-    if (uint64_t lost = 0; header.type == PERF_RECORD_LOST && !ring.counts_all && header.size >= sizeof header + 8 + sizeof lost) {
+    if (uint64_t lost = 0;
+        header.type == PERF_RECORD_LOST && !ring.counts_all && header.size >= sizeof header + 8 + sizeof lost) {
       ring.copy(tail + sizeof header + 8, &lost, sizeof lost);
       lost_ += lost;
     }

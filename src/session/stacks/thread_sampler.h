@@ -1,8 +1,9 @@
 #pragma once
-// Samples of running threads, taken by the kernel (perf_event_open(2)). timer.profile samples by a clock of the thread's own CPU time in
-// user space, whose first period is a random part of the others; hardware watchpoints sample at every access. Each thread has events and
-// a ring of its own. The program is neither stopped nor sent a signal: handlers run in spile a little later, about the registers and the
-// stack as they were; those of one drain() in the order of their times. Samples that do not fit into a ring are lost and counted. Thread rule: one thread.
+// Samples of running threads, taken by the kernel (perf_event_open(2)). timer.profile samples by a clock of the thread's own CPU
+// time in user space, whose first period is a random part of the others; hardware watchpoints sample at every access. Each thread
+// has events and a ring of its own. The program is neither stopped nor sent a signal: handlers run in spile a little later, about
+// the registers and the stack as they were; those of one drain() in the order of their times. Samples that do not fit into a ring
+// are lost and counted. Thread rule: one thread.
 
 #include <functional>
 #include <map>
@@ -20,10 +21,12 @@ namespace spile::session {
 
 class ThreadSampler {
  public:
-  // A reader that runs ten times a second, and not at each sample, has its instructions and tables in the processor's caches but the first time.
+  // A reader that runs ten times a second, and not at each sample, has its instructions and tables in the processor's caches but
+  // the first time.
   static constexpr int64_t kLongestPatienceNs = 100'000'000;
-  // Runs a probe's handler. probe: index into sema::Program::probes. Subject::time_ns is that of CLOCK_MONOTONIC. stack: the thread's bytes
-  // from the run-time address Subject::stack_begin on, as they were; valid during the call. Empty: none were copied.
+  // Runs a probe's handler. probe: index into sema::Program::probes. Subject::time_ns is that of CLOCK_MONOTONIC. stack: the
+  // thread's bytes from the run-time address Subject::stack_begin on, as they were; valid during the call. Empty: none were
+  // copied.
   using Run = std::function<void(int probe, const abi::Subject& subject, std::span<const char> stack)>;
   // Returns the run-time address of a data symbol of a module in a process; 0: the process does not have it.
   using Locate = std::function<uint64_t(pid_t pid, const sema::Site& site)>;
@@ -33,11 +36,11 @@ class ThreadSampler {
 
   // Returns whether the script has such probes; without them, the functions below do nothing.
   bool samples() const { return !wishes_.empty(); }
-  // Samples all threads of these processes, and later those that on_change() reports. Prints a warning about the first thread that can't be
-  // sampled. Errors: none of the threads can be.
+  // Samples all threads of these processes, and later those that on_change() reports. Prints a warning about the first thread
+  // that can't be sampled. Errors: none of the threads can be.
   Result<void> start(const std::vector<pid_t>& processes);
-  // Begins to sample a new thread or program, or ends sampling a thread; runs the handlers of its last samples first. REQUIRES: called from
-  // within the engine, while the thread stands still.
+  // Begins to sample a new thread or program, or ends sampling a thread; runs the handlers of its last samples first. REQUIRES:
+  // called from within the engine, while the thread stands still.
   void on_change(const engine::ThreadChange& change);
   // Samples threads of these processes that on_change() has not reported.
   void catch_up(const std::vector<pid_t>& processes);
@@ -69,7 +72,8 @@ class ThreadSampler {
   struct Ring;
   Result<std::unique_ptr<Ring>> open(const Wish& wish, pid_t pid, pid_t tid);
   void add_thread(pid_t pid, pid_t tid);
-  // Returns whether the ring has a sample before `head` that has not been run, and its time; takes the records of other kinds before it.
+  // Returns whether the ring has a sample before `head` that has not been run, and its time; takes the records of other kinds
+  // before it.
   bool find_next(Ring& ring, uint64_t head, uint64_t& time);
   // Runs the handler of the sample that find_next() has found.
   void take_next(Ring& ring);

@@ -22,7 +22,8 @@ std::vector<engine::Probe> probes_of(probes::UnwinderFunction::Role role, const 
 
 }  // namespace
 
-std::vector<engine::SiteRequest> unwind_sites(pid_t pid, const engine::Module& mapped, uint32_t site_id, const codegen::TargetCode& code) {
+std::vector<engine::SiteRequest> unwind_sites(pid_t pid, const engine::Module& mapped, uint32_t site_id,
+                                              const codegen::TargetCode& code) {
   std::vector<engine::SiteRequest> sites;
   if (mapped.is_vdso() || !probes::may_have_unwinder(mapped.path, mapped.main_executable)) return sites;
   auto file = open_mapped(pid, mapped);

@@ -61,7 +61,8 @@ void add_rows(debuginfo::Module& module, StackTable& table) {
 void add_symbols(debuginfo::Module& module, StackTable& table) {
   for (const debuginfo::Function& function : module.all_functions()) {
     if (!table.contains(function.address)) continue;
-    table.symbols.push_back({table.offset_of(function.address), static_cast<uint32_t>(std::min<uint64_t>(function.size, UINT32_MAX)),
+    table.symbols.push_back({table.offset_of(function.address),
+                             static_cast<uint32_t>(std::min<uint64_t>(function.size, UINT32_MAX)),
                              table.text.add(function.name())});
   }
 }
@@ -78,7 +79,11 @@ void add_lines(debuginfo::Module& module, StackTable& table) {
 }  // namespace
 
 UserStacks::UserStacks(std::span<uint8_t> arena, std::span<uint8_t> kernel, const codegen::ArenaLayout& layout, uint32_t needs)
-    : arena_(arena), kernel_(kernel), next_(layout.tables_offset), end_(layout.tables_offset + layout.tables_size), needs_(needs) {}
+    : arena_(arena),
+      kernel_(kernel),
+      next_(layout.tables_offset),
+      end_(layout.tables_offset + layout.tables_size),
+      needs_(needs) {}
 
 uint64_t UserStacks::put(std::span<const uint8_t> bytes) {
   uint64_t at = (next_ + kAlignment - 1) / kAlignment * kAlignment;
@@ -129,7 +134,8 @@ const UserStacks::LoadedFile* UserStacks::vdso_file() {
   Mapping own = find_vdso(0);
   vdso_fd_ = UniqueFd(memfd_create("spile-vdso", MFD_CLOEXEC));
   auto size = static_cast<ssize_t>(own.end - own.begin);
-  if (own.end == 0 || !vdso_fd_ || write(vdso_fd_.get(), reinterpret_cast<const void*>(own.begin), static_cast<size_t>(size)) != size) {
+  if (own.end == 0 || !vdso_fd_ ||
+      write(vdso_fd_.get(), reinterpret_cast<const void*>(own.begin), static_cast<size_t>(size)) != size) {
     return vdso_.get();
   }
   debuginfo::OpenOptions options;
@@ -202,7 +208,8 @@ const UserStacks::Name& UserStacks::name_at(const LoadedFile& file, uint64_t fil
 
 std::string_view UserStacks::jit_name_at(uint64_t map, uint64_t address) {
   const auto process = process_of_map_.find(map);
-  return process == process_of_map_.end() || process->second == 0 ? std::string_view() : jit_names_.name_at(process->second, address);
+  return process == process_of_map_.end() || process->second == 0 ? std::string_view()
+                                                                  : jit_names_.name_at(process->second, address);
 }
 
 void UserStacks::append_line(std::string& text, uint32_t style, uint64_t map, uint64_t address, uint64_t lookup) {
@@ -217,7 +224,9 @@ void UserStacks::append_line(std::string& text, uint32_t style, uint64_t map, ui
   uint64_t offset = named ? address - found->place.bias - name->begin : 0;
   if (style == abi::kSymbolBrief) {
     const std::string_view made = found ? std::string_view() : jit_name_at(map, lookup);
-    text += named ? fmt::format("{}+{:#x}\n", name->function, offset) : made.empty() ? fmt::format("{:#x}\n", address) : fmt::format("{}\n", made);
+    text += named          ? fmt::format("{}+{:#x}\n", name->function, offset)
+            : made.empty() ? fmt::format("{:#x}\n", address)
+                           : fmt::format("{}\n", made);
   } else if (named) {
     text += fmt::format(" {:#x} : {}+{:#x}/{:#x} [{}]\n", address, name->function, offset, name->size, found->file->path);
   } else if (found) {

@@ -24,16 +24,18 @@ namespace spile::session {
 
 class UserStacks {
  public:
-  // arena: gets the tables, in the part that `layout` has for them; must outlive this. kernel: so does the arena of handlers in the kernel,
-  // at the same offsets, where it is another one and they walk stacks of processes; empty else. needs: sema::Program::needs.
+  // arena: gets the tables, in the part that `layout` has for them; must outlive this. kernel: so does the arena of handlers in
+  // the kernel, at the same offsets, where it is another one and they walk stacks of processes; empty else. needs:
+  // sema::Program::needs.
   UserStacks(std::span<uint8_t> arena, std::span<uint8_t> kernel, const codegen::ArenaLayout& layout, uint32_t needs);
 
   // Writes tables for these modules of a process and for its vdso. Returns the offset of its map in the arena, for
-  // ProcessTable::module_map; processes with the same modules at the same addresses get the same map. 0: the arena has no room left.
+  // ProcessTable::module_map; processes with the same modules at the same addresses get the same map. 0: the arena has no room
+  // left.
   uint64_t describe(pid_t pid, std::span<const engine::Module> modules);
 
-  // Return the text of a kBacktrace record with `count` addresses, and of a kSymbols record: a line for each address, abi::kMostFrames at
-  // most. style: abi::SymbolStyle. payload: as read from the ring; it may be forged.
+  // Return the text of a kBacktrace record with `count` addresses, and of a kSymbols record: a line for each address,
+  // abi::kMostFrames at most. style: abi::SymbolStyle. payload: as read from the ring; it may be forged.
   std::string backtrace_text(uint32_t style, size_t count, PayloadReader& payload);
   std::string symbols_text(uint32_t style, PayloadReader& payload);
   // Returns the text of a stack of a process with this map (describe()). addresses: as in a kBacktrace record.
@@ -71,7 +73,7 @@ class UserStacks {
   uint32_t needs_;
   bool warned_full_ = false;
   std::map<std::tuple<uint64_t, uint64_t, std::string>, LoadedFile> files_;  // by device, inode and path
-  const LoadedFile too_many_{};  // stands for those beyond the limit: it has no table
+  const LoadedFile too_many_{};                                              // stands for those beyond the limit: it has no table
   UniqueFd vdso_fd_;
   std::unique_ptr<LoadedFile> vdso_;
   std::map<std::vector<uint64_t>, uint64_t> maps_by_content_;

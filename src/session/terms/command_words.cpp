@@ -19,7 +19,8 @@ std::vector<std::string> split_words(const std::string& command) {
     if (quote) {
       if (c == quote) {
         quote = 0;
-      } else if (c == '\\' && quote == '"' && i + 1 < command.size() && std::string_view("\"\\$`").find(command[i + 1]) != std::string_view::npos) {
+      } else if (c == '\\' && quote == '"' && i + 1 < command.size() &&
+                 std::string_view("\"\\$`").find(command[i + 1]) != std::string_view::npos) {
         word += command[++i];
       } else {
         word += c;
@@ -42,9 +43,10 @@ std::vector<std::string> split_words(const std::string& command) {
 }
 
 // Commands that a shell has built in: some have no program, others have one that does something else.
-constexpr std::string_view kBuiltins[] = {".",    ":",     "alias", "bg",    "cd",    "command", "eval",  "exec",   "exit", "export",
-                                          "fg",   "hash",  "jobs",  "local", "read",  "readonly", "return", "set", "shift", "source",
-                                          "times", "trap", "type",  "ulimit", "umask", "unalias", "unset", "wait"};
+constexpr std::string_view kBuiltins[] = {".",    ":",        "alias",  "bg",    "cd",      "command", "eval",
+                                          "exec", "exit",     "export", "fg",    "hash",    "jobs",    "local",
+                                          "read", "readonly", "return", "set",   "shift",   "source",  "times",
+                                          "trap", "type",     "ulimit", "umask", "unalias", "unset",   "wait"};
 constexpr std::string_view kReserved[] = {"!", "[[", "case", "for", "function", "if", "select", "time", "until", "while", "{"};
 
 // The characters of a command that a shell takes for more than themselves: of "a > '$b'" the '>' alone.
@@ -74,8 +76,8 @@ std::string_view first_word(std::string_view command) {
 bool is_one_program(const std::string& command, const std::string& special) {
   const std::string_view first = first_word(command);
   const bool is_plain = !first.empty() && first.find_first_of("='\"\\|&;<>()$`*?[]#~!{}\n") == std::string_view::npos;
-  return is_plain && special.find_first_of("|&;()\n#") == std::string::npos && std::ranges::find(kBuiltins, first) == std::end(kBuiltins) &&
-         std::ranges::find(kReserved, first) == std::end(kReserved);
+  return is_plain && special.find_first_of("|&;()\n#") == std::string::npos &&
+         std::ranges::find(kBuiltins, first) == std::end(kBuiltins) && std::ranges::find(kReserved, first) == std::end(kReserved);
 }
 
 }  // namespace

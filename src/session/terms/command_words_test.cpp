@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "session/terms/command_words.h"
+
+#include <gtest/gtest.h>
 
 namespace spile::session {
 namespace {
@@ -18,7 +18,8 @@ TEST(CommandWords, AreSplitAsAShellDoes) {
 }
 
 TEST(CommandWords, ThatNeedAShellGetOne) {
-  for (const char* command : {"ls | wc", "a; b", "(a)", "~/a", "a\nb", "cd / > x", "cd /", "exit 3", "X=1 a", "a &", "if a > b", "$a b", "\"a b\" > c", "a # b"}) {
+  for (const char* command : {"ls | wc", "a; b", "(a)", "~/a", "a\nb", "cd / > x", "cd /", "exit 3", "X=1 a", "a &", "if a > b",
+                              "$a b", "\"a b\" > c", "a # b"}) {
     EXPECT_EQ(command_words(command), by_shell(command)) << command;
   }
 }

@@ -16,7 +16,7 @@ namespace {
 
 struct LimitName {
   const char* name;
-  int64_t sema::Limits::*field;
+  int64_t sema::Limits::* field;
   int64_t least;
   int64_t most;
 };
@@ -38,15 +38,35 @@ constexpr LimitName kLimits[] = {
     {"HIST_ELISION", &sema::Limits::hist_elision, INT32_MIN, INT32_MAX},
 };
 
-// Macros that SystemTap's runtime can be built with and spile has no use for. They are accepted without effect, so that command lines
-// for SystemTap work.
+// Macros that SystemTap's runtime can be built with and spile has no use for. They are accepted without effect, so that command
+// lines for SystemTap work.
 constexpr const char* kWithoutEffect[] = {
-    "MAXTRYLOCK",       "TRYLOCKDELAY",      "MINSTACKSPACE",      "INTERRUPTIBLE",     "STP_OVERLOAD_INTERVAL",
-    "STP_OVERLOAD_THRESHOLD", "STP_NO_OVERLOAD", "STP_NO_BUILDID_CHECK", "STP_NO_VERREL_CHECK", "STP_PROCFS_BUFSIZE",
-    "STP_ALIBI",        "STP_TIMING",        "KRETACTIVE",         "MAXUPROBES",        "TASK_FINDER_VMA_ENTRY_ITEMS",
-    "STAP_SUPPRESS_TIME_LIMITS_ENABLE", "STP_SUPPRESS_HANDLER_ERRORS", "STP_BULKMODE", "STP_TRANSPORT_VERSION",
-    "DEBUG_MEM",        "DEBUG_TRANS",       "DEBUG_UNWIND",       "DEBUG_SYMBOLS",
-    "STP_USE_RING_BUFFER", "STP_DISABLE_PREEMPT", "STAP_OVERRIDE_STUCK_CONTEXT",
+    "MAXTRYLOCK",
+    "TRYLOCKDELAY",
+    "MINSTACKSPACE",
+    "INTERRUPTIBLE",
+    "STP_OVERLOAD_INTERVAL",
+    "STP_OVERLOAD_THRESHOLD",
+    "STP_NO_OVERLOAD",
+    "STP_NO_BUILDID_CHECK",
+    "STP_NO_VERREL_CHECK",
+    "STP_PROCFS_BUFSIZE",
+    "STP_ALIBI",
+    "STP_TIMING",
+    "KRETACTIVE",
+    "MAXUPROBES",
+    "TASK_FINDER_VMA_ENTRY_ITEMS",
+    "STAP_SUPPRESS_TIME_LIMITS_ENABLE",
+    "STP_SUPPRESS_HANDLER_ERRORS",
+    "STP_BULKMODE",
+    "STP_TRANSPORT_VERSION",
+    "DEBUG_MEM",
+    "DEBUG_TRANS",
+    "DEBUG_UNWIND",
+    "DEBUG_SYMBOLS",
+    "STP_USE_RING_BUFFER",
+    "STP_DISABLE_PREEMPT",
+    "STAP_OVERRIDE_STUCK_CONTEXT",
 };
 
 Result<std::pair<std::string, std::string>> split_setting(const std::string& option, const std::string& setting) {
@@ -60,7 +80,8 @@ Result<std::pair<std::string, std::string>> split_setting(const std::string& opt
 // The name of a C macro.
 bool is_macro_name(const std::string& name) {
   auto is_letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  return is_letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+  return is_letter(name[0]) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
 Result<void> apply_limit(const std::string& setting, sema::Program& program, bool quiet) {
@@ -100,7 +121,8 @@ int64_t string_length(const ScriptOptions& script) {
   return length;
 }
 
-Result<void> apply_settings(const ScriptOptions& script, const ProgramOptions& options, const MessageOptions& messages, sema::Program& program) {
+Result<void> apply_settings(const ScriptOptions& script, const ProgramOptions& options, const MessageOptions& messages,
+                            sema::Program& program) {
   program.guru = script.guru;
   for (const std::string& setting : script.limits) TRY_DO(apply_limit(setting, program, messages.suppress_warnings));
   for (const std::string& setting : options.global_values) {

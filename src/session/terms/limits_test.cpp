@@ -30,7 +30,8 @@ TEST(Limits, RefusesWhatIsNotANumberInRange) {
   EXPECT_EQ(problem("MAXSTRINGLEN=15"), "-D MAXSTRINGLEN=15: expected a number from 16 to 16384|");
   EXPECT_EQ(problem("MAXACTION=1x"), "-D MAXACTION=1x: expected a number from 0 to 2147483647|");
   EXPECT_EQ(problem("MAXACTION="), "-D MAXACTION=: expected a number from 0 to 2147483647|");
-  EXPECT_EQ(problem("MAXACTION=99999999999999999999"), "-D MAXACTION=99999999999999999999: expected a number from 0 to 2147483647|");
+  EXPECT_EQ(problem("MAXACTION=99999999999999999999"),
+            "-D MAXACTION=99999999999999999999: expected a number from 0 to 2147483647|");
 }
 
 TEST(Limits, SuggestsANameThatIsAlmostRight) {

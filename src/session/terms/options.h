@@ -1,6 +1,8 @@
 #pragma once
-// What the user asked for, as SystemTap's command line has it. cli fills in Options; run() hands each pass the parts that it reads. All
-// parts are plain values: they own what they contain, and may be copied.
+// What the user asked for, as SystemTap's command line has it. cli fills in Options; run() hands each pass the parts that it
+// reads. All parts are plain values: they own what they contain, and may be copied.
+
+#include <sys/types.h>
 
 #include <array>
 #include <cstdint>
@@ -8,8 +10,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <sys/types.h>
 
 #include "debuginfo/debug_servers.h"
 #include "probes/runtime.h"
@@ -21,7 +21,8 @@ using probes::Runtime;
 class Presenter;  // presenter.h
 class RunStream;  // run/run_stream.h
 
-// The script and how its text is read: pass 1. Exactly one of file and text is given, except for listings; -E alone sets text to "".
+// The script and how its text is read: pass 1. Exactly one of file and text is given, except for listings; -E alone sets text to
+// "".
 struct ScriptOptions {
   std::string file = {};                           // "-": standard input
   std::optional<std::string> text = {};            // -e
@@ -32,29 +33,30 @@ struct ScriptOptions {
   bool guru = false;                               // -g
   std::string compatible = {};                     // --compatible VERSION; empty: this one
   std::string privilege = "stapdev";               // --privilege
-  std::string module_name = {};                    // -m: of module_name(), the folder of procfs files and the files of -k; may be empty
+  // -m: of module_name(), the folder of procfs files and the files of -k; may be empty
+  std::string module_name = {};
 };
 
 // What elaboration makes of the script: pass 2.
 struct ProgramOptions {
-  std::vector<std::string> global_values = {};     // -G NAME=VALUE
-  bool unoptimized = false;                        // -u
-  bool skip_bad_variables = false;                 // --skip-badvars
-  bool display_globals = true;                     // --no-global-var-display unsets it
-  bool time_probes = false;                        // -t
-  bool is_recorded = false;                        // spile record, --http, --otlp: spile reads globals meanwhile
-  bool suppress_time_limits = false;               // --suppress-time-limits
-  std::vector<std::string> symbol_modules = {};    // -d
+  std::vector<std::string> global_values = {};   // -G NAME=VALUE
+  bool unoptimized = false;                      // -u
+  bool skip_bad_variables = false;               // --skip-badvars
+  bool display_globals = true;                   // --no-global-var-display unsets it
+  bool time_probes = false;                      // -t
+  bool is_recorded = false;                      // spile record, --http, --otlp: spile reads globals meanwhile
+  bool suppress_time_limits = false;             // --suppress-time-limits
+  std::vector<std::string> symbol_modules = {};  // -d
 };
 
 // What is traced, where handlers run, and for how long: passes 2 and 5. command and processes are never both given.
 struct TargetOptions {
-  std::string command = {};                        // -c
-  std::vector<pid_t> processes = {};               // -x, each once
-  bool children = true;                            // --no-children: of -x's processes those that run already are left alone
-  Runtime runtime = Runtime::kAuto;                // --runtime
-  int64_t time_limit_ns = 0;                       // -T; 0: none
-  DownloadOptions download = {};                   // --download-debuginfo
+  std::string command = {};           // -c
+  std::vector<pid_t> processes = {};  // -x, each once
+  bool children = true;               // --no-children: of -x's processes those that run already are left alone
+  Runtime runtime = Runtime::kAuto;   // --runtime
+  int64_t time_limit_ns = 0;          // -T; 0: none
+  DownloadOptions download = {};      // --download-debuginfo
 
   // Returns the first process of -x, or 0.
   pid_t first_process() const { return processes.empty() ? 0 : processes.front(); }
@@ -62,28 +64,30 @@ struct TargetOptions {
 
 // spile record: the run is stored as a document (run/run_writer.h), or handed over while it runs.
 struct RecordOptions {
-  std::string file = {};                           // -o; empty: no
-  std::shared_ptr<RunStream> stream = {};          // --stream; null: no
-  int64_t every_ns = 1'000'000'000;                // --every: between ticks
-  std::vector<std::string> arguments = {};         // of the script
+  std::string file = {};                    // -o; empty: no
+  std::shared_ptr<RunStream> stream = {};   // --stream; null: no
+  int64_t every_ns = 1'000'000'000;         // --every: between ticks
+  std::vector<std::string> arguments = {};  // of the script
 
   bool is_on() const { return !file.empty() || stream; }
 };
 
 // Where the script's output goes, and through which buffers: pass 5.
 struct OutputOptions {
-  std::string file = {};                           // -o; empty: standard output
-  uint32_t ring_megabytes = 4;                     // -s, MiB: of each thread's ring (rounded up to a power of two), and what -F keeps
-  bool bulk = false;                               // -b
-  bool flight_recorder = false;                    // -F
-  uint64_t rotate_bytes = 0;                       // -S SIZE[,N], of -o's file; 0: one file
-  uint32_t rotate_files = 0;                       // 0: keep all
-  bool events = false;                             // --json of a script: what it prints, as JSON Lines
-  std::string http = {};                           // --http [ADDRESS:]PORT; empty: no
-  RecordOptions record = {};                       // spile record
-  std::string otlp = {};                           // --otlp: URL of a collector; empty: no
-  std::string kafka = {};                          // --kafka: brokers and topic; empty: no
-  std::shared_ptr<Presenter> presenter = {};       // of a verb whose script prints records that it shows; null: what the script prints is the output
+  std::string file = {};  // -o; empty: standard output
+  // -s, MiB: of each thread's ring (rounded up to a power of two), and what -F keeps
+  uint32_t ring_megabytes = 4;
+  bool bulk = false;             // -b
+  bool flight_recorder = false;  // -F
+  uint64_t rotate_bytes = 0;     // -S SIZE[,N], of -o's file; 0: one file
+  uint32_t rotate_files = 0;     // 0: keep all
+  bool events = false;           // --json of a script: what it prints, as JSON Lines
+  std::string http = {};         // --http [ADDRESS:]PORT; empty: no
+  RecordOptions record = {};     // spile record
+  std::string otlp = {};         // --otlp: URL of a collector; empty: no
+  std::string kafka = {};        // --kafka: brokers and topic; empty: no
+  // of a verb whose script prints records that it shows; null: what the script prints is the output
+  std::shared_ptr<Presenter> presenter = {};
 
   // Returns whether what is printed is kept or sent with the process and thread that it is of.
   bool has_owners() const { return bulk || events || record.is_on() || !kafka.empty(); }
@@ -96,18 +100,19 @@ struct OutputOptions {
 enum class Color : uint8_t { kAuto, kNever, kAlways };
 // The script is made by a verb, so messages are for somebody who has not written it.
 struct ScriptOfVerb {
-  std::string name = {};                           // "top"; empty: the user's own script
-  std::string when_full = {};                      // what to do where a table of the script is full, as in "size=N makes it larger"
-  std::string when_large = {};                     // where the script needs more memory than can be had
+  std::string name = {};  // "top"; empty: the user's own script
+  // what to do where a table of the script is full, as in "size=N makes it larger"
+  std::string when_full = {};
+  std::string when_large = {};  // where the script needs more memory than can be had
 
   bool is_set() const { return !name.empty(); }
 };
 struct MessageOptions {
-  Color color = Color::kAuto;                      // --color
-  std::array<int, 5> pass_verbosity{};             // -v and --vp, by pass - 1
-  bool suppress_warnings = false;                  // -w
-  bool warnings_are_errors = false;                // -W
-  bool suppress_handler_errors = false;            // --suppress-handler-errors: errors of handlers are counted, and end nothing
+  Color color = Color::kAuto;            // --color
+  std::array<int, 5> pass_verbosity{};   // -v and --vp, by pass - 1
+  bool suppress_warnings = false;        // -w
+  bool warnings_are_errors = false;      // -W
+  bool suppress_handler_errors = false;  // --suppress-handler-errors: errors of handlers are counted, and end nothing
   ScriptOfVerb verb = {};
 
   int verbosity() const { return pass_verbosity[4]; }  // of pass 5
@@ -115,10 +120,10 @@ struct MessageOptions {
 
 // How far the passes go, and what they show and keep of their results.
 struct PassOptions {
-  int last = 5;                                    // -p
-  std::string print_after = {};                    // --print-after=NAME; empty: no
-  bool keep = false;                               // -k: keeps what each pass makes in files
-  std::string folder = {};                         // --tmpdir: where -k keeps it; empty: a new folder
+  int last = 5;                  // -p
+  std::string print_after = {};  // --print-after=NAME; empty: no
+  bool keep = false;             // -k: keeps what each pass makes in files
+  std::string folder = {};       // --tmpdir: where -k keeps it; empty: a new folder
 };
 
 enum class Listing : uint8_t {
@@ -130,19 +135,20 @@ enum class Listing : uint8_t {
   kFunctions,           // --dump-functions
 };
 struct ListingOptions {
-  Listing what = Listing::kNone;                   // kNone: the script is run
-  std::string point = {};                          // -l and -L: the pattern
+  Listing what = Listing::kNone;  // kNone: the script is run
+  std::string point = {};         // -l and -L: the pattern
 };
 
 // What verbs take beside their words.
 struct VerbOptions {
-  bool json = false;                               // --json: JSON Lines, docs/json.md
-  std::string library = {};                        // --lib: names of the program's libraries, a pattern of fnmatch(3); empty: the program
-  std::string source_folder = {};                  // --source: where source files are that are not where the compiler found them
-  bool ranges = false;                             // --range
-  bool globals = false;                            // --globals
-  bool csv = false, folded = false;                // --csv, --folded
-  std::string html = {}, perfetto = {};            // --html, --perfetto: files to write; empty: no
+  bool json = false;  // --json: JSON Lines, docs/json.md
+  // --lib: names of the program's libraries, a pattern of fnmatch(3); empty: the program
+  std::string library = {};
+  std::string source_folder = {};        // --source: where source files are that are not where the compiler found them
+  bool ranges = false;                   // --range
+  bool globals = false;                  // --globals
+  bool csv = false, folded = false;      // --csv, --folded
+  std::string html = {}, perfetto = {};  // --html, --perfetto: files to write; empty: no
 };
 
 struct Options {
@@ -156,11 +162,12 @@ struct Options {
   VerbOptions verb;
 };
 
-// Whether messages on a descriptor have colors. kAuto: it is a terminal that is not dumb, and NO_COLOR is not set (https://no-color.org).
+// Whether messages on a descriptor have colors. kAuto: it is a terminal that is not dumb, and NO_COLOR is not set
+// (https://no-color.org).
 bool wants_color(Color color, int descriptor);
 
-// Runs the passes, or prints the listing. Diagnostics and reports go to standard error, the script's output to standard output or -o.
-// Returns the exit status: 0, or 1 if the script is wrong, the world refused, handlers raised errors or -c's command failed.
+// Runs the passes, or prints the listing. Diagnostics and reports go to standard error, the script's output to standard output or
+// -o. Returns the exit status: 0, or 1 if the script is wrong, the world refused, handlers raised errors or -c's command failed.
 // REQUIRES: called once in a process, while it has one thread; blocks signals of the process.
 int run(const Options& options);
 

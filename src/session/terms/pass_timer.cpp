@@ -43,8 +43,8 @@ void PassTimer::done(const std::string& what) const {
   getrusage(RUSAGE_SELF, &usage);
   std::string memory = pass_ < 5 ? fmt::format(" using {},", memory_text()) : std::string();
   print_to(stderr, "Pass {}: {}{} in {}usr/{}sys/{}real ms.\n", pass_, what, memory,
-             (in_us(usage.ru_utime) - user_us_ + 500) / 1000, (in_us(usage.ru_stime) - system_us_ + 500) / 1000,
-             (real_us() - real_us_ + 500) / 1000);
+           (in_us(usage.ru_utime) - user_us_ + 500) / 1000, (in_us(usage.ru_stime) - system_us_ + 500) / 1000,
+           (real_us() - real_us_ + 500) / 1000);
 }
 
 }  // namespace spile::session

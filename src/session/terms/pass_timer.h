@@ -1,6 +1,6 @@
 #pragma once
-// Prints the "Pass N: ..." lines of -v in SystemTap's words: what the pass did, the process's memory (KiB), and the time since the
-// constructor (ms).
+// Prints the "Pass N: ..." lines of -v in SystemTap's words: what the pass did, the process's memory (KiB), and the time since
+// the constructor (ms).
 
 #include <cstdint>
 #include <string>

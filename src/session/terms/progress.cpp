@@ -25,10 +25,12 @@ void write_line(const std::string& text) {
 
 bool shows_progress(const MessageOptions& messages) {
   static const bool is_terminal = isatty(STDERR_FILENO) == 1;
-  return is_terminal && !message_sink() && !messages.suppress_warnings && messages.pass_verbosity == decltype(messages.pass_verbosity){};
+  return is_terminal && !message_sink() && !messages.suppress_warnings &&
+         messages.pass_verbosity == decltype(messages.pass_verbosity){};
 }
 
-Progress::Progress(const MessageOptions& messages) : enabled_(shows_progress(messages) && obeys_control_sequences(STDERR_FILENO)) {}
+Progress::Progress(const MessageOptions& messages)
+    : enabled_(shows_progress(messages) && obeys_control_sequences(STDERR_FILENO)) {}
 
 void Progress::stage(const std::string& what) {
   if (!enabled_) return;

@@ -1,6 +1,7 @@
 #pragma once
-// What spile does until the probes are armed, as a line on standard error, where that is a terminal and it takes longer than 300 ms: "spile: compiling, 2 s".
-// What is printed meanwhile overwrites the line. Thread rule: one thread; a thread of its own prints.
+// What spile does until the probes are armed, as a line on standard error, where that is a terminal and it takes longer than 300
+// ms: "spile: compiling, 2 s". What is printed meanwhile overwrites the line. Thread rule: one thread; a thread of its own
+// prints.
 
 #include <condition_variable>
 #include <mutex>

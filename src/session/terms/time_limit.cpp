@@ -30,7 +30,8 @@ void set_timer(int64_t ns) {
 void start_time_limit(int64_t limit_ns) {
   if (limit_ns <= 0) return;
   message = fmt::format(
-      "ERROR: the {:g} s of -T ended before the script was compiled\n  hint: compiled code is cached: use a longer -T once, or run the same command with "
+      "ERROR: the {:g} s of -T ended before the script was compiled\n  hint: compiled code is cached: use a longer -T once, or "
+      "run the same command with "
       "-p4 first, without -T\n",
       static_cast<double>(limit_ns) / 1e9);
   signal(SIGALRM, end_program);

@@ -1,25 +1,26 @@
 #pragma once
-// Finds out whether a traced process may do what spile itself may do. If it may not, spile must not act for it, whatever handlers in the
-// process ask for (docs/security.md).
+// Finds out whether a traced process may do what spile itself may do. If it may not, spile must not act for it, whatever handlers
+// in the process ask for (docs/security.md).
+
+#include <sys/types.h>
 
 #include <set>
 #include <span>
 #include <string>
 
-#include <sys/types.h>
-
 namespace spile::session {
 
-// Returns why a process is not trusted ("process 4711 belongs to user 33"), or "": it runs as spile's user, with all capabilities that
-// spile has, in its user namespace, and under no seccomp filter that spile is not under; or it is gone.
+// Returns why a process is not trusted ("process 4711 belongs to user 33"), or "": it runs as spile's user, with all capabilities
+// that spile has, in its user namespace, and under no seccomp filter that spile is not under; or it is gone.
 std::string why_untrusted(pid_t process);
 
-// Returns two of the processes that belong to different users, as "process 10 of user 0 and process 12 of user 33"; "": the first 256
-// belong to one user.
+// Returns two of the processes that belong to different users, as "process 10 of user 0 and process 12 of user 33"; "": the first
+// 256 belong to one user.
 std::string different_users(std::span<const pid_t> processes);
 
-// Finds out whether processes could be trusted until they ended. Each is looked at where it stands still at its end. A process that ended
-// without such a stop (by SIGKILL), or that spile has released, could have given up its rights meanwhile. Thread rule: one thread.
+// Finds out whether processes could be trusted until they ended. Each is looked at where it stands still at its end. A process
+// that ended without such a stop (by SIGKILL), or that spile has released, could have given up its rights meanwhile. Thread rule:
+// one thread.
 class LastLooks {
  public:
   // Looks at a process that stands still at its end.

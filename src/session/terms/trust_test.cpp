@@ -69,7 +69,8 @@ TEST(DifferentUsers, AreNamedByTheFirstPair) {
   Child theirs([] { return setresuid(65534, 65534, 65534) == 0; });
   if (!theirs.changed()) GTEST_SKIP() << "only root can become another user";
   pid_t both[] = {ours.pid(), theirs.pid()};
-  EXPECT_EQ(different_users(both), "process " + std::to_string(ours.pid()) + " of user 0 and process " + std::to_string(theirs.pid()) + " of user 65534");
+  EXPECT_EQ(different_users(both), "process " + std::to_string(ours.pid()) + " of user 0 and process " +
+                                       std::to_string(theirs.pid()) + " of user 65534");
   pid_t one[] = {theirs.pid(), theirs.pid()};
   EXPECT_EQ(different_users(one), "");
 }

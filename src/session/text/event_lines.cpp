@@ -27,7 +27,8 @@ EventLines::EventLines(const sema::Program& program) {
   for (const sema::Probe& probe : program.probes) points_.push_back(point_text(probe));
 }
 
-void EventLines::append(std::string& out, const abi::OwnedHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments, std::string_view host) const {
+void EventLines::append(std::string& out, const abi::OwnedHeader& header, int64_t time_ns, std::string_view text,
+                        const codegen::OutputFormat* format, PayloadReader arguments, std::string_view host) const {
   Json object;
   object["time"] = utc_text(time_ns);
   if (!host.empty()) object["host"] = host;

@@ -1,6 +1,6 @@
 #pragma once
-// What a script prints as JSON (--json and --kafka of a script): an object for each printf, and for what prints otherwise, with when, where and by which probe.
-// Described in docs/json.md. Thread rule: one thread.
+// What a script prints as JSON (--json and --kafka of a script): an object for each printf, and for what prints otherwise, with
+// when, where and by which probe. Described in docs/json.md. Thread rule: one thread.
 
 #include <cstdint>
 #include <string>
@@ -21,9 +21,10 @@ class EventLines {
  public:
   explicit EventLines(const sema::Program& program);
 
-  // Appends an object. time_ns: since 1970. text: what would be printed. format: of a record of kind kPrintf, else null; the payload is its arguments.
-  // host: where it was, for readers that get events of many places; "": the object does not have it.
-  void append(std::string& out, const abi::OwnedHeader& header, int64_t time_ns, std::string_view text, const codegen::OutputFormat* format, PayloadReader arguments, std::string_view host = {}) const;
+  // Appends an object. time_ns: since 1970. text: what would be printed. format: of a record of kind kPrintf, else null; the
+  // payload is its arguments. host: where it was, for readers that get events of many places; "": the object does not have it.
+  void append(std::string& out, const abi::OwnedHeader& header, int64_t time_ns, std::string_view text,
+              const codegen::OutputFormat* format, PayloadReader arguments, std::string_view host = {}) const;
 
  private:
   std::vector<std::string> points_;  // by index of the probe

@@ -28,7 +28,8 @@ uint64_t magnitude(int64_t value) { return value < 0 ? 0 - static_cast<uint64_t>
 // 2048 as "2K"; 2047 as it is.
 std::string bound_text(bool is_negative, uint64_t size) {
   const int powers = size == 0 ? 0 : std::countr_zero(size) / 10;
-  return fmt::format("{}{}{}", is_negative ? "-" : "", size >> (10 * powers), powers ? kLetters.substr(static_cast<size_t>(powers), 1) : std::string_view());
+  return fmt::format("{}{}{}", is_negative ? "-" : "", size >> (10 * powers),
+                     powers ? kLetters.substr(static_cast<size_t>(powers), 1) : std::string_view());
 }
 std::string bound_text(int64_t value) { return bound_text(value < 0, magnitude(value)); }
 
@@ -44,7 +45,9 @@ std::string log_range(size_t bucket) {
 }
 
 std::string linear_range(const codegen::OutputFormat& format, size_t bucket, size_t count) {
-  const auto bound = [&](size_t at) { return static_cast<int64_t>(static_cast<uint64_t>(format.low) + at * static_cast<uint64_t>(format.width)); };
+  const auto bound = [&](size_t at) {
+    return static_cast<int64_t>(static_cast<uint64_t>(format.low) + at * static_cast<uint64_t>(format.width));
+  };
   if (bucket == 0) return fmt::format("below {}", bound_text(format.low));
   if (bucket + 1 == count) return fmt::format("from {} on", bound_text(bound(count - 2)));
   if (format.width == 1) return bound_text(bound(bucket - 1));
@@ -60,7 +63,8 @@ std::string histogram_text(const codegen::OutputFormat& format, std::span<const 
   return std::move(out.text);
 }
 
-std::string summarized_histogram_text(const codegen::OutputFormat& format, const HistogramSummary& summary, std::span<const uint64_t> buckets) {
+std::string summarized_histogram_text(const codegen::OutputFormat& format, const HistogramSummary& summary,
+                                      std::span<const uint64_t> buckets) {
   const auto is_filled = [](uint64_t count) { return count > 0; };
   const auto first = std::ranges::find_if(buckets, is_filled);
   if (first == buckets.end()) return {};
@@ -77,18 +81,22 @@ std::string summarized_histogram_text(const codegen::OutputFormat& format, const
     range_width = std::max(range_width, ranges.back().size());
     count_width = std::max(count_width, counts.back().size());
   }
-  std::string out = fmt::format("{:>{}}  {:>{}}      %\nn={} min={}", format.unit, range_width, "count", count_width, with_commas(summary.aggregate.count), short_number(summary.aggregate.min));
-  for (size_t i = 0; i < summary.percentiles.size(); ++i) out += fmt::format(" {}={}", codegen::kSummaryPercents[i].name, short_number(summary.percentiles[i]));
+  std::string out = fmt::format("{:>{}}  {:>{}}      %\nn={} min={}", format.unit, range_width, "count", count_width,
+                                with_commas(summary.aggregate.count), short_number(summary.aggregate.min));
+  for (size_t i = 0; i < summary.percentiles.size(); ++i)
+    out += fmt::format(" {}={}", codegen::kSummaryPercents[i].name, short_number(summary.percentiles[i]));
   out += fmt::format(" max={}\n", short_number(summary.aggregate.max));
   for (size_t at = begin; at < end; ++at) {
-    const auto next = static_cast<size_t>(std::find_if(buckets.begin() + static_cast<ptrdiff_t>(at), buckets.end(), is_filled) - buckets.begin());
+    const auto next = static_cast<size_t>(std::find_if(buckets.begin() + static_cast<ptrdiff_t>(at), buckets.end(), is_filled) -
+                                          buckets.begin());
     if (next - at > kMostEmptyRows) {
       out += fmt::format("{:>{}}\n", "~", range_width);
       at = next;
     }
     const double share = static_cast<double>(buckets[at]) / static_cast<double>(most);
-    out += fmt::format("{:>{}}  {:>{}}  {:>5.1f} |{}\n", ranges[at - begin], range_width, counts[at - begin], count_width, 100 * static_cast<double>(buckets[at]) / all,
-                       std::string(static_cast<size_t>(share * kBarWidth + 0.5), '@'));
+    out +=
+        fmt::format("{:>{}}  {:>{}}  {:>5.1f} |{}\n", ranges[at - begin], range_width, counts[at - begin], count_width,
+                    100 * static_cast<double>(buckets[at]) / all, std::string(static_cast<size_t>(share * kBarWidth + 0.5), '@'));
   }
   return out + "\n";
 }

@@ -16,8 +16,8 @@ codegen::OutputFormat log_format() {
 
 TEST(HistogramText, ShowsTwoEmptyBucketsAroundAndCutsLongGaps) {
   std::vector<uint64_t> buckets(abi::kLogBuckets);
-  buckets[64 + 3] = 2;    // value 4
-  buckets[64 + 11] = 1;   // value 1024
+  buckets[64 + 3] = 2;   // value 4
+  buckets[64 + 11] = 1;  // value 1024
   EXPECT_EQ(histogram_text(log_format(), buckets),
             "value |-------------------------------------------------- count\n"
             "    1 |                                                   0\n"
@@ -77,10 +77,10 @@ TEST(SummarizedHistogram, HasRangesSharesAndPercentiles) {
   format.unit = "ns";
   std::vector<uint64_t> buckets(abi::kLogBuckets);
   buckets[64] = 1;
-  buckets[64 + 7] = 1204;    // [64, 128)
-  buckets[64 + 11] = 2408;   // [1024, 2048)
+  buckets[64 + 7] = 1204;   // [64, 128)
+  buckets[64 + 11] = 2408;  // [1024, 2048)
   buckets[64 + 16] = 0;
-  buckets[64 + 21] = 1;      // [1M, 2M)
+  buckets[64 + 21] = 1;  // [1M, 2M)
   HistogramSummary summary{};
   summary.aggregate.count = 3614;
   summary.aggregate.min = 0;

@@ -30,11 +30,13 @@ class StreamReader {
     if (!reader->file_.read(reinterpret_cast<char*>(&header), sizeof header) || std::memcmp(header.magic, "SPILESTR", 8) != 0) {
       return Error{path + ": not written by spile -b", {}};
     }
-    if (header.version != kStreamVersion && header.version != kStreamWithoutThreads) return Error{fmt::format("{}: format version {} is not supported", path, header.version), {}};
+    if (header.version != kStreamVersion && header.version != kStreamWithoutThreads)
+      return Error{fmt::format("{}: format version {} is not supported", path, header.version), {}};
     if (header.version == kStreamWithoutThreads) reader->header_size_ = sizeof(abi::RecordHeader);
     constexpr uint32_t kMostJson = 64 << 20;
     std::string json(std::min(header.json_length, kMostJson), '\0');
-    if (!reader->file_.read(json.data(), static_cast<std::streamsize>(json.size()))) return Error{path + ": truncated in its header", {}};
+    if (!reader->file_.read(json.data(), static_cast<std::streamsize>(json.size())))
+      return Error{path + ": truncated in its header", {}};
     auto formats = formats_from_json(json);
     if (!formats.ok()) return std::move(formats).error().within(path);
     reader->formats_ = std::move(*formats);

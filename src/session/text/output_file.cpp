@@ -55,20 +55,20 @@ void OutputFile::keep(std::string_view text) {
 
 OutputFile::~OutputFile() { flush(); }
 
-std::string OutputFile::current_path() const {
-  return rotate_bytes_ > 0 ? fmt::format("{}.{}", path_, number_) : path_;
-}
+std::string OutputFile::current_path() const { return rotate_bytes_ > 0 ? fmt::format("{}.{}", path_, number_) : path_; }
 
 Result<void> OutputFile::open_file(bool truncate) {
   std::string path = current_path();
-  // The user has named the one file, whatever it is; names of a row are ours, and a user who may write to the folder can guess the next one.
+  // The user has named the one file, whatever it is; names of a row are ours, and a user who may write to the folder can guess
+  // the next one.
   bool in_row = rotate_bytes_ > 0;
   int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (in_row ? O_NOFOLLOW | O_NONBLOCK : truncate ? O_TRUNC : 0);
   owned_.reset(::open(path.c_str(), flags, 0666));
   if (!owned_) return Error::from_errno("open output file " + path, errno);
-  struct stat status {};
+  struct stat status{};
   if (in_row && (fstat(owned_.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink != 1)) {
-    return Error{fmt::format("open output file {}: not a regular file, or it has other hard links", path), "remove it, or choose another name for -o"};
+    return Error{fmt::format("open output file {}: not a regular file, or it has other hard links", path),
+                 "remove it, or choose another name for -o"};
   }
   if (in_row && truncate && ftruncate(owned_.get(), 0) != 0) return Error::from_errno("open output file " + path, errno);
   fd_ = owned_.get();
@@ -105,7 +105,8 @@ void OutputFile::flush() {
 void OutputFile::give_up(int error) {
   usable_ = false;
   reader_gone_ = error == EPIPE;
-  if (!reader_gone_) print_to(stderr, "ERROR: write output{}: {}\n", path_.empty() ? "" : " file " + current_path(), write_error(error));
+  if (!reader_gone_)
+    print_to(stderr, "ERROR: write output{}: {}\n", path_.empty() ? "" : " file " + current_path(), write_error(error));
 }
 
 void OutputFile::next_file() {

@@ -1,8 +1,10 @@
 #pragma once
-// Makes a verb's output of what its script prints: takes the script's printf records, rather than their text, in order of time. Thread rule: one thread.
+// Makes a verb's output of what its script prints: takes the script's printf records, rather than their text, in order of time.
+// Thread rule: one thread.
 //
-// Records of traced processes may be forged (docs/security.md): a presenter must expect any arguments, in any order and number, and keep what it
-// remembers within bounds. It makes control characters in texts harmless; Output does the same once more where a terminal is behind it.
+// Records of traced processes may be forged (docs/security.md): a presenter must expect any arguments, in any order and number,
+// and keep what it remembers within bounds. It makes control characters in texts harmless; Output does the same once more where a
+// terminal is behind it.
 
 #include <memory>
 #include <string>
@@ -17,7 +19,8 @@ class CallHistory;
 class Presenter {
  public:
   virtual ~Presenter() = default;
-  // Takes a printf. head: the literal text that its format begins with, up to the first conversion. Appends to `out` what is to be printed now.
+  // Takes a printf. head: the literal text that its format begins with, up to the first conversion. Appends to `out` what is to
+  // be printed now.
   virtual void take(std::string_view head, PayloadReader& arguments, std::string& out) = 0;
   // Appends the rest. No take() follows.
   virtual void finish(std::string& out) = 0;

@@ -42,8 +42,8 @@ std::string_view PayloadReader::next_string() {
 
 namespace {
 
-// Widths may be arguments of a record (`*`). No line of output needs more padding than this, and a word of a forged record must not
-// become a page of output.
+// Widths may be arguments of a record (`*`). No line of output needs more padding than this, and a word of a forged record must
+// not become a page of output.
 constexpr int64_t kMostColumns = 1 << 16, kMostForgedColumns = 1 << 10;
 
 struct StringSink {

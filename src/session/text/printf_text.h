@@ -1,6 +1,6 @@
 #pragma once
-// Makes text of records' payloads: the controller's half of printf. Reads nothing outside the payload, whatever is in it. Thread rule: any
-// thread, but a TerminalText is for one thread at a time.
+// Makes text of records' payloads: the controller's half of printf. Reads nothing outside the payload, whatever is in it. Thread
+// rule: any thread, but a TerminalText is for one thread at a time.
 
 #include <cstdint>
 #include <functional>
@@ -16,8 +16,8 @@
 
 namespace spile::session {
 
-// Reads a record's arguments one by one (abi/record.h). Where the payload ends early, they are 0 and "". The payload must outlive the
-// strings that are returned.
+// Reads a record's arguments one by one (abi/record.h). Where the payload ends early, they are 0 and "". The payload must outlive
+// the strings that are returned.
 class PayloadReader {
  public:
   PayloadReader(const char* payload, size_t size) : at_(payload), left_(size) {}
@@ -51,7 +51,8 @@ void append_record_text(std::string& out, std::span<const codegen::OutputFormat>
 // Appends text that may come from a traced program.
 void append_foreign(std::string& out, std::string_view text, const TextRules& rules);
 
-// Returns the addresses of a text of them, in hexadecimal with blanks between, up to the first word that is not an address, and `most` at most.
+// Returns the addresses of a text of them, in hexadecimal with blanks between, up to the first word that is not an address, and
+// `most` at most.
 std::vector<uint64_t> addresses_in(std::string_view text, size_t most);
 
 // Returns the error's text with its conversions (%d, %u, %x, %p, %s) replaced.

@@ -83,8 +83,9 @@ TEST(PayloadReader, PassesOverTheStringsPadding) {
 }
 
 TEST(PrintfText, PutsArgumentsBetweenLiterals) {
-  auto format = codegen::printf_format({literal("<"), conversion(Part::Kind::kString), literal("="), conversion(Part::Kind::kSigned), literal(">")},
-                                       {ValueType::kString, ValueType::kLong});
+  auto format = codegen::printf_format(
+      {literal("<"), conversion(Part::Kind::kString), literal("="), conversion(Part::Kind::kSigned), literal(">")},
+      {ValueType::kString, ValueType::kLong});
   EXPECT_EQ(printed(format, Payload().string("x").number(-3)), "<x=-3>");
 }
 
@@ -99,8 +100,8 @@ TEST(PrintfText, BoundsTheWidthMoreWhereTheRecordMayBeForged) {
 }
 
 TEST(PrintfText, LetsATerminalObeyTheScriptsOwnStringsOnly) {
-  auto format = codegen::printf_format({conversion(Part::Kind::kString), conversion(Part::Kind::kString)}, {ValueType::kString, ValueType::kString},
-                                       {true, false});
+  auto format = codegen::printf_format({conversion(Part::Kind::kString), conversion(Part::Kind::kString)},
+                                       {ValueType::kString, ValueType::kString}, {true, false});
   TerminalText terminal;
   EXPECT_EQ(printed(format, Payload().string("\033[1m").string("\033[2m"), {.terminal = &terminal}), "\033[1m\\033[2m");
 }

@@ -110,7 +110,13 @@ std::string formats_to_json(std::span<const codegen::OutputFormat> formats) {
   json out = json::array();
   for (const codegen::OutputFormat& format : formats) {
     if (format.kind == codegen::OutputFormat::Kind::kHistogram) {
-      out.push_back({{"histogram", format.is_log ? "log" : "linear"}, {"low", format.low}, {"high", format.high}, {"width", format.width}, {"elision", format.elision}, {"summary", format.has_summary}, {"unit", format.unit}});
+      out.push_back({{"histogram", format.is_log ? "log" : "linear"},
+                     {"low", format.low},
+                     {"high", format.high},
+                     {"width", format.width},
+                     {"elision", format.elision},
+                     {"summary", format.has_summary},
+                     {"unit", format.unit}});
       continue;
     }
     json parts = json::array(), arguments = json::array();
@@ -132,7 +138,8 @@ Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& 
         format.low = in.at("low");
         format.high = in.at("high");
         format.width = in.at("width");
-        if (!format.is_log && (format.width <= 0 || format.low > format.high)) return Error{"its table of formats is damaged: a histogram without buckets", {}};
+        if (!format.is_log && (format.width <= 0 || format.low > format.high))
+          return Error{"its table of formats is damaged: a histogram without buckets", {}};
         format.elision = in.value("elision", format.elision);
         format.has_summary = in.value("summary", false);
         format.unit = in.value("unit", std::string());
@@ -161,8 +168,9 @@ Result<int> StreamFiles::file_of(ArenaView& arena, uint32_t stream) {
   fd.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_APPEND, 0666));
   if (!fd) return Error::from_errno("open output file " + path, errno);
   const ArenaView::Clock& clock = arena.clock();
-  StreamHeader header{{'S', 'P', 'I', 'L', 'E', 'S', 'T', 'R'}, kStreamVersion, stream, clock.base_tsc, clock.base_ns,
-                      clock.mult, clock.shift, static_cast<uint32_t>(json_.size())};
+  StreamHeader header{
+      {'S', 'P', 'I', 'L', 'E', 'S', 'T', 'R'}, kStreamVersion, stream, clock.base_tsc, clock.base_ns, clock.mult, clock.shift,
+      static_cast<uint32_t>(json_.size())};
   TRY_DO(write_all(fd.get(), {reinterpret_cast<const char*>(&header), sizeof header}, "write output"));
   TRY_DO(write_all(fd.get(), json_, "write output"));
   return fd.get();

@@ -20,7 +20,8 @@
 namespace spile::session {
 
 inline constexpr uint32_t kStreamVersion = 2;
-inline constexpr uint32_t kStreamWithoutThreads = 1;  // the version whose records begin with an abi::RecordHeader, now with an OwnedHeader
+// the version whose records begin with an abi::RecordHeader, now with an OwnedHeader
+inline constexpr uint32_t kStreamWithoutThreads = 1;
 // The kind of a record that only streams have: how many records of this stream were lost so far (payload: a long).
 inline constexpr uint16_t kStreamLost = 100;
 
@@ -40,8 +41,8 @@ class StreamFiles {
   // base: FILE of the names FILE_N, with -o's % expanded. script: not kept.
   StreamFiles(std::string base, const codegen::CompiledScript& script);
 
-  // Appends whole records, as they are in a ring, to the stream's file, which the first call makes. stream: index of the thread slot.
-  // Errors: the file can't be made or written.
+  // Appends whole records, as they are in a ring, to the stream's file, which the first call makes. stream: index of the thread
+  // slot. Errors: the file can't be made or written.
   Result<void> append(ArenaView& arena, uint32_t stream, std::span<const char> records);
   // Appends a kStreamLost record. lost: number of records.
   Result<void> append_lost(ArenaView& arena, uint32_t stream, uint64_t lost);
@@ -53,7 +54,8 @@ class StreamFiles {
   std::map<uint32_t, UniqueFd> files_;
 };
 
-// Convert formats to JSON text, and back. The text may come from anywhere: numbers in it are limited. Errors: the text is damaged.
+// Convert formats to JSON text, and back. The text may come from anywhere: numbers in it are limited. Errors: the text is
+// damaged.
 std::string formats_to_json(std::span<const codegen::OutputFormat> formats);
 Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& text);
 

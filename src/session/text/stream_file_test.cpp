@@ -19,7 +19,8 @@ TEST(StreamFormats, ComeBackAsTheyWere) {
   text.kind = Part::Kind::kString;
   text.width_argument = true;
   text.precision = 3;
-  codegen::OutputFormat printf = codegen::printf_format({bytes, number, text}, {ValueType::kLong, ValueType::kLong, ValueType::kLong, ValueType::kString});
+  codegen::OutputFormat printf =
+      codegen::printf_format({bytes, number, text}, {ValueType::kLong, ValueType::kLong, ValueType::kLong, ValueType::kString});
   codegen::OutputFormat histogram{};
   histogram.kind = codegen::OutputFormat::Kind::kHistogram;
   histogram.low = -5, histogram.high = 95, histogram.width = 10, histogram.elision = 4;
@@ -33,7 +34,8 @@ TEST(StreamFormats, ComeBackAsTheyWere) {
   ASSERT_EQ(format.parts.size(), 3u);
   EXPECT_EQ(format.parts[0].literal, bytes.literal);
   EXPECT_EQ(format.parts[1].kind, Part::Kind::kHex);
-  EXPECT_TRUE(format.parts[1].left && format.parts[1].zero && format.parts[1].plus && format.parts[1].space && format.parts[1].alternate);
+  EXPECT_TRUE(format.parts[1].left && format.parts[1].zero && format.parts[1].plus && format.parts[1].space &&
+              format.parts[1].alternate);
   EXPECT_EQ(format.parts[1].width, 12);
   EXPECT_TRUE(format.parts[1].precision_argument);
   EXPECT_TRUE(format.parts[2].width_argument);
@@ -45,16 +47,18 @@ TEST(StreamFormats, ComeBackAsTheyWere) {
 }
 
 TEST(StreamFormats, OfAForeignFileHaveNoMoreColumnsThanAScripts) {
-  auto read = formats_from_json(R"([{"printf":[{"conversion":"d","width":2000000000,"precision":-2000000000}],"arguments":["long"]}])");
+  auto read =
+      formats_from_json(R"([{"printf":[{"conversion":"d","width":2000000000,"precision":-2000000000}],"arguments":["long"]}])");
   ASSERT_TRUE(read.ok());
   EXPECT_EQ((*read)[0].parts[0].width, 1 << 16);
   EXPECT_EQ((*read)[0].parts[0].precision, -(1 << 16));
 }
 
 TEST(StreamFormats, RefusesATableThatIsDamaged) {
-  for (const char* text : {"", "[", "[{}]", "[1]", R"([{"printf":[]}])", R"([{"printf":[{}],"arguments":[]}])", R"([{"histogram":"log"}])",
-                           R"([{"histogram":"linear","low":0,"high":10,"width":0}])", R"([{"histogram":"linear","low":10,"high":0,"width":1}])",
-                           R"([{"printf":[{"conversion":"d","width":[]}],"arguments":[]}])"}) {
+  for (const char* text :
+       {"", "[", "[{}]", "[1]", R"([{"printf":[]}])", R"([{"printf":[{}],"arguments":[]}])", R"([{"histogram":"log"}])",
+        R"([{"histogram":"linear","low":0,"high":10,"width":0}])", R"([{"histogram":"linear","low":10,"high":0,"width":1}])",
+        R"([{"printf":[{"conversion":"d","width":[]}],"arguments":[]}])"}) {
     auto read = formats_from_json(text);
     ASSERT_FALSE(read.ok()) << text;
     EXPECT_TRUE(read.error().message.starts_with("its table of formats is damaged: ")) << read.error().message;

@@ -57,7 +57,10 @@ T copy_of(const char* at) {
 }  // namespace
 
 CallHistory::CallHistory(ArenaView& arena, const sema::Program& program, uint32_t string_size)
-    : arena_(arena), program_(program), names_(codegen::make_site_texts(program, "ppfunc", string_size, false)), since_(abi::time_counter()) {
+    : arena_(arena),
+      program_(program),
+      names_(codegen::make_site_texts(program, "ppfunc", string_size, false)),
+      since_(abi::time_counter()) {
   for (const sema::Probe& probe : program.probes) notes_first_.push_back(notes_first(probe));
 }
 
@@ -113,7 +116,8 @@ CallHistory::Taken CallHistory::take(Timeline& timeline, int64_t last_ns) {
       if (frame.stack_slot == 0 || frame.site_id > UINT32_MAX || !keeps_begin(static_cast<uint32_t>(frame.site_id))) continue;
       const auto begun = copy_of<uint64_t>(at + sizeof frame);
       const auto site = static_cast<uint32_t>(frame.site_id);
-      const auto probe = static_cast<uint32_t>(program_.site_groups[static_cast<size_t>(program_.sites[site].group)].return_probes.front());
+      const auto probe =
+          static_cast<uint32_t>(program_.site_groups[static_cast<size_t>(program_.sites[site].group)].return_probes.front());
       const uint64_t cfa = frame.stack_slot - static_cast<uint64_t>(int64_t{abi::kConvention.return_slot});
       if (begun <= until) calls.push_back({begun, until, cfa, timeline.text(name_of(probe, site)), true});
     }
@@ -127,13 +131,15 @@ CallHistory::Taken CallHistory::take(Timeline& timeline, int64_t last_ns) {
       const auto record = copy_of<abi::CallRecord>(slot + layout.calls_offset + (n & (capacity - 1)) * sizeof(abi::CallRecord));
       if (n == begin) oldest = record.ended;
       if (record.ended < from) continue;
-      if (record.begun > record.ended || record.ended > now + (now >> 8) || record.begun > until || record.probe >= notes_first_.size()) {
+      if (record.begun > record.ended || record.ended > now + (now >> 8) || record.begun > until ||
+          record.probe >= notes_first_.size()) {
         ++damaged_;
         continue;
       }
       const bool runs = record.ended > until;
       if (runs) known.emplace(record.begun, record.stack);
-      calls.push_back({record.begun, std::min(record.ended, until), record.stack, timeline.text(name_of(record.probe, record.site)), runs});
+      calls.push_back(
+          {record.begun, std::min(record.ended, until), record.stack, timeline.text(name_of(record.probe, record.site)), runs});
     }
     size_t at = 0;
     std::erase_if(calls, [&](const NotedCall& call) { return at++ < pending && known.contains({call.begun, call.stack}); });
@@ -149,7 +155,9 @@ CallHistory::Taken CallHistory::take(Timeline& timeline, int64_t last_ns) {
     taken.threads += slices > 0;
     if (begin > first && oldest > from && oldest <= until) {
       const uint32_t track = timeline.add_thread(timeline.add_process(thread.process, {}), thread.thread, thread.name);
-      timeline.add_instant({.time_ns = arena_.time_of(oldest), .thread = track, .name = timeline.text("calls that ended earlier were overwritten")});
+      timeline.add_instant({.time_ns = arena_.time_of(oldest),
+                            .thread = track,
+                            .name = timeline.text("calls that ended earlier were overwritten")});
       const int64_t complete = taken.end_ns - arena_.time_of(oldest);
       taken.shortest_ns = taken.short_threads++ == 0 ? complete : std::min(taken.shortest_ns, complete);
     }

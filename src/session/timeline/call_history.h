@@ -1,6 +1,6 @@
 #pragma once
-// What return probes have noted of calls (abi/call_history.h): the last calls of each thread, those that still run included, as slices of a timeline.
-// Thread rule: one thread.
+// What return probes have noted of calls (abi/call_history.h): the last calls of each thread, those that still run included, as
+// slices of a timeline. Thread rule: one thread.
 
 #include <cstdint>
 #include <vector>
@@ -22,9 +22,9 @@ class CallHistory {
 
   // Stops the noting, unless a handler has done so before.
   void stop();
-  // Adds the calls that ended or ran in the last `last_ns` before the stop, each thread's and process's names included. Of calls that were overwritten, or that were not
-  // noted as the noting was stopped, nothing is shown: an instant of the thread says from when on its calls are complete. REQUIRES: stop() was called, or
-  // call_history_stop() by a handler.
+  // Adds the calls that ended or ran in the last `last_ns` before the stop, each thread's and process's names included. Of calls
+  // that were overwritten, or that were not noted as the noting was stopped, nothing is shown: an instant of the thread says from
+  // when on its calls are complete. REQUIRES: stop() was called, or call_history_stop() by a handler.
   struct Taken {
     int64_t begin_ns = 0, end_ns = 0;
     uint64_t calls = 0;
@@ -44,8 +44,9 @@ class CallHistory {
   ArenaView& arena_;
   const sema::Program& program_;
   codegen::SiteTexts names_;
-  std::vector<bool> notes_first_;  // by index of the probe: it notes calls, and the first value that it keeps from the entry is the time
-  uint64_t since_;                 // tick: calls that began before may not have been noted
+  // by index of the probe: it notes calls, and the first value that it keeps from the entry is the time
+  std::vector<bool> notes_first_;
+  uint64_t since_;  // tick: calls that began before may not have been noted
   uint64_t damaged_ = 0;
 };
 

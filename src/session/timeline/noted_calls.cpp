@@ -27,7 +27,8 @@ bool may_be_within(const NotedCall& inner, const NotedCall& outer) {
 
 }  // namespace
 
-uint64_t add_noted_calls(Timeline& timeline, const NotedThread& thread, std::vector<NotedCall> calls, uint64_t from, const std::function<int64_t(uint64_t)>& time_of) {
+uint64_t add_noted_calls(Timeline& timeline, const NotedThread& thread, std::vector<NotedCall> calls, uint64_t from,
+                         const std::function<int64_t(uint64_t)>& time_of) {
   std::erase_if(calls, [&](const NotedCall& call) { return call.ended < call.begun || call.ended < from; });
   std::ranges::sort(calls, [](const NotedCall& a, const NotedCall& b) {
     return a.begun != b.begun ? a.begun < b.begun : a.ended != b.ended ? a.ended > b.ended : a.stack > b.stack;
@@ -50,9 +51,11 @@ uint64_t add_noted_calls(Timeline& timeline, const NotedThread& thread, std::vec
     if (lane == lanes.size()) lanes.emplace_back();
     if (!lanes[lane].track) {
       // A track that is not a thread's has a number below 0.
-      lanes[lane].track = lane == 0 ? timeline.add_thread(process, thread.thread, thread.name)
-                                    : timeline.add_thread(process, -(thread.thread * static_cast<int64_t>(kMostStacks) + static_cast<int64_t>(lane)),
-                                                          fmt::format("{} {}, stack {}", thread.name, thread.thread, lane + 1));
+      lanes[lane].track =
+          lane == 0
+              ? timeline.add_thread(process, thread.thread, thread.name)
+              : timeline.add_thread(process, -(thread.thread * static_cast<int64_t>(kMostStacks) + static_cast<int64_t>(lane)),
+                                    fmt::format("{} {}, stack {}", thread.name, thread.thread, lane + 1));
     }
     Timeline::Slice slice;
     slice.thread = *lanes[lane].track;
@@ -63,7 +66,8 @@ uint64_t add_noted_calls(Timeline& timeline, const NotedThread& thread, std::vec
     if (call.begun < from) slice.cut |= Timeline::kBeginCut;
     if (call.runs) slice.cut |= Timeline::kEndCut;
     if (call.begun < from) {
-      const Timeline::Argument began[] = {{timeline.text("began"), timeline.text(time_text(slice.begin_ns - time_of(call.begun)) + " before")}};
+      const Timeline::Argument began[] = {
+          {timeline.text("began"), timeline.text(time_text(slice.begin_ns - time_of(call.begun)) + " before")}};
       timeline.add_slice(slice, began);
     } else {
       timeline.add_slice(slice);

@@ -13,7 +13,9 @@ using testing::HasSubstr;
 struct NotedCalls : testing::Test {
   Timeline timeline;
   std::vector<NotedCall> calls;
-  void call(const char* name, uint64_t begun, uint64_t ended, uint64_t stack, bool runs = false) { calls.push_back({begun, ended, stack, timeline.text(name), runs}); }
+  void call(const char* name, uint64_t begun, uint64_t ended, uint64_t stack, bool runs = false) {
+    calls.push_back({begun, ended, stack, timeline.text(name), runs});
+  }
   // "a b< >": by track the names with their depths.
   std::string tree(uint64_t from = 0) {
     add_noted_calls(timeline, {1, 2, "shop", "main"}, calls, from, [](uint64_t tick) { return static_cast<int64_t>(tick); });
@@ -22,7 +24,9 @@ struct NotedCalls : testing::Test {
       if (thread > 0) text += "| ";
       for (const NestedEvent& event : events) {
         const Timeline::Slice& slice = timeline.slices()[event.index];
-        text += event.kind == NestedEvent::Kind::kBegin ? fmt::format("<{}{} ", timeline.text_at(slice.name), slice.cut ? fmt::format("/{}", slice.cut) : "") : "> ";
+        text += event.kind == NestedEvent::Kind::kBegin
+                    ? fmt::format("<{}{} ", timeline.text_at(slice.name), slice.cut ? fmt::format("/{}", slice.cut) : "")
+                    : "> ";
       }
     });
     return text;
@@ -67,7 +71,8 @@ TEST_F(NotedCalls, ThatAreForgedAreHarmless) {
   call("", ~uint64_t{0}, 0, 0);
   call("x", 0, ~uint64_t{0}, ~uint64_t{0});
   for (uint64_t i = 1; i < 100; ++i) call("y", i, 1000 + i, i << 40);
-  EXPECT_EQ(add_noted_calls(timeline, {-1, -1, "", "\n"}, calls, 0, [](uint64_t tick) { return static_cast<int64_t>(tick); }), 64u);
+  EXPECT_EQ(add_noted_calls(timeline, {-1, -1, "", "\n"}, calls, 0, [](uint64_t tick) { return static_cast<int64_t>(tick); }),
+            64u);
   EXPECT_EQ(timeline.missing().size(), 1u);
   EXPECT_FALSE(text_trees(timeline).empty());
   EXPECT_FALSE(chrome_trace(timeline, {}).empty());

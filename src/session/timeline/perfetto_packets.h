@@ -1,5 +1,6 @@
 #pragma once
-// What all files for Perfetto have in common: their beginning, and what each packet has beside its data. protozero stays in these files.
+// What all files for Perfetto have in common: their beginning, and what each packet has beside its data. protozero stays in these
+// files.
 
 #include <protozero/pbf_builder.hpp>
 #include <string>
@@ -26,7 +27,8 @@ class Packets {
     add_sequence(packet);
     fill(packet);
   }
-  // Adds the descriptor of a track; fill(Builder<TrackDescriptor>&) writes what is known of it. Returns its uuid. parent: the uuid of another one, or 0.
+  // Adds the descriptor of a track; fill(Builder<TrackDescriptor>&) writes what is known of it. Returns its uuid. parent: the
+  // uuid of another one, or 0.
   template <typename Fill>
   uint64_t add_track(uint64_t parent, Fill&& fill) {
     const uint64_t uuid = ++last_uuid_;

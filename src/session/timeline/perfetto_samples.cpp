@@ -37,7 +37,8 @@ void add_callstack(Builder<InternedData>& data, const Samples& samples, uint32_t
   for (uint32_t at = stack; at != 0; at = samples.stacks()[at].caller) frames.push_back(samples.stacks()[at].frame);
   Builder<Callstack> callstack(data, InternedData::kCallstacks);
   callstack.add_uint64(Callstack::kIid, stack);
-  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) callstack.add_uint64(Callstack::kFrameIds, uint64_t{*frame} + 1);
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+    callstack.add_uint64(Callstack::kFrameIds, uint64_t{*frame} + 1);
 }
 
 }  // namespace

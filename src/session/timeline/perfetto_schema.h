@@ -1,6 +1,7 @@
 #pragma once
-// Numbers of the fields that spile writes, of the messages that Perfetto publishes (github.com/google/perfetto, protos/perfetto/trace: trace.proto, trace_packet.proto,
-// clock_snapshot.proto, track_event/*.proto, interned_data/interned_data.proto, profiling/*.proto). Numbers of fields never change there.
+// Numbers of the fields that spile writes, of the messages that Perfetto publishes (github.com/google/perfetto,
+// protos/perfetto/trace: trace.proto, trace_packet.proto, clock_snapshot.proto, track_event/*.proto,
+// interned_data/interned_data.proto, profiling/*.proto). Numbers of fields never change there.
 
 #include <protozero/types.hpp>
 
@@ -26,7 +27,14 @@ enum class ClockSnapshot : protozero::pbf_tag_type { kClocks = 1, kPrimaryTraceC
 enum class ClockReading : protozero::pbf_tag_type { kClockId = 1, kTimestamp = 2 };
 enum BuiltinClock : uint32_t { kRealtime = 1, kMonotonic = 3, kBoottime = 6 };
 
-enum class TrackDescriptor : protozero::pbf_tag_type { kUuid = 1, kName = 2, kProcess = 3, kThread = 4, kParentUuid = 5, kCounter = 8 };
+enum class TrackDescriptor : protozero::pbf_tag_type {
+  kUuid = 1,
+  kName = 2,
+  kProcess = 3,
+  kThread = 4,
+  kParentUuid = 5,
+  kCounter = 8
+};
 enum class ProcessDescriptor : protozero::pbf_tag_type { kPid = 1, kProcessName = 6 };
 enum class ThreadDescriptor : protozero::pbf_tag_type { kPid = 1, kTid = 2, kThreadName = 5 };
 enum class CounterDescriptor : protozero::pbf_tag_type { kUnit = 3 };
@@ -43,7 +51,13 @@ enum class TrackEvent : protozero::pbf_tag_type {
   kFlowIds = 47,
 };
 enum EventType : int32_t { kSliceBegin = 1, kSliceEnd = 2, kInstant = 3, kCounterType = 4 };
-enum class DebugAnnotation : protozero::pbf_tag_type { kNameIid = 1, kIntValue = 4, kStringValue = 6, kName = 10, kStringValueIid = 17 };
+enum class DebugAnnotation : protozero::pbf_tag_type {
+  kNameIid = 1,
+  kIntValue = 4,
+  kStringValue = 6,
+  kName = 10,
+  kStringValueIid = 17
+};
 
 enum class InternedData : protozero::pbf_tag_type {
   kEventNames = 2,

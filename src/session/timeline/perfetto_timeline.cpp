@@ -3,8 +3,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "session/timeline/perfetto_packets.h"
 #include "session/terms/utf8_text.h"
+#include "session/timeline/perfetto_packets.h"
 
 namespace spile::session {
 
@@ -29,16 +29,21 @@ class TimelineWriter {
 
  private:
   void add_tracks() {
-    for (const Timeline::Process& process : timeline_.processes()) processes_.push_back(packets_.add_process(process.id, process.name));
+    for (const Timeline::Process& process : timeline_.processes())
+      processes_.push_back(packets_.add_process(process.id, process.name));
     for (const Timeline::Thread& thread : timeline_.threads())
-      threads_.push_back(packets_.add_thread(processes_[thread.process], timeline_.processes()[thread.process].id, thread.id, thread.name));
+      threads_.push_back(
+          packets_.add_thread(processes_[thread.process], timeline_.processes()[thread.process].id, thread.id, thread.name));
     for (const Timeline::Counter& counter : timeline_.counters()) {
-      counters_.push_back(packets_.add_track(counter.process == Timeline::kNoProcess ? 0 : processes_[counter.process], [&](Builder<TrackDescriptor>& track) {
-        const int32_t unit = counter.unit == "ns" ? kTimeNs : counter.unit == "bytes" ? kSizeBytes : 0;
-        track.add_string(TrackDescriptor::kName, valid_utf8(unit != 0 || counter.unit.empty() ? counter.name : counter.name + " (" + counter.unit + ")"));
-        Builder<CounterDescriptor> descriptor(track, TrackDescriptor::kCounter);
-        descriptor.add_enum(CounterDescriptor::kUnit, unit);  // 0 as well: protozero leaves out a message without fields
-      }));
+      counters_.push_back(packets_.add_track(
+          counter.process == Timeline::kNoProcess ? 0 : processes_[counter.process], [&](Builder<TrackDescriptor>& track) {
+            const int32_t unit = counter.unit == "ns" ? kTimeNs : counter.unit == "bytes" ? kSizeBytes : 0;
+            track.add_string(
+                TrackDescriptor::kName,
+                valid_utf8(unit != 0 || counter.unit.empty() ? counter.name : counter.name + " (" + counter.unit + ")"));
+            Builder<CounterDescriptor> descriptor(track, TrackDescriptor::kCounter);
+            descriptor.add_enum(CounterDescriptor::kUnit, unit);  // 0 as well: protozero leaves out a message without fields
+          }));
     }
   }
 
@@ -61,7 +66,8 @@ class TimelineWriter {
     int64_t number;
   };
   Annotation annotation_of(const Timeline::Argument& argument, News& news) {
-    Annotation annotation{iid_of(InternedData::kDebugAnnotationNames, argument_names_, argument.name, news), argument.value, false, 0};
+    Annotation annotation{iid_of(InternedData::kDebugAnnotationNames, argument_names_, argument.name, news), argument.value,
+                          false, 0};
     const std::string& text = timeline_.text_at(argument.value);
     const auto read = std::from_chars(text.data(), text.data() + text.size(), annotation.number);
     annotation.is_number = read.ec == std::errc() && read.ptr == text.data() + text.size();
@@ -77,8 +83,10 @@ class TimelineWriter {
     std::vector<Annotation> annotations;
     uint64_t flow = 0;
     if (event.kind != NestedEvent::Kind::kEnd) {
-      name_iid = iid_of(InternedData::kEventNames, names_, is_instant ? timeline_.instants()[event.index].name : slice->name, news);
-      const auto arguments = is_instant ? timeline_.arguments_of(timeline_.instants()[event.index]) : timeline_.arguments_of(*slice);
+      name_iid =
+          iid_of(InternedData::kEventNames, names_, is_instant ? timeline_.instants()[event.index].name : slice->name, news);
+      const auto arguments =
+          is_instant ? timeline_.arguments_of(timeline_.instants()[event.index]) : timeline_.arguments_of(*slice);
       for (const Timeline::Argument& argument : arguments) annotations.push_back(annotation_of(argument, news));
       flow = is_instant ? timeline_.instants()[event.index].flow : slice->flow;
     }
@@ -89,7 +97,9 @@ class TimelineWriter {
       }
       Builder<TrackEvent> track_event(packet, TracePacket::kTrackEvent);
       track_event.add_uint64(TrackEvent::kTrackUuid, threads_[thread]);
-      track_event.add_enum(TrackEvent::kType, is_instant ? kInstant : event.kind == NestedEvent::Kind::kBegin ? kSliceBegin : kSliceEnd);
+      track_event.add_enum(TrackEvent::kType, is_instant                                ? kInstant
+                                              : event.kind == NestedEvent::Kind::kBegin ? kSliceBegin
+                                                                                        : kSliceEnd);
       if (name_iid != 0) track_event.add_uint64(TrackEvent::kNameIid, name_iid);
       if (flow != 0) track_event.add_fixed64(TrackEvent::kFlowIds, flow);
       for (const Annotation& each : annotations) {
@@ -117,13 +127,15 @@ class TimelineWriter {
       track_event.add_uint64(TrackEvent::kTrackUuid, counters_[value.counter]);
       track_event.add_enum(TrackEvent::kType, kCounterType);
       constexpr double kExact = 9007199254740992.0;  // numbers up to 2^53 are whole
-      if (std::trunc(value.value) == value.value && std::abs(value.value) <= kExact) track_event.add_int64(TrackEvent::kCounterValue, static_cast<int64_t>(value.value));
+      if (std::trunc(value.value) == value.value && std::abs(value.value) <= kExact)
+        track_event.add_int64(TrackEvent::kCounterValue, static_cast<int64_t>(value.value));
       else track_event.add_double(TrackEvent::kDoubleCounterValue, value.value);
     });
   }
 
   void add_facts(const SampleFacts& facts, uint64_t crossed) {
-    const uint64_t track = packets_.add_track(0, [](Builder<TrackDescriptor>& descriptor) { descriptor.add_string(TrackDescriptor::kName, "spile"); });
+    const uint64_t track = packets_.add_track(
+        0, [](Builder<TrackDescriptor>& descriptor) { descriptor.add_string(TrackDescriptor::kName, "spile"); });
     const int64_t begin = timeline_.range().first;
     const auto add_instant = [&](const std::string& name, auto&& annotate) {
       packets_.add(begin, [&](Builder<TracePacket>& packet) {
@@ -148,12 +160,14 @@ class TimelineWriter {
 
   const Timeline& timeline_;
   Packets packets_;
-  std::vector<uint64_t> processes_, threads_, counters_;             // uuids of tracks
-  std::vector<bool> names_, argument_names_, argument_values_;       // texts that have been written
+  std::vector<uint64_t> processes_, threads_, counters_;        // uuids of tracks
+  std::vector<bool> names_, argument_names_, argument_values_;  // texts that have been written
 };
 
 }  // namespace
 
-std::string perfetto_trace(const Timeline& timeline, const SampleFacts& facts, const ClockReadings& clocks) { return TimelineWriter(timeline, clocks).write(facts); }
+std::string perfetto_trace(const Timeline& timeline, const SampleFacts& facts, const ClockReadings& clocks) {
+  return TimelineWriter(timeline, clocks).write(facts);
+}
 
 }  // namespace spile::session

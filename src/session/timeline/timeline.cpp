@@ -18,7 +18,8 @@ uint32_t Timeline::add_process(int64_t id, std::string_view name) {
 }
 
 uint32_t Timeline::add_thread(uint32_t process, int64_t id, std::string_view name) {
-  const auto [place, added] = threads_by_key_.try_emplace(fmt::format("{} {}", process, id), static_cast<uint32_t>(threads_.size()));
+  const auto [place, added] =
+      threads_by_key_.try_emplace(fmt::format("{} {}", process, id), static_cast<uint32_t>(threads_.size()));
   if (added) threads_.push_back({process, id, {}});
   if (!name.empty()) threads_[place->second].name = name.substr(0, kLongestText);
   return place->second;
@@ -26,7 +27,8 @@ uint32_t Timeline::add_thread(uint32_t process, int64_t id, std::string_view nam
 
 uint32_t Timeline::add_counter(std::string_view name, std::string_view unit, uint32_t process) {
   name = name.substr(0, kLongestText);
-  const auto [place, added] = counters_by_key_.try_emplace(fmt::format("{} {}", process, name), static_cast<uint32_t>(counters_.size()));
+  const auto [place, added] =
+      counters_by_key_.try_emplace(fmt::format("{} {}", process, name), static_cast<uint32_t>(counters_.size()));
   if (added) counters_.push_back({std::string(name), std::string(unit.substr(0, kLongestText)), process});
   return place->second;
 }
@@ -87,20 +89,26 @@ std::pair<int64_t, int64_t> Timeline::range() const {
 namespace {
 
 // Puts the slices and instants of one thread in order. `slices` and `instants`: indexes into those of the timeline.
-uint64_t put_in_order(const Timeline& timeline, std::vector<uint32_t>& slices, std::vector<uint32_t>& instants, std::vector<NestedEvent>& events) {
+uint64_t put_in_order(const Timeline& timeline, std::vector<uint32_t>& slices, std::vector<uint32_t>& instants,
+                      std::vector<NestedEvent>& events) {
   struct Open {
     uint32_t slice;
     int64_t end_ns;
   };
   const auto& all = timeline.slices();
-  std::ranges::sort(slices, [&](uint32_t a, uint32_t b) { return std::tuple(all[a].begin_ns, all[a].depth, a) < std::tuple(all[b].begin_ns, all[b].depth, b); });
-  std::ranges::sort(instants, [&](uint32_t a, uint32_t b) { return std::pair(timeline.instants()[a].time_ns, a) < std::pair(timeline.instants()[b].time_ns, b); });
+  std::ranges::sort(slices, [&](uint32_t a, uint32_t b) {
+    return std::tuple(all[a].begin_ns, all[a].depth, a) < std::tuple(all[b].begin_ns, all[b].depth, b);
+  });
+  std::ranges::sort(instants, [&](uint32_t a, uint32_t b) {
+    return std::pair(timeline.instants()[a].time_ns, a) < std::pair(timeline.instants()[b].time_ns, b);
+  });
   std::vector<Open> open;
   uint64_t crossed = 0;
   size_t next_instant = 0;
   const auto add_instants_before = [&](int64_t time) {
     for (; next_instant < instants.size() && timeline.instants()[instants[next_instant]].time_ns < time; ++next_instant)
-      events.push_back({NestedEvent::Kind::kInstant, timeline.instants()[instants[next_instant]].time_ns, instants[next_instant]});
+      events.push_back(
+          {NestedEvent::Kind::kInstant, timeline.instants()[instants[next_instant]].time_ns, instants[next_instant]});
   };
   // Ends the innermost slice, at `most` at the latest.
   const auto end_innermost = [&](int64_t most) {
@@ -129,7 +137,8 @@ uint64_t put_in_order(const Timeline& timeline, std::vector<uint32_t>& slices, s
   while (!open.empty()) end_innermost(kEver);
   add_instants_before(kEver);
   // Instants at the last moment that can be.
-  for (; next_instant < instants.size(); ++next_instant) events.push_back({NestedEvent::Kind::kInstant, kEver, instants[next_instant]});
+  for (; next_instant < instants.size(); ++next_instant)
+    events.push_back({NestedEvent::Kind::kInstant, kEver, instants[next_instant]});
   return crossed;
 }
 

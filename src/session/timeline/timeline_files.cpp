@@ -30,7 +30,9 @@ Json arguments_json(const Timeline& timeline, std::span<const Timeline::Argument
 }
 
 // Times may come from anywhere: the difference wraps around.
-int64_t since(int64_t begin, int64_t time) { return static_cast<int64_t>(static_cast<uint64_t>(time) - static_cast<uint64_t>(begin)); }
+int64_t since(int64_t begin, int64_t time) {
+  return static_cast<int64_t>(static_cast<uint64_t>(time) - static_cast<uint64_t>(begin));
+}
 
 // Of slices and instants of one flow.
 struct FlowPoint {
@@ -45,7 +47,8 @@ class ChromeWriter {
   std::string write(const SampleFacts& facts) {
     text_ = "{\"traceEvents\":[\n";
     for (const Timeline::Process& process : timeline_.processes())
-      if (!process.name.empty()) add({{"ph", "M"}, {"name", "process_name"}, {"pid", process.id}, {"args", {{"name", process.name}}}});
+      if (!process.name.empty())
+        add({{"ph", "M"}, {"name", "process_name"}, {"pid", process.id}, {"args", {{"name", process.name}}}});
     for (const Timeline::Thread& thread : timeline_.threads()) {
       Json event{{"ph", "M"}, {"name", "thread_name"}};
       place(event, thread);
@@ -57,7 +60,10 @@ class ChromeWriter {
     });
     for (const Timeline::Value& value : timeline_.values()) {
       const Timeline::Counter& counter = timeline_.counters()[value.counter];
-      Json event{{"ph", "C"}, {"name", counter.name}, {"pid", counter.process == Timeline::kNoProcess ? 0 : timeline_.processes()[counter.process].id}, {"ts", us(value.time_ns)}};
+      Json event{{"ph", "C"},
+                 {"name", counter.name},
+                 {"pid", counter.process == Timeline::kNoProcess ? 0 : timeline_.processes()[counter.process].id},
+                 {"ts", us(value.time_ns)}};
       event["args"] = {{counter.unit.empty() ? "value" : counter.unit, value.value}};
       add(event);
     }
@@ -103,7 +109,13 @@ class ChromeWriter {
     for (auto& [id, points] : flows_) {
       std::ranges::stable_sort(points, {}, &FlowPoint::time_ns);
       for (size_t i = 0; points.size() > 1 && i < points.size(); ++i) {
-        Json event{{"ph", i == 0 ? "s" : i + 1 == points.size() ? "f" : "t"}, {"cat", "flow"}, {"name", "flow"}, {"id", std::to_string(id)}, {"ts", us(points[i].time_ns)}};
+        Json event{{"ph", i == 0                   ? "s"
+                          : i + 1 == points.size() ? "f"
+                                                   : "t"},
+                   {"cat", "flow"},
+                   {"name", "flow"},
+                   {"id", std::to_string(id)},
+                   {"ts", us(points[i].time_ns)}};
         place(event, timeline_.threads()[points[i].thread]);
         event["bp"] = "e";
         add(event);
@@ -142,7 +154,8 @@ class TreeWriter {
         line(begins_.size() - 1, time_text(since(begins_.back(), event.time_ns)), "} " + name + end_of(slice));
         begins_.pop_back();
       } else if (i + 1 < events.size() && events[i + 1].kind == Kind::kEnd) {
-        line(begins_.size(), time_text(since(event.time_ns, events[++i].time_ns)), name + texts(timeline_.arguments_of(slice)) + end_of(slice));
+        line(begins_.size(), time_text(since(event.time_ns, events[++i].time_ns)),
+             name + texts(timeline_.arguments_of(slice)) + end_of(slice));
       } else {
         line(begins_.size(), "", name + texts(timeline_.arguments_of(slice)) + " {");
         begins_.push_back(event.time_ns);
@@ -154,7 +167,8 @@ class TreeWriter {
   std::string texts(std::span<const Timeline::Argument> arguments) const {
     std::string text;
     for (const Timeline::Argument& argument : arguments)
-      text += fmt::format("{}{}={}", text.empty() ? " (" : ", ", timeline_.text_at(argument.name), timeline_.text_at(argument.value));
+      text +=
+          fmt::format("{}{}={}", text.empty() ? " (" : ", ", timeline_.text_at(argument.name), timeline_.text_at(argument.value));
     return text.empty() ? text : text + ")";
   }
   static std::string end_of(const Timeline::Slice& slice) { return slice.cut & Timeline::kEndCut ? "  still runs" : ""; }
@@ -184,14 +198,23 @@ std::string speedscope_timeline(const Timeline& timeline, const SampleFacts& fac
       const uint32_t name = timeline.slices()[event.index].name;
       const auto [frame, added] = frames_by_name.try_emplace(name, frames.size());
       if (added) frames.push_back({{"name", timeline.text_at(name)}});
-      events.push_back({{"type", event.kind == Kind::kBegin ? "O" : "C"}, {"frame", frame->second}, {"at", since(begin, event.time_ns)}});
+      events.push_back(
+          {{"type", event.kind == Kind::kBegin ? "O" : "C"}, {"frame", frame->second}, {"at", since(begin, event.time_ns)}});
     }
     if (events.empty()) return;
-    profiles.push_back({{"type", "evented"}, {"name", fmt::format("{} {}", thread.name, thread.id)}, {"unit", "nanoseconds"}, {"startValue", 0},
-                        {"endValue", since(begin, end)}, {"events", std::move(events)}});
+    profiles.push_back({{"type", "evented"},
+                        {"name", fmt::format("{} {}", thread.name, thread.id)},
+                        {"unit", "nanoseconds"},
+                        {"startValue", 0},
+                        {"endValue", since(begin, end)},
+                        {"events", std::move(events)}});
   });
-  return dump({{"$schema", "https://www.speedscope.app/file-format-schema.json"}, {"name", facts.title}, {"exporter", "spile"},
-               {"shared", {{"frames", std::move(frames)}}}, {"profiles", std::move(profiles)}}) + "\n";
+  return dump({{"$schema", "https://www.speedscope.app/file-format-schema.json"},
+               {"name", facts.title},
+               {"exporter", "spile"},
+               {"shared", {{"frames", std::move(frames)}}},
+               {"profiles", std::move(profiles)}}) +
+         "\n";
 }
 
 std::string text_trees(const Timeline& timeline) {

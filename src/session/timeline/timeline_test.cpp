@@ -20,7 +20,11 @@ std::string events_of(const Timeline& timeline, uint64_t* crossed = nullptr) {
     for (const NestedEvent& event : events) {
       const bool is_instant = event.kind == NestedEvent::Kind::kInstant;
       const uint32_t name = is_instant ? timeline.instants()[event.index].name : timeline.slices()[event.index].name;
-      text += fmt::format("{}{}@{} ", is_instant ? "!" : event.kind == NestedEvent::Kind::kBegin ? "<" : ">", timeline.text_at(name), event.time_ns);
+      text += fmt::format("{}{}@{} ",
+                          is_instant                                ? "!"
+                          : event.kind == NestedEvent::Kind::kBegin ? "<"
+                                                                    : ">",
+                          timeline.text_at(name), event.time_ns);
     }
   });
   if (crossed) *crossed = count;

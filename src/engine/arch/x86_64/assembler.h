@@ -1,6 +1,6 @@
 #pragma once
-// Appends the few instructions that trampolines are made of to a byte vector. Every method names its encoding. Operands have 64 bits,
-// displacements and offsets are in bytes.
+// Appends the few instructions that trampolines are made of to a byte vector. Every method names its encoding. Operands have 64
+// bits, displacements and offsets are in bytes.
 
 #include <cstdint>
 #include <cstring>
@@ -52,7 +52,7 @@ class Assembler {
   void jump(Address target) {
     bytes({0xe9});
     rel32(target);
-  }                                                  // e9 rel32
+  }  // e9 rel32
   void jump_if(uint8_t condition, Address target) {  // 0f 8x rel32
     bytes({0x0f, static_cast<uint8_t>(0x80 | condition)});
     rel32(target);
@@ -90,7 +90,7 @@ class Assembler {
   void store(Gpr reg, int32_t displacement) { stack_access(0x89, reg, displacement); }          // mov reg, disp(%rsp)
   void load(Gpr reg, int32_t displacement) { stack_access(0x8b, reg, displacement); }           // mov disp(%rsp), reg
   void stack_address(Gpr reg, int32_t displacement) { stack_access(0x8d, reg, displacement); }  // lea disp(%rsp), reg
-  void store_imm32(int32_t value, int32_t displacement) {  // movq $value, disp(%rsp)
+  void store_imm32(int32_t value, int32_t displacement) {                                       // movq $value, disp(%rsp)
     bytes({0x48, 0xc7, 0x84, 0x24});
     imm32(displacement);
     imm32(value);

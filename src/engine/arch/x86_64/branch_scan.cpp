@@ -28,9 +28,7 @@ bool any_near(std::span<const uint8_t> code, uint32_t first, uint32_t count) {
   return hits != 0;
 }
 
-bool is_short_branch(uint8_t opcode) {
-  return opcode == 0xeb || (opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0;
-}
+bool is_short_branch(uint8_t opcode) { return opcode == 0xeb || (opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0; }
 
 bool any_short(std::span<const uint8_t> code, uint32_t first, uint32_t count) {
   size_t limit = std::min<size_t>(code.size(), first + count + 130);
@@ -136,7 +134,8 @@ std::optional<Address> first_branch_out(std::span<const uint8_t> code, Address a
     auto instruction = decode(code.subspan(offset));
     if (!instruction) return {};
     offset += instruction->length;
-    bool branches = instruction->flow == Flow::kJump || instruction->flow == Flow::kConditional || instruction->flow == Flow::kCall;
+    bool branches =
+        instruction->flow == Flow::kJump || instruction->flow == Flow::kConditional || instruction->flow == Flow::kCall;
     if (!branches) continue;
     Address target = at + static_cast<int64_t>(offset) + instruction->relative;
     if (target < at || target >= at + static_cast<int64_t>(code.size())) return target;
@@ -146,7 +145,8 @@ std::optional<Address> first_branch_out(std::span<const uint8_t> code, Address a
 
 bool is_stub(std::span<const uint8_t> text) {
   auto skip = [&](std::span<const uint8_t> prefix) {
-    if (text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin())) text = text.subspan(prefix.size());
+    if (text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin()))
+      text = text.subspan(prefix.size());
   };
   constexpr uint8_t kEndBranch[] = {0xf3, 0x0f, 0x1e, 0xfa}, kBound[] = {0xf2};
   skip(kEndBranch);

@@ -16,7 +16,8 @@
 namespace spile::engine::x86_64 {
 namespace {
 
-// How much of the traced thread's stack a handler may use, in bytes, calls included. Recursion is bounded at run time (MAXNESTING).
+// How much of the traced thread's stack a handler may use, in bytes, calls included. Recursion is bounded at run time
+// (MAXNESTING).
 constexpr int64_t kDeepestStack = 32768;
 constexpr int64_t kRedZone = 128;
 
@@ -64,8 +65,8 @@ class Checker {
     return most_stack_;
   }
 
-  // Unwinds a handler, by what is known of the places of registers. words: registers by Gpr; pc and rsp change with them. Returns whether the handler's
-  // caller is reached, with all registers as the handler found them. REQUIRES: run() has succeeded.
+  // Unwinds a handler, by what is known of the places of registers. words: registers by Gpr; pc and rsp change with them. Returns
+  // whether the handler's caller is reached, with all registers as the handler found them. REQUIRES: run() has succeeded.
   bool unwind(uint64_t image, uint64_t& pc, std::array<uint64_t, 16>& words, const WordReader& read) {
     constexpr int kMostFrames = 64;  // MAXNESTING and more
     std::array<bool, 16> known;
@@ -263,8 +264,8 @@ class Checker {
       return Value{.kind = given.kind, .exact = exact, .number = exact || given.may_be_number() ? given.number : 0};
     };
     auto [known, fresh] = returned_.try_emplace(state.function);
-    Returned joined{join(known->second.rax, value(state.registers[kRax])),
-                    join(known->second.rdx, value(state.registers[kRdx])), known->second.keeps};
+    Returned joined{join(known->second.rax, value(state.registers[kRax])), join(known->second.rdx, value(state.registers[kRdx])),
+                    known->second.keeps};
     for (size_t i = 0; i < 16; i++) {
       bool kept = i == size_t{kRsp} || state.registers[i].origin == static_cast<int>(i);
       joined.keeps[i] = (fresh || joined.keeps[i]) && kept;
@@ -300,8 +301,7 @@ class Checker {
     bool test = instruction.mnemonic == ZYDIS_MNEMONIC_TEST, compare = instruction.mnemonic == ZYDIS_MNEMONIC_CMP;
     if (!test && !compare) {
       // Nothing else is remembered across, but for what leaves the flags alone.
-      if (instruction.mnemonic != ZYDIS_MNEMONIC_MOV && instruction.mnemonic != ZYDIS_MNEMONIC_LEA)
-        zero_ = Zero::kUnknown;
+      if (instruction.mnemonic != ZYDIS_MNEMONIC_MOV && instruction.mnemonic != ZYDIS_MNEMONIC_LEA) zero_ = Zero::kUnknown;
       return;
     }
     zero_ = Zero::kUnknown;
@@ -310,9 +310,8 @@ class Checker {
       bool number = operand.type == CheckedOperand::kImmediate ||
                     (operand.type == CheckedOperand::kRegister && !operand.high_byte && operand.base < 16);
       if (!number) return value_of(Kind::kTraced);
-      return truncate(
-          operand.type == CheckedOperand::kImmediate ? exactly(operand.value) : state.registers[operand.base],
-          operand.size);
+      return truncate(operand.type == CheckedOperand::kImmediate ? exactly(operand.value) : state.registers[operand.base],
+                      operand.size);
     };
     Value a = known(operands[0]), b = known(operands[1]);
     b = truncate(b, operands[0].size);
@@ -324,10 +323,8 @@ class Checker {
   // Whether a jump may be taken, and passed by.
   std::pair<bool, bool> decide(const CheckedInstruction& instruction) const {
     if (!instruction.conditional) return {true, false};
-    if (zero_ != Zero::kUnknown && instruction.mnemonic == ZYDIS_MNEMONIC_JZ)
-      return {zero_ == Zero::kYes, zero_ == Zero::kNo};
-    if (zero_ != Zero::kUnknown && instruction.mnemonic == ZYDIS_MNEMONIC_JNZ)
-      return {zero_ == Zero::kNo, zero_ == Zero::kYes};
+    if (zero_ != Zero::kUnknown && instruction.mnemonic == ZYDIS_MNEMONIC_JZ) return {zero_ == Zero::kYes, zero_ == Zero::kNo};
+    if (zero_ != Zero::kUnknown && instruction.mnemonic == ZYDIS_MNEMONIC_JNZ) return {zero_ == Zero::kNo, zero_ == Zero::kYes};
     return {true, true};
   }
 
@@ -347,7 +344,9 @@ class Checker {
       if (!found) return {};
       const CheckedInstruction instruction = *found;
       if (instruction.mnemonic == ZYDIS_MNEMONIC_CALL) {
-        if (instruction.target < 0 || !call(at, static_cast<uint32_t>(instruction.target), add(state.registers[kRsp], exactly(-8)), state)) return {};
+        if (instruction.target < 0 ||
+            !call(at, static_cast<uint32_t>(instruction.target), add(state.registers[kRsp], exactly(-8)), state))
+          return {};
       } else if (instruction.mnemonic != ZYDIS_MNEMONIC_JMP && !instruction.conditional) {
         execute(at, instruction, state);
       }
@@ -357,8 +356,8 @@ class Checker {
   }
 
   // Finds what a register held at the entry of the state's function: in a register, or in a word of its frame.
-  static bool find_original(size_t wanted, const State& state, uint64_t entry, const std::array<uint64_t, 16>& words, const std::array<bool, 16>& known,
-                            const WordReader& read, uint64_t& value) {
+  static bool find_original(size_t wanted, const State& state, uint64_t entry, const std::array<uint64_t, 16>& words,
+                            const std::array<bool, 16>& known, const WordReader& read, uint64_t& value) {
     for (size_t i = 0; i < 16; i++) {
       if (i == size_t{kRsp} || !known[i] || state.registers[i].origin != static_cast<int>(wanted)) continue;
       value = words[i];
@@ -406,13 +405,12 @@ class Checker {
     if (!listed || (listed->guru && !image_.guru)) return refuse(at, "a system call that is not allowed");
     bool as_listed = listed->argument < 0 || argument(listed->argument).is(listed->value);
     if (!as_listed) return refuse(at, "a system call that is not allowed with such arguments");
-    bool ours = (listed->writes < 0 || argument(listed->writes).is_ours()) &&
-                (!listed->writes_indirectly || argument(1).is_ours());
+    bool ours =
+        (listed->writes < 0 || argument(listed->writes).is_ours()) && (!listed->writes_indirectly || argument(1).is_ours());
     return ours || refuse(at, "a system call that writes to memory of others");
   }
 
-  bool check_access(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand,
-                    const State& state) {
+  bool check_access(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const State& state) {
     // The thread pointer and the words beside it are the thread's own, and always there.
     if (operand.own_segment) return operand.writes ? refuse(at, "a store to the thread's own storage") : true;
     if (operand.base == kRip) {
@@ -430,9 +428,9 @@ class Checker {
       return check_frame(at, operand, address.number, state);
     bool readable = address.kind == Kind::kImage || address.kind == Kind::kMixed;
     if (address.is_ours() || (readable && !operand.writes)) return true;
-    bool guarded = std::binary_search(
-        image_.fixups.begin(), image_.fixups.end(), abi::FaultFixup{at, 0},
-        [](const abi::FaultFixup& a, const abi::FaultFixup& b) { return a.fault_offset < b.fault_offset; });
+    bool guarded =
+        std::binary_search(image_.fixups.begin(), image_.fixups.end(), abi::FaultFixup{at, 0},
+                           [](const abi::FaultFixup& a, const abi::FaultFixup& b) { return a.fault_offset < b.fault_offset; });
     if (guarded && (!operand.writes || image_.guru)) return true;
     return refuse(at, operand.writes ? "a store through an address that is not the stack's or the arena's"
                                      : "a load that may fault and has no fix-up");
@@ -447,12 +445,9 @@ class Checker {
 
   // --- What instructions make of values ---
 
-  static Value register_value(uint8_t number, const State& state) {
-    return number < 16 ? state.registers[number] : exactly(0);
-  }
+  static Value register_value(uint8_t number, const State& state) { return number < 16 ? state.registers[number] : exactly(0); }
 
-  Value address_of(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand,
-                   const State& state) const {
+  Value address_of(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const State& state) const {
     if (operand.base == kRip) {
       int64_t target = int64_t{at} + instruction.length + operand.value;
       return value_of(target >= 0 && target < static_cast<int64_t>(image_.bytes.size()) ? Kind::kImage : Kind::kNumber);
@@ -462,24 +457,20 @@ class Checker {
     return add(add(register_value(operand.base, state), index), exactly(operand.value));
   }
 
-  Value read(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand,
-             const State& state) const {
+  Value read(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const State& state) const {
     switch (operand.type) {
-      case CheckedOperand::kImmediate:
-        return exactly(operand.value);
+      case CheckedOperand::kImmediate: return exactly(operand.value);
       case CheckedOperand::kRegister:
         if (operand.base >= 16) return value_of(Kind::kNumber);
         if (operand.high_byte)
           return value_of(state.registers[operand.base].kind == Kind::kTraced ? Kind::kTraced : Kind::kNumber);
         return truncate(state.registers[operand.base], operand.size);
-      case CheckedOperand::kMemory:
-        return load(at, instruction, operand, state);
+      case CheckedOperand::kMemory: return load(at, instruction, operand, state);
     }
     return value_of(Kind::kNumber);
   }
 
-  Value load(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand,
-             const State& state) const {
+  Value load(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const State& state) const {
     if (operand.own_segment) return value_of(Kind::kNumber);
     if (operand.base == kRip) {
       int64_t cell = int64_t{at} + instruction.length + operand.value;
@@ -546,29 +537,20 @@ class Checker {
     auto in = [&](size_t i) { return read(at, instruction, operands[i], state); };
     auto out = [&](size_t i, const Value& value) { write(at, instruction, operands[i], value, state); };
     switch (instruction.mnemonic) {
-      case ZYDIS_MNEMONIC_PUSH:
-        return push(in(0), state);
+      case ZYDIS_MNEMONIC_PUSH: return push(in(0), state);
       case ZYDIS_MNEMONIC_LEAVE:
         state.registers[kRsp] = state.registers[kRbp];
         state.registers[kRbp] = pop(state);
         return;
-      case ZYDIS_MNEMONIC_POP:
-        return out(0, pop(state));
-      case ZYDIS_MNEMONIC_MOV:
-        return out(0, in(1));
+      case ZYDIS_MNEMONIC_POP: return out(0, pop(state));
+      case ZYDIS_MNEMONIC_MOV: return out(0, in(1));
       case ZYDIS_MNEMONIC_LEA:
-        return out(0,
-                   operands[0].size == 64 ? address_of(at, instruction, operands[1], state) : value_of(Kind::kNumber));
-      case ZYDIS_MNEMONIC_ADD:
-        return out(0, add(in(0), in(1)));
-      case ZYDIS_MNEMONIC_SUB:
-        return out(0, add(in(0), in(1), true));
-      case ZYDIS_MNEMONIC_INC:
-        return out(0, add(in(0), exactly(1)));
-      case ZYDIS_MNEMONIC_DEC:
-        return out(0, add(in(0), exactly(-1)));
-      case ZYDIS_MNEMONIC_AND:
-        return out(0, masked(in(0), in(1)));
+        return out(0, operands[0].size == 64 ? address_of(at, instruction, operands[1], state) : value_of(Kind::kNumber));
+      case ZYDIS_MNEMONIC_ADD: return out(0, add(in(0), in(1)));
+      case ZYDIS_MNEMONIC_SUB: return out(0, add(in(0), in(1), true));
+      case ZYDIS_MNEMONIC_INC: return out(0, add(in(0), exactly(1)));
+      case ZYDIS_MNEMONIC_DEC: return out(0, add(in(0), exactly(-1)));
+      case ZYDIS_MNEMONIC_AND: return out(0, masked(in(0), in(1)));
       case ZYDIS_MNEMONIC_XOR:
       case ZYDIS_MNEMONIC_SBB: {
         bool same = operands[0].type == CheckedOperand::kRegister && operands[1].type == CheckedOperand::kRegister &&
@@ -578,16 +560,14 @@ class Checker {
       case ZYDIS_MNEMONIC_CMP:
       case ZYDIS_MNEMONIC_TEST:
       case ZYDIS_MNEMONIC_BT:
-      case ZYDIS_MNEMONIC_NOP:
-        return;
+      case ZYDIS_MNEMONIC_NOP: return;
       case ZYDIS_MNEMONIC_XCHG:
       case ZYDIS_MNEMONIC_XADD: {
         Value first = in(0), second = in(1);
         out(1, first);
         return out(0, instruction.mnemonic == ZYDIS_MNEMONIC_XCHG ? second : add(first, second));
       }
-      default:
-        break;
+      default: break;
     }
     if (instruction.moves_if) return out(0, join(in(0), in(1)));
     for (size_t i = 0; i < operands.size(); i++) {
@@ -665,7 +645,8 @@ Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const Han
   return Checker(image, entries).run();
 }
 
-bool leave_handler(const abi::CodeImage& image, std::span<const HandlerEntry> entries, uint64_t at, uint64_t& pc, std::array<uint64_t, 16>& registers, const WordReader& read) {
+bool leave_handler(const abi::CodeImage& image, std::span<const HandlerEntry> entries, uint64_t at, uint64_t& pc,
+                   std::array<uint64_t, 16>& registers, const WordReader& read) {
   Checker checker(image, entries);
   return checker.run().ok() && checker.unwind(at, pc, registers, read);
 }

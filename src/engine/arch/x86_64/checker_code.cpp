@@ -10,18 +10,14 @@ uint8_t number_of(ZydisRegister reg) {
   switch (ZydisRegisterGetClass(reg)) {
     case ZYDIS_REGCLASS_GPR64:
     case ZYDIS_REGCLASS_GPR32:
-    case ZYDIS_REGCLASS_GPR16:
-      return static_cast<uint8_t>(ZydisRegisterGetId(reg));
+    case ZYDIS_REGCLASS_GPR16: return static_cast<uint8_t>(ZydisRegisterGetId(reg));
     case ZYDIS_REGCLASS_GPR8: {
       int id = ZydisRegisterGetId(reg);  // al cl dl bl ah ch dh bh spl bpl sil dil r8b ...
       return static_cast<uint8_t>(id < 4 ? id : id - 4);
     }
-    case ZYDIS_REGCLASS_FLAGS:
-      return kFlags;
-    case ZYDIS_REGCLASS_IP:
-      return kRip;
-    default:
-      return kOtherRegister;
+    case ZYDIS_REGCLASS_FLAGS: return kFlags;
+    case ZYDIS_REGCLASS_IP: return kRip;
+    default: return kOtherRegister;
   }
 }
 
@@ -64,12 +60,10 @@ bool is_strange(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* o
   bool memory = false;
   for (int i = 0; i < raw.operand_count_visible; i++) memory |= operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY;
   switch (raw.mnemonic) {
-    case ZYDIS_MNEMONIC_RET:
-      return raw.opcode != 0xc3;  // taking arguments off, or far
+    case ZYDIS_MNEMONIC_RET: return raw.opcode != 0xc3;  // taking arguments off, or far
     case ZYDIS_MNEMONIC_PUSH:
     case ZYDIS_MNEMONIC_POP:
-    case ZYDIS_MNEMONIC_LEAVE:
-      return raw.operand_width != 64;
+    case ZYDIS_MNEMONIC_LEAVE: return raw.operand_width != 64;
     case ZYDIS_MNEMONIC_BTS:
     case ZYDIS_MNEMONIC_BTR:
     case ZYDIS_MNEMONIC_BTC:
@@ -79,13 +73,10 @@ bool is_strange(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* o
       return operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER || operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER ||
              ZydisRegisterGetClass(operands[0].reg.value) != ZYDIS_REGCLASS_GPR64 ||
              ZydisRegisterGetClass(operands[1].reg.value) != ZYDIS_REGCLASS_XMM;
-    case ZYDIS_MNEMONIC_MOVSD:
-      return raw.meta.category != ZYDIS_CATEGORY_STRINGOP;
+    case ZYDIS_MNEMONIC_MOVSD: return raw.meta.category != ZYDIS_CATEGORY_STRINGOP;
     case ZYDIS_MNEMONIC_NOP:
-    case ZYDIS_MNEMONIC_LEA:
-      return false;
-    default:
-      return memory && raw.address_width != 64;
+    case ZYDIS_MNEMONIC_LEA: return false;
+    default: return memory && raw.address_width != 64;
   }
 }
 
@@ -118,8 +109,7 @@ bool CheckedCode::decode(uint32_t offset) {
   short_form.conditional = raw.meta.category == ZYDIS_CATEGORY_COND_BR;
   short_form.moves_if = raw.meta.category == ZYDIS_CATEGORY_CMOV;
   short_form.string = raw.meta.category == ZYDIS_CATEGORY_STRINGOP;
-  bool direct =
-      raw.operand_count > 0 && operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[0].imm.is_relative;
+  bool direct = raw.operand_count > 0 && operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[0].imm.is_relative;
   short_form.target = direct ? int64_t{offset} + raw.length + operands[0].imm.value.s : -1;
   for (int i = 0; i < raw.operand_count; i++) operands_.push_back(shorten(operands[i]));
   if (raw.operand_count == 0) operands_.push_back({});

@@ -42,8 +42,8 @@ class CheckedCode {
  public:
   // REQUIRES: the image outlives this object; code_begin <= code_end <= bytes.size().
   explicit CheckedCode(const abi::CodeImage& image);
-  // Returns the instruction at `offset`. Null: the bytes there are not an instruction. The pointer is good until the next call, as are
-  // operands(). REQUIRES: code_begin <= offset < code_end.
+  // Returns the instruction at `offset`. Null: the bytes there are not an instruction. The pointer is good until the next call,
+  // as are operands(). REQUIRES: code_begin <= offset < code_end.
   const CheckedInstruction* at(uint32_t offset);
   // Explicit operands first, as Zydis has them.
   std::span<const CheckedOperand> operands(const CheckedInstruction& instruction) const {
@@ -55,8 +55,7 @@ class CheckedCode {
 
   const abi::CodeImage& image_;
   ZydisDecoder decoder_;
-  std::vector<int32_t>
-      index_;  // by offset from code_begin: into instructions_; -1: not decoded yet; -2: no instruction
+  std::vector<int32_t> index_;  // by offset from code_begin: into instructions_; -1: not decoded yet; -2: no instruction
   std::vector<CheckedInstruction> instructions_;
   std::vector<CheckedOperand> operands_;
 };

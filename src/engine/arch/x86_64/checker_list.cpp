@@ -46,7 +46,7 @@ constexpr SystemCall kCalls[] = {
     {SYS_close},
     {.number = SYS_nanosleep, .argument = 1, .value = 0},
     {.number = SYS_clock_gettime, .writes = 1},
-    {.number = SYS_getrusage, .writes = 1},                                   // @perf
+    {.number = SYS_getrusage, .writes = 1},  // @perf
     {.number = SYS_read, .writes = 1},
     {.number = SYS_kill, .argument = 1, .value = 0},                          // is there such a process?
     {.number = SYS_prctl, .writes = 1, .argument = 0, .value = PR_GET_NAME},  // how is this thread called?
@@ -59,15 +59,12 @@ constexpr SystemCall kCalls[] = {
 
 bool is_listed(const ZydisDecodedInstruction& instruction) {
   switch (instruction.meta.category) {
-    case ZYDIS_CATEGORY_CMOV:
-      return true;
-    case ZYDIS_CATEGORY_SETCC:
-      return true;
+    case ZYDIS_CATEGORY_CMOV: return true;
+    case ZYDIS_CATEGORY_SETCC: return true;
     case ZYDIS_CATEGORY_COND_BR:
       return instruction.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || (instruction.opcode & 0xf0) == 0x70 ||
              instruction.opcode == 0xe3;
-    default:
-      return kListed[instruction.mnemonic];
+    default: return kListed[instruction.mnemonic];
   }
 }
 

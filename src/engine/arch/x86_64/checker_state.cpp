@@ -11,9 +11,7 @@ constexpr Value kLoadedOrNull = {.kind = Kind::kLoaded, .number = kForgottenNull
 constexpr Value kLoadedOrNumber = {.kind = Kind::kMixed, .number = kForgottenNull};
 
 // Reports whether `a` is a number, or read and believed to be an address or a number.
-bool is_number_or_loaded(const Value& a) {
-  return a.kind == Kind::kNumber || a.kind == Kind::kLoaded || a.may_be_number();
-}
+bool is_number_or_loaded(const Value& a) { return a.kind == Kind::kNumber || a.kind == Kind::kLoaded || a.may_be_number(); }
 
 Value join_kinds(const Value& a, const Value& b) {
   if (a.kind == b.kind) {
@@ -106,18 +104,15 @@ bool State::join_with(const State& other) {
   if (frame.size() < other.frame.size()) frame.resize(other.frame.size());
   for (size_t i = 0; i < frame.size(); i++) {
     bool both = i < other.frame.size() && other.frame[i].kind != Kind::kNothing && frame[i].kind != Kind::kNothing;
-    if (both)
-      bring(frame[i], other.frame[i]);
-    else
-      bring(frame[i], forget(i < other.frame.size() ? join(frame[i], other.frame[i]) : frame[i]));
+    if (both) bring(frame[i], other.frame[i]);
+    else bring(frame[i], forget(i < other.frame.size() ? join(frame[i], other.frame[i]) : frame[i]));
   }
   return changed;
 }
 
 Value State::load_frame(int64_t place, unsigned bits) const {
   int64_t word = place < 0 ? (-place - 1) / 8 : -1;
-  if (word < 0 || word >= static_cast<int64_t>(frame.size()) ||
-      frame[static_cast<size_t>(word)].kind == Kind::kNothing) {
+  if (word < 0 || word >= static_cast<int64_t>(frame.size()) || frame[static_cast<size_t>(word)].kind == Kind::kNothing) {
     return value_of(bits == 64 ? Kind::kLoaded : Kind::kNumber);
   }
   const Value& value = frame[static_cast<size_t>(word)];

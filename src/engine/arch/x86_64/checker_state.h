@@ -1,6 +1,7 @@
 #pragma once
-// What the checker (checker.h) knows of registers and of the words of a function's frame at one place of a compiled handler. "Ours" are
-// the handler's own frame, and memory that spile has mapped into the process. "Entry" is that of the function that the place is in.
+// What the checker (checker.h) knows of registers and of the words of a function's frame at one place of a compiled handler.
+// "Ours" are the handler's own frame, and memory that spile has mapped into the process. "Entry" is that of the function that the
+// place is in.
 
 #include <array>
 #include <cstdint>
@@ -23,16 +24,17 @@ enum class Kind : uint8_t {
   kTraced,   // chosen by the traced program: an argument, or what was read through a kTraced address
 };
 
-// Value::number of a kNumber that is not exact, if it was 0 until a call, or a store to an unknown place of the frame, may have changed it.
-// So is that of a kLoaded that was read from such a place, and that of a kMixed that is a kLoaded or a kNumber: what is added to an address, in
-// a function that some callers give a constant and others what they have read.
+// Value::number of a kNumber that is not exact, if it was 0 until a call, or a store to an unknown place of the frame, may have
+// changed it. So is that of a kLoaded that was read from such a place, and that of a kMixed that is a kLoaded or a kNumber: what
+// is added to an address, in a function that some callers give a constant and others what they have read.
 inline constexpr int64_t kForgottenNull = 1;
 
 struct Value {
   Kind kind = Kind::kNothing;
   bool exact = false;  // `number` is known
   int8_t origin = -1;  // the register (a Gpr) whose value at the entry this still is; -1: of none
-  // If exact: the number of a kNumber; of a kFrame, bytes above rsp at the entry; of a kSaved, bytes above the begin of the registers.
+  // If exact: the number of a kNumber; of a kFrame, bytes above rsp at the entry; of a kSaved, bytes above the begin of the
+  // registers.
   int64_t number = 0;
   bool operator==(const Value&) const = default;
 
@@ -41,22 +43,14 @@ struct Value {
   bool is_null() const { return kind == Kind::kNumber && number == (exact ? 0 : kForgottenNull); }
   // Reports whether it may as well be a number: a kLoaded or kMixed with kForgottenNull.
   bool may_be_number() const { return (kind == Kind::kLoaded || kind == Kind::kMixed) && number == kForgottenNull; }
-  bool is_ours() const {
-    return kind == Kind::kFrame || kind == Kind::kArena || kind == Kind::kSaved || kind == Kind::kLoaded;
-  }
+  bool is_ours() const { return kind == Kind::kFrame || kind == Kind::kArena || kind == Kind::kSaved || kind == Kind::kLoaded; }
 };
-constexpr Value value_of(Kind kind) {
-  return {.kind = kind};
-}
-constexpr Value exactly(int64_t number) {
-  return {.kind = Kind::kNumber, .exact = true, .number = number};
-}
-constexpr Value frame_at(int64_t place) {
-  return {.kind = Kind::kFrame, .exact = true, .number = place};
-}
+constexpr Value value_of(Kind kind) { return {.kind = kind}; }
+constexpr Value exactly(int64_t number) { return {.kind = Kind::kNumber, .exact = true, .number = number}; }
+constexpr Value frame_at(int64_t place) { return {.kind = Kind::kFrame, .exact = true, .number = place}; }
 
-// Returns what is known of a value that is `a` on one path and `b` on another. A null pointer joined with an address is that kind of
-// address: code that uses the pointer has compared it with 0.
+// Returns what is known of a value that is `a` on one path and `b` on another. A null pointer joined with an address is that kind
+// of address: code that uses the pointer has compared it with 0.
 Value join(const Value& a, const Value& b);
 // Returns what is known of a + b, or of a - b.
 Value add(const Value& a, const Value& b, bool subtract = false);
@@ -70,8 +64,8 @@ struct State {
 
   // Joins each register and word with that of a state in which another path comes here. Returns whether anything changed.
   bool join_with(const State& other);
-  // Returns what a load of `bits` bits at `place`, in bytes from rsp at the entry, yields. A word to which no store was seen, or that lies
-  // at or above the entry's rsp, yields kLoaded if all 64 bits are read, else kNumber.
+  // Returns what a load of `bits` bits at `place`, in bytes from rsp at the entry, yields. A word to which no store was seen, or
+  // that lies at or above the entry's rsp, yields kLoaded if all 64 bits are read, else kNumber.
   Value load_frame(int64_t place, unsigned bits) const;
   // Notes a store. Does nothing to places at or above the entry's rsp, and to those more than 32 KiB below it.
   void store_frame(int64_t place, unsigned bits, const Value& value);

@@ -28,8 +28,8 @@ abi::CodeImage image_of(std::string_view hex) {
   return image;
 }
 
-std::string checked(std::string_view hex, bool registers = false, std::vector<abi::FaultFixup> fixups = {},
-                    bool guru = false, Keeps keeps = Keeps::kNone) {
+std::string checked(std::string_view hex, bool registers = false, std::vector<abi::FaultFixup> fixups = {}, bool guru = false,
+                    Keeps keeps = Keeps::kNone) {
   abi::CodeImage image = image_of(hex);
   image.fixups = std::move(fixups);
   image.guru = guru;
@@ -102,17 +102,19 @@ TEST(Checker, RefusesStoresIntoTheFrameThatAreNotTheFrames) {
 TEST(Checker, RefusesRegistersThatAreNotRestored) {
   auto with = [](Keeps keeps, std::string_view hex) { return checked(hex, false, {}, false, keeps); };
   const char* changed = "a return with a register that is not as it was";
-  EXPECT_EQ(with(Keeps::kAll, "50 53 31 c0 31 db 5b 58 c3"), "");           // push %rax; push %rbx; xor ...; pop %rbx; pop %rax; ret
-  EXPECT_EQ(with(Keeps::kAll, "50 53 31 c0 31 db 58 5b c3"), changed);      // popped in the wrong order
-  EXPECT_EQ(with(Keeps::kAll, "31 c0 c3"), changed);                        // xor %eax, %eax; ret
+  // push %rax; push %rbx; xor ...; pop %rbx; pop %rax; ret
+  EXPECT_EQ(with(Keeps::kAll, "50 53 31 c0 31 db 5b 58 c3"), "");
+  EXPECT_EQ(with(Keeps::kAll, "50 53 31 c0 31 db 58 5b c3"), changed);  // popped in the wrong order
+  EXPECT_EQ(with(Keeps::kAll, "31 c0 c3"), changed);                    // xor %eax, %eax; ret
   EXPECT_EQ(with(Keeps::kAllButResult, "31 c0 c3"), "");
-  EXPECT_EQ(with(Keeps::kAllButResult, "31 ff c3"), changed);               // xor %edi, %edi; ret
+  EXPECT_EQ(with(Keeps::kAllButResult, "31 ff c3"), changed);  // xor %edi, %edi; ret
   EXPECT_EQ(with(Keeps::kAllButArguments, "31 ff 31 f6 c3"), "");
   EXPECT_EQ(with(Keeps::kAllButArguments, "31 c0 c3"), changed);
-  EXPECT_EQ(with(Keeps::kAll, "85 ff 74 02 31 db c3"), changed);            // on one path: test %edi, %edi; je 1f; xor %ebx, %ebx; 1: ret
-  EXPECT_EQ(with(Keeps::kAll, "e8 01 00 00 00 c3 31 db c3"), changed);      // in a function that is called
-  EXPECT_EQ(with(Keeps::kAll, "53 e8 02 00 00 00 5b c3 31 db c3"), "");     // which its caller makes up for
-  EXPECT_EQ(checked("48 c7 47 08 01 00 00 00 c3", true), "");               // movq $1, 8(%rdi), of an abi::Registers
+  // on one path: test %edi, %edi; je 1f; xor %ebx, %ebx; 1: ret
+  EXPECT_EQ(with(Keeps::kAll, "85 ff 74 02 31 db c3"), changed);
+  EXPECT_EQ(with(Keeps::kAll, "e8 01 00 00 00 c3 31 db c3"), changed);   // in a function that is called
+  EXPECT_EQ(with(Keeps::kAll, "53 e8 02 00 00 00 5b c3 31 db c3"), "");  // which its caller makes up for
+  EXPECT_EQ(checked("48 c7 47 08 01 00 00 00 c3", true), "");            // movq $1, 8(%rdi), of an abi::Registers
   EXPECT_EQ(checked("48 c7 87 00 01 00 00 01 00 00 00 c3", true), "a store beside the saved registers");
 }
 
@@ -154,19 +156,20 @@ TEST(Checker, RefusesWhatMayBeAnAddressOfTheProgramOnOnePath) {
             "a store through an address that is not the stack's or the arena's");
   // A null pointer is not stored through: xor %eax, %eax; test %rax, %rax; je 1f; movb $1, (%rax); 1: ret
   EXPECT_EQ(checked("31 c0 48 85 c0 74 03 c6 00 01 c3"), "");
-  EXPECT_EQ(checked("31 c0 48 85 c0 75 03 c6 00 01 c3"),
-            "a store through an address that is not the stack's or the arena's");
+  EXPECT_EQ(checked("31 c0 48 85 c0 75 03 c6 00 01 c3"), "a store through an address that is not the stack's or the arena's");
   // Nor is a number that was one before a call: a word of the frame may have changed.
   // push $1; mov %rsp, %rdi; call 2f; pop %rax; test %rax, %rax; jne 1f; movb $1, (%rax); 1: ret; 2: ret
   EXPECT_EQ(checked("6a 01 48 89 e7 e8 0b 00 00 00 58 48 85 c0 75 03 c6 00 01 c3 c3 c3"),
             "a store through an address that is not the stack's or the arena's");
   // But as a number it is added to an address, on whatever path it is another number:
-  // mov arena(%rip), %rax; mov (%rax), %rdx; push $0; movb $1, (%rdx); pop %rcx; mov $5, %eax; test %rsi, %rsi; cmovne %rax, %rcx;
+  // mov arena(%rip), %rax; mov (%rax), %rdx; push $0; movb $1, (%rdx); pop %rcx; mov $5, %eax; test %rsi, %rsi; cmovne %rax,
+  // %rcx;
   const std::string zero_or_five = "48 8b 05 79 ff ff ff 48 8b 10 6a 00 c6 02 01 59 b8 05 00 00 00 48 85 f6 48 0f 45 c8";
   EXPECT_EQ(checked(zero_or_five + "48 01 ca c6 02 01 c3"), "");  // add %rcx, %rdx; movb $1, (%rdx); ret
   EXPECT_EQ(checked(zero_or_five + "c6 01 01 c3"),                // movb $1, (%rcx); ret
             "a store through an address that is not the stack's or the arena's");
-  // So it is with what was read on one path: mov arena(%rip), %rax; mov (%rax), %rdx; mov 8(%rax), %rcx; mov $5, %eax; test %rsi, %rsi; cmovne %rax, %rcx;
+  // So it is with what was read on one path: mov arena(%rip), %rax; mov (%rax), %rdx; mov 8(%rax), %rcx; mov $5, %eax; test %rsi,
+  // %rsi; cmovne %rax, %rcx;
   const std::string read_or_five = "48 8b 05 79 ff ff ff 48 8b 10 48 8b 48 08 b8 05 00 00 00 48 85 f6 48 0f 45 c8";
   EXPECT_EQ(checked(read_or_five + "48 01 ca c6 02 01 c3"), "");
   EXPECT_EQ(checked(read_or_five + "c6 01 01 c3"), "a store through an address that is not the stack's or the arena's");
@@ -208,12 +211,12 @@ TEST(Checker, RefusesStrangeForms) {
 }
 
 TEST(Checker, LetsHandlersReadVectorRegistersOnly) {
-  EXPECT_EQ(checked("66 48 0f 7e c0 c3"), "");                                                         // movq %xmm0, %rax
-  EXPECT_EQ(checked("66 4c 0f 7e f8 c3"), "");                                                         // movq %xmm15, %rax
-  EXPECT_EQ(checked("66 48 0f 6e c0 c3"), "an instruction that is not allowed (movq)");                // movq %rax, %xmm0
-  EXPECT_EQ(checked("66 0f d6 04 24 c3"), "an instruction that is not allowed (movq)");                // movq %xmm0, (%rsp)
-  EXPECT_EQ(checked("f3 0f 7e c1 c3"), "an instruction that is not allowed (movq)");                   // movq %xmm1, %xmm0
-  EXPECT_EQ(checked("48 0f 7e c0 c3"), "an instruction that is not allowed (movq)");                   // movq %mm0, %rax
+  EXPECT_EQ(checked("66 48 0f 7e c0 c3"), "");                                           // movq %xmm0, %rax
+  EXPECT_EQ(checked("66 4c 0f 7e f8 c3"), "");                                           // movq %xmm15, %rax
+  EXPECT_EQ(checked("66 48 0f 6e c0 c3"), "an instruction that is not allowed (movq)");  // movq %rax, %xmm0
+  EXPECT_EQ(checked("66 0f d6 04 24 c3"), "an instruction that is not allowed (movq)");  // movq %xmm0, (%rsp)
+  EXPECT_EQ(checked("f3 0f 7e c1 c3"), "an instruction that is not allowed (movq)");     // movq %xmm1, %xmm0
+  EXPECT_EQ(checked("48 0f 7e c0 c3"), "an instruction that is not allowed (movq)");     // movq %mm0, %rax
 }
 
 TEST(Checker, RefusesInstructionsOutsideItsList) {

@@ -36,21 +36,17 @@ Flow classify(const ZydisDecodedInstruction& raw) {
     case ZYDIS_MNEMONIC_LOOPNE:
     case ZYDIS_MNEMONIC_JRCXZ:
     case ZYDIS_MNEMONIC_JECXZ:
-    case ZYDIS_MNEMONIC_JCXZ:
-      return Flow::kCounted;
+    case ZYDIS_MNEMONIC_JCXZ: return Flow::kCounted;
     case ZYDIS_MNEMONIC_RET:
     case ZYDIS_MNEMONIC_UD0:
     case ZYDIS_MNEMONIC_UD1:
     case ZYDIS_MNEMONIC_UD2:
-    case ZYDIS_MNEMONIC_HLT:
-      return Flow::kLeaves;
-    case ZYDIS_MNEMONIC_INT3:
-      return Flow::kBreakpoint;
+    case ZYDIS_MNEMONIC_HLT: return Flow::kLeaves;
+    case ZYDIS_MNEMONIC_INT3: return Flow::kBreakpoint;
     case ZYDIS_MNEMONIC_XBEGIN:
     case ZYDIS_MNEMONIC_IRET:
     case ZYDIS_MNEMONIC_IRETD:
-    case ZYDIS_MNEMONIC_IRETQ:
-      return Flow::kUnmovable;
+    case ZYDIS_MNEMONIC_IRETQ: return Flow::kUnmovable;
     default:
       if (raw.meta.category == ZYDIS_CATEGORY_COND_BR) return Flow::kConditional;
       return relative ? Flow::kUnmovable : Flow::kNext;
@@ -149,22 +145,16 @@ void find_stack_change(const DecodedOperands& decoded, StackUse& use) {
   bool constant = raw.operand_count_visible == 2 && second.type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
   switch (raw.mnemonic) {
     case ZYDIS_MNEMONIC_PUSH:
-    case ZYDIS_MNEMONIC_PUSHFQ:
-      use.change = -8;
-      break;
+    case ZYDIS_MNEMONIC_PUSHFQ: use.change = -8; break;
     case ZYDIS_MNEMONIC_POP:
-    case ZYDIS_MNEMONIC_POPFQ:
-      use.change = 8;
-      break;
+    case ZYDIS_MNEMONIC_POPFQ: use.change = 8; break;
     case ZYDIS_MNEMONIC_SUB:
     case ZYDIS_MNEMONIC_ADD:
       if (!decoded.writes_register(ZYDIS_REGISTER_RSP)) break;
       use.unknown_change = !constant;
       if (constant) use.change = raw.mnemonic == ZYDIS_MNEMONIC_ADD ? second.imm.value.s : -second.imm.value.s;
       break;
-    case ZYDIS_MNEMONIC_LEA:
-      find_lea_change(decoded, use);
-      break;
+    case ZYDIS_MNEMONIC_LEA: find_lea_change(decoded, use); break;
     case ZYDIS_MNEMONIC_MOV:
       use.frame_set = decoded.writes_register(ZYDIS_REGISTER_RBP) && second.type == ZYDIS_OPERAND_TYPE_REGISTER &&
                       second.reg.value == ZYDIS_REGISTER_RSP;

@@ -1,6 +1,6 @@
 #pragma once
-// One x86-64 instruction, as far as patching cares. Zydis stays behind this header. Offsets and lengths are in bytes, offsets from the
-// instruction's begin. Any thread.
+// One x86-64 instruction, as far as patching cares. Zydis stays behind this header. Offsets and lengths are in bytes, offsets
+// from the instruction's begin. Any thread.
 
 #include <cstdint>
 #include <optional>
@@ -23,19 +23,20 @@ enum class Flow : uint8_t {
 struct Instruction {
   uint8_t length = 0;
   Flow flow = Flow::kNext;
-  bool nop = false;                 // any form of nop
-  bool end_branch = false;          // endbr64
-  bool indirect_jump = false;       // kLeaves: jmp r/m64
-  bool by_table = false;            // kLeaves: jmp to a register, or through memory with an index
-  bool uses_stack_pointer = false;  // kIndirectCall: its operand reads rsp
-  uint8_t condition = 0;            // kConditional: the low 4 bits of the opcode
-  uint8_t opcode_offset = 0;        // of the (one-byte) opcode of kCounted and kIndirectCall
-  uint8_t rip_displacement = 0;     // offset of a disp32 relative to rip; 0: none
+  bool nop = false;                   // any form of nop
+  bool end_branch = false;            // endbr64
+  bool indirect_jump = false;         // kLeaves: jmp r/m64
+  bool by_table = false;              // kLeaves: jmp to a register, or through memory with an index
+  bool uses_stack_pointer = false;    // kIndirectCall: its operand reads rsp
+  uint8_t condition = 0;              // kConditional: the low 4 bits of the opcode
+  uint8_t opcode_offset = 0;          // of the (one-byte) opcode of kCounted and kIndirectCall
+  uint8_t rip_displacement = 0;       // offset of a disp32 relative to rip; 0: none
   uint8_t absolute_displacement = 0;  // offset of a disp32 that stands without base register; 0: none
-  int64_t relative = 0;             // direct branches: target minus the end of the instruction
+  int64_t relative = 0;               // direct branches: target minus the end of the instruction
 };
 
-// Decodes the first instruction of `bytes`, behind which others may follow. Empty if the bytes do not begin with a whole instruction.
+// Decodes the first instruction of `bytes`, behind which others may follow. Empty if the bytes do not begin with a whole
+// instruction.
 std::optional<Instruction> decode(std::span<const uint8_t> bytes);
 
 // What an instruction does with the stack and the return address on it.

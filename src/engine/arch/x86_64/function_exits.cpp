@@ -64,9 +64,11 @@ FunctionReturns find_returns(std::span<const uint8_t> function, const FunctionFl
     if (is_target(at)) run.clear();
     run.push_back(at);
     size_t end = at + instruction->length;
-    bool direct = instruction->flow == Flow::kJump || instruction->flow == Flow::kConditional || instruction->flow == Flow::kCounted;
+    bool direct =
+        instruction->flow == Flow::kJump || instruction->flow == Flow::kConditional || instruction->flow == Flow::kCounted;
     bool table = instruction->indirect_jump && instruction->by_table && flow.known;
-    if ((direct && end + static_cast<uint64_t>(instruction->relative) >= function.size()) || (instruction->indirect_jump && !table)) {
+    if ((direct && end + static_cast<uint64_t>(instruction->relative) >= function.size()) ||
+        (instruction->indirect_jump && !table)) {
       return {{}, "it ends by jumping to another function, which returns in its place"};
     }
     if (instruction->flow == Flow::kLeaves && is_return(function.subspan(at, instruction->length))) {
@@ -133,8 +135,8 @@ int32_t find_goroutine_offset(std::span<const uint8_t> text) {
     int32_t offset = 0;
     if (code[0] == 0x64 && (code[1] & 0xfb) == 0x48 && code[2] == 0x8b && (code[3] & 0xc7) == 0x04 && code[4] == 0x25) {
       offset = offset_at(at + 5);
-    } else if ((code[0] & 0xfe) == 0x48 && code[1] == 0xc7 && (code[2] & 0xf8) == 0xc0 && code[7] == 0x64 && (code[8] & 0xf8) == 0x48 &&
-               code[9] == 0x8b) {
+    } else if ((code[0] & 0xfe) == 0x48 && code[1] == 0xc7 && (code[2] & 0xf8) == 0xc0 && code[7] == 0x64 &&
+               (code[8] & 0xf8) == 0x48 && code[9] == 0x8b) {
       offset = offset_at(at + 3);
     }
     if (offset != 0) return offset;

@@ -1,6 +1,6 @@
 #pragma once
-// Where control leaves a function for good, and what Go's compiler puts at its begin. Each function implements the virtual function of
-// Architecture that has its name; engine/arch/architecture.h documents them.
+// Where control leaves a function for good, and what Go's compiler puts at its begin. Each function implements the virtual
+// function of Architecture that has its name; engine/arch/architecture.h documents them.
 
 #include "engine/arch/architecture.h"
 

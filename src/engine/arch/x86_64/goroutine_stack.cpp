@@ -6,8 +6,8 @@ namespace spile::engine::x86_64 {
 namespace {
 
 constexpr uint8_t kEqual = 4, kNotEqual = 5, kBelow = 2, kAbove = 7;
-constexpr int32_t kPushed = 24;                  // on the goroutine's stack: flags, rcx, rax
-constexpr int32_t kOldStack = kBlock;            // where its pointer is kept, above the block
+constexpr int32_t kPushed = 24;        // on the goroutine's stack: flags, rcx, rax
+constexpr int32_t kOldStack = kBlock;  // where its pointer is kept, above the block
 constexpr uint8_t kFlagsAt = 0, kRcxAt = 8, kRaxAt = 16;
 
 uint32_t jump_if(Assembler& out, uint8_t condition) {

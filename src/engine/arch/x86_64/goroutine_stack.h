@@ -22,10 +22,10 @@ struct GoroutineCall {
   bool restores_flags;  // the program goes on with abi::Registers::flags; else with the flags that it had
 };
 
-// Emits code before the call of a handler: switches to the thread's stack, and leaves an abi::Registers there with its address in rdi. If
-// the stack can't be left, the handler runs on the goroutine's, with the same effects. At the call rsp is a multiple of 16, and rax, rcx
-// and the flags are lost. REQUIRES: only the call is emitted behind it, and then return_to_goroutine_stack() with the same `call`. site:
-// the run-time address of the probed instruction.
+// Emits code before the call of a handler: switches to the thread's stack, and leaves an abi::Registers there with its address in
+// rdi. If the stack can't be left, the handler runs on the goroutine's, with the same effects. At the call rsp is a multiple of
+// 16, and rax, rcx and the flags are lost. REQUIRES: only the call is emitted behind it, and then return_to_goroutine_stack()
+// with the same `call`. site: the run-time address of the probed instruction.
 void leave_goroutine_stack(Assembler& out, const GoroutineCall& call, Address site, uint32_t site_id);
 // Emits code behind that call: switches back, with the registers that the handler has left in the abi::Registers.
 void return_to_goroutine_stack(Assembler& out, const GoroutineCall& call);

@@ -38,15 +38,9 @@ Result<void> relocate(const Instruction& instruction, std::span<const uint8_t> b
   Address target = end + instruction.relative;
   switch (instruction.flow) {
     case Flow::kNext:
-    case Flow::kLeaves:
-      copy(instruction, bytes, from, out);
-      break;
-    case Flow::kJump:
-      out.jump(target);
-      break;
-    case Flow::kConditional:
-      out.jump_if(instruction.condition, target);
-      break;
+    case Flow::kLeaves: copy(instruction, bytes, from, out); break;
+    case Flow::kJump: out.jump(target); break;
+    case Flow::kConditional: out.jump_if(instruction.condition, target); break;
     case Flow::kCounted:
       // loop 1f; jmp 2f; 1: jmp target; 2:
       out.bytes(bytes.first(instruction.opcode_offset + 1));
@@ -57,12 +51,9 @@ Result<void> relocate(const Instruction& instruction, std::span<const uint8_t> b
       out.push_address(end);
       out.jump(target);
       break;
-    case Flow::kIndirectCall:
-      return relocate_indirect_call(instruction, bytes, from, out);
-    case Flow::kBreakpoint:
-      return Error{"a breakpoint is set there", "another debugger or tracer is at work on this code"};
-    case Flow::kUnmovable:
-      return Error{"the instruction depends on its own address and can't be moved", ""};
+    case Flow::kIndirectCall: return relocate_indirect_call(instruction, bytes, from, out);
+    case Flow::kBreakpoint: return Error{"a breakpoint is set there", "another debugger or tracer is at work on this code"};
+    case Flow::kUnmovable: return Error{"the instruction depends on its own address and can't be moved", ""};
   }
   if (out.out_of_reach()) return Error{"an operand is out of reach of a trampoline", ""};
   return {};

@@ -11,10 +11,10 @@
 
 namespace spile::engine::x86_64 {
 
-// Appends the equivalent of `instruction` (`bytes`: all of its bytes; it stood at `from`). Keeps flags and registers as the original
-// does. A call becomes a push of the original return address and a jump: unwinders and a later removal of the probe see
-// nothing unusual, at the price of one mispredicted return. Fails for breakpoints, for instructions that can't be moved, and if an operand
-// or target is out of reach; what was appended to `out` is useless then.
+// Appends the equivalent of `instruction` (`bytes`: all of its bytes; it stood at `from`). Keeps flags and registers as the
+// original does. A call becomes a push of the original return address and a jump: unwinders and a later removal of the probe see
+// nothing unusual, at the price of one mispredicted return. Fails for breakpoints, for instructions that can't be moved, and if
+// an operand or target is out of reach; what was appended to `out` is useless then.
 Result<void> relocate(const Instruction& instruction, std::span<const uint8_t> bytes, Address from, Assembler& out);
 
 }  // namespace spile::engine::x86_64

@@ -92,14 +92,13 @@ TEST(Relocator, CallsPushTheOriginalReturnAddress) {
   EXPECT_EQ(moved("41 ff d3"), "68 03 10 00 00 41 ff e3");                    // call *%r11
   EXPECT_EQ(moved("ff 15 00 00 00 00"), "68 06 10 00 00 ff 25 fb ef ff ff");  // call *0(%rip)
   EXPECT_EQ(moved("ff 50 18"), "68 03 10 00 00 ff 60 18");                    // call *0x18(%rax)
-  EXPECT_EQ(moved("e8 00 00 00 00", 0x7f0012345000, 0x7f0012340000),
-            "68 05 50 34 12 c7 44 24 04 00 7f 00 00 e9 f3 4f 00 00");
+  EXPECT_EQ(moved("e8 00 00 00 00", 0x7f0012345000, 0x7f0012340000), "68 05 50 34 12 c7 44 24 04 00 7f 00 00 e9 f3 4f 00 00");
 }
 
 TEST(Relocator, RefusesWhatCannotMove) {
   EXPECT_EQ(moved("cc"), "a breakpoint is set there");
-  EXPECT_EQ(moved("c7 f8 00 00 00 00"), "the instruction depends on its own address and can't be moved");    // xbegin
-  EXPECT_EQ(moved("ff 54 24 08"), "an indirect call through the stack pointer can't be moved");  // call *8(%rsp)
+  EXPECT_EQ(moved("c7 f8 00 00 00 00"), "the instruction depends on its own address and can't be moved");  // xbegin
+  EXPECT_EQ(moved("ff 54 24 08"), "an indirect call through the stack pointer can't be moved");            // call *8(%rsp)
   EXPECT_EQ(moved("48 8d 05 00 00 00 00", 0x1000, 0x7f0000000000), "an operand is out of reach of a trampoline");
 }
 
@@ -115,9 +114,7 @@ TEST(SitePlanner, DisplacesWholeInstructions) {
   EXPECT_EQ(planned("55 48 89 e5 48 83 ec 10 c9 c3", 10), "jump at 0 over 8");
   EXPECT_EQ(planned("48 83 ec 18 31 c0 48 83 c4 18 c3", 11), "jump at 0 over 6");
 }
-TEST(SitePlanner, KeepsEndbr64) {
-  EXPECT_EQ(planned("f3 0f 1e fa 55 48 89 e5 31 c0 5d c3", 12), "jump at 4 over 6");
-}
+TEST(SitePlanner, KeepsEndbr64) { EXPECT_EQ(planned("f3 0f 1e fa 55 48 89 e5 31 c0 5d c3", 12), "jump at 4 over 6"); }
 TEST(SitePlanner, TakesANopAsItIs) {
   EXPECT_EQ(planned("0f 1f 44 00 00 31 c0 c3", 8), "nop at 0 over 5");
   EXPECT_EQ(planned("f3 0f 1e fa 0f 1f 44 00 00 31 c0 c3", 12), "nop at 4 over 5");
@@ -167,7 +164,8 @@ TEST(BranchScan, TellsLoopsFromCalls) {
   EXPECT_TRUE(jumps("48 89 f8 e9 f8 ff ff ff", 0x1000, 0x1000)) << "jmp rel32";
   EXPECT_TRUE(jumps("90 e9 fa 0f 00 00", 0x1000, 0x2000)) << "from a part that lies elsewhere";
   EXPECT_TRUE(jumps("e2 fe", 0x1000, 0x1000)) << "loop";
-  EXPECT_FALSE(jumps("48 b8 eb f4 00 00 00 00 00 00 c3", 0x1000, 0x1000 - 6)) << "what looks like a jump within another instruction";
+  EXPECT_FALSE(jumps("48 b8 eb f4 00 00 00 00 00 00 c3", 0x1000, 0x1000 - 6))
+      << "what looks like a jump within another instruction";
 }
 TEST(BranchScan, FindsBranchesFromAfar) {
   std::vector<uint8_t> text(4096, 0x90);
@@ -216,13 +214,14 @@ TEST(ReturnSafety, FindsFunctionsThatUseTheirReturnAddress) {
   EXPECT_EQ(obstacle("48 8d 44 24 08 c3"), "");                                   // its address only
   EXPECT_EQ(obstacle("f0 48 83 0c 24 00 c3"), "");                                // lock orq $0, (%rsp): a barrier
   EXPECT_EQ(obstacle("f0 48 83 0c 24 01 c3"), looks);
-  EXPECT_EQ(obstacle("85 ff 75 01 c3 48 8b 04 24 c3"), looks);                    // behind a return
+  EXPECT_EQ(obstacle("85 ff 75 01 c3 48 8b 04 24 c3"), looks);  // behind a return
   // A case of a switch, at offset 14.
   EXPECT_EQ(obstacle("53 83 ff 05 77 0f ff 24 c5 00 10 00 00 90 48 8b 44 24 08 5b c3 5b c3"), looks);
-  EXPECT_EQ(obstacle("55 48 89 e5 ff d0 48 89 c4 48 8b 45 08 c9 c3"), looks);     // mov %rax, %rsp; mov 8(%rbp), %rax
-  EXPECT_EQ(obstacle("55 48 89 e5 48 83 e4 f0 c9 5a 52 c3"), takes);              // behind and $-16, %rsp; leave
+  EXPECT_EQ(obstacle("55 48 89 e5 ff d0 48 89 c4 48 8b 45 08 c9 c3"), looks);  // mov %rax, %rsp; mov 8(%rbp), %rax
+  EXPECT_EQ(obstacle("55 48 89 e5 48 83 e4 f0 c9 5a 52 c3"), takes);           // behind and $-16, %rsp; leave
   // lea -0x4000(%rsp), %r11; a page at a time: sub, orq $0, (%rsp), cmp, jne; sub $0xe20, %rsp
-  const std::string probes = "53 4c 8d 9c 24 00 c0 ff ff 48 81 ec 00 10 00 00 48 83 0c 24 00 4c 39 dc 75 ef 48 81 ec 20 0e 00 00 ";
+  const std::string probes =
+      "53 4c 8d 9c 24 00 c0 ff ff 48 81 ec 00 10 00 00 48 83 0c 24 00 4c 39 dc 75 ef 48 81 ec 20 0e 00 00 ";
   EXPECT_EQ(obstacle(probes + "48 81 c4 20 4e 00 00 5b c3"), "");
   EXPECT_EQ(obstacle(probes + "48 8b 84 24 28 4e 00 00 48 81 c4 20 4e 00 00 5b c3"), looks);
 }
@@ -231,13 +230,15 @@ TEST(ReturnSafety, FindsCallsOfFunctionsThatUseReturnAddresses) {
   auto obstacle = [](std::string_view hex, const ReturnReaders& readers) {
     std::vector<uint8_t> bytes = bytes_of(hex);
     auto text = [&](Address at, uint64_t length) {
-      return at == Address(0x1000) ? std::span<const uint8_t>(bytes).first(std::min<uint64_t>(length, bytes.size())) : std::span<const uint8_t>();
+      return at == Address(0x1000) ? std::span<const uint8_t>(bytes).first(std::min<uint64_t>(length, bytes.size()))
+                                   : std::span<const uint8_t>();
     };
     return return_obstacle(Address(0x1000), text, [](Address, std::span<uint8_t>) { return size_t{0}; }, readers);
   };
   using testing::HasSubstr;
   const ReturnReaders dlsym{.own = {0x2000}, .callers = {}}, mcount{.own = {}, .callers = {0x2000}};
-  for (const char* tail : {"e9 fb 0f 00 00", "ff 25 fa 0f 00 00"}) EXPECT_THAT(obstacle(tail, dlsym), HasSubstr("ends with a call")) << tail;
+  for (const char* tail : {"e9 fb 0f 00 00", "ff 25 fa 0f 00 00"})
+    EXPECT_THAT(obstacle(tail, dlsym), HasSubstr("ends with a call")) << tail;
   for (const char* call : {"e8 fb 0f 00 00 c3", "ff 15 fa 0f 00 00 c3"}) {
     EXPECT_EQ(obstacle(call, dlsym), "") << call;
     EXPECT_THAT(obstacle(call, mcount), HasSubstr("-pg")) << call;
@@ -247,20 +248,20 @@ TEST(ReturnSafety, FindsCallsOfFunctionsThatUseReturnAddresses) {
 TEST(FunctionExits, LieBeforeReturnsAndWhereUnwindersLand) {
   auto exits = [](std::string_view hex) {
     std::string text;
-    for (const FunctionExit& exit : find_exits(bytes_of(hex))) text += (exit.transfers ? " transfers " : " ") + std::to_string(exit.offset);
+    for (const FunctionExit& exit : find_exits(bytes_of(hex)))
+      text += (exit.transfers ? " transfers " : " ") + std::to_string(exit.offset);
     return text;
   };
-  EXPECT_EQ(exits("48 83 ec 08 41 5d 41 5e 41 5f 5d c3"), " 6");          // sub; pop; pop; pop; pop; ret: six bytes
-  EXPECT_EQ(exits("74 01 c3 c3"), " 2 3");                                // je: no run goes through it
+  EXPECT_EQ(exits("48 83 ec 08 41 5d 41 5e 41 5f 5d c3"), " 6");              // sub; pop; pop; pop; pop; ret: six bytes
+  EXPECT_EQ(exits("74 01 c3 c3"), " 2 3");                                    // je: no run goes through it
   EXPECT_EQ(exits("48 89 cc 59 ff e1"), " transfers 0");                      // mov %rcx,%rsp; pop %rcx; jmp *%rcx
   EXPECT_EQ(exits("31 c0 48 89 cc c3 90 90 90 90 90 c3"), " transfers 2 7");  // mov %rcx,%rsp; ret, and another return
-  EXPECT_EQ(exits("48 89 e5 ff e0 eb fe"), "");                           // tail jumps
+  EXPECT_EQ(exits("48 89 e5 ff e0 eb fe"), "");                               // tail jumps
 }
 
 // Code at `displaced` runs as it did at its own place.
 TEST(Relocator, MovedCodeRuns) {
-  auto* page = static_cast<uint8_t*>(
-      mmap(nullptr, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* page = static_cast<uint8_t*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(page, MAP_FAILED);
   // long f(long n): xor %eax,%eax; test %rdi,%rdi; je 1f; lea 2f(%rip),%rax; mov (%rax),%rax; add %rdi,%rax; 1: ret
   std::vector<uint8_t> function = bytes_of(
@@ -272,9 +273,8 @@ TEST(Relocator, MovedCodeRuns) {
   for (size_t at = 0; at < 21;) {
     auto instruction = decode(std::span(function).subspan(at));
     ASSERT_TRUE(instruction);
-    ASSERT_TRUE(relocate(*instruction, std::span(function).subspan(at, instruction->length),
-                         from + static_cast<int64_t>(at), out)
-                    .ok());
+    ASSERT_TRUE(
+        relocate(*instruction, std::span(function).subspan(at, instruction->length), from + static_cast<int64_t>(at), out).ok());
     at += instruction->length;
   }
   std::vector<uint8_t> code = out.take();

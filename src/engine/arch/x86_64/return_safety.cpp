@@ -33,7 +33,8 @@ struct StackState {
 
 class Walk {
  public:
-  Walk(const TextSource& source, const MemoryReader& read, const ReturnReaders& readers) : source_(source), read_(read), readers_(readers) {}
+  Walk(const TextSource& source, const MemoryReader& read, const ReturnReaders& readers)
+      : source_(source), read_(read), readers_(readers) {}
 
   std::string run(Address entry, const StackState& at_entry, int jumps);
 
@@ -42,12 +43,12 @@ class Walk {
     Address entry;
     std::span<const uint8_t> text;
     std::vector<uint8_t> seen;
-    std::vector<int32_t> depths;           // at instructions that have been seen
+    std::vector<int32_t> depths;                // at instructions that have been seen
     std::map<size_t, StackState> waiting;       // by the offset at which a path goes on
     std::map<size_t, StackState> behind_calls;  // where no branch leads, perhaps
-    std::optional<StackState> table;       // at a jump that may be through a table
+    std::optional<StackState> table;            // at a jump that may be through a table
     bool had_table = false;
-    int jumps = 0;                         // that have led here
+    int jumps = 0;  // that have led here
   };
   std::string follow(Function& function, size_t at, StackState state);
   static std::string step(const StackUse& use, StackState& state);
@@ -125,10 +126,8 @@ std::string Walk::follow(Function& function, size_t at, StackState state) {
       case Flow::kLeaves:
         if (instruction.indirect_jump && instruction.by_table && !function.had_table) function.table = state;
         return "";
-      case Flow::kUnmovable:
-        return "";
-      default:
-        break;
+      case Flow::kUnmovable: return "";
+      default: break;
     }
     at = next;
   }
@@ -137,7 +136,8 @@ std::string Walk::follow(Function& function, size_t at, StackState state) {
 
 // What the instruction does with the stack.
 std::string Walk::step(const StackUse& use, StackState& state) {
-  if ((use.stack_operand && state.depth == use.stack_operand) || (use.frame_operand && state.frame == use.frame_operand)) return kLooks;
+  if ((use.stack_operand && state.depth == use.stack_operand) || (use.frame_operand && state.frame == use.frame_operand))
+    return kLooks;
   if (use.limit && *use.limit < 0 && state.depth) state.limit = *state.depth - *use.limit;
   if (use.unknown_change) {
     state.depth = use.from_frame && state.frame ? std::optional(*state.frame - *use.from_frame) : std::nullopt;

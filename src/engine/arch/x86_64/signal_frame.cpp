@@ -61,8 +61,7 @@ Result<std::vector<uint8_t>> read_vector_state(pid_t tid) {
   // ptrace has the mask of features where a signal frame has the magic number.
   uint64_t features;
   memcpy(&features, &state[kSoftwareBytes], 8);
-  SoftwareBytes bytes{
-      kMagic1, static_cast<uint32_t>(state.size() + 4), features, static_cast<uint32_t>(state.size()), {}};
+  SoftwareBytes bytes{kMagic1, static_cast<uint32_t>(state.size() + 4), features, static_cast<uint32_t>(state.size()), {}};
   memcpy(&state[kSoftwareBytes], &bytes, sizeof bytes);
   const auto* magic2 = reinterpret_cast<const uint8_t*>(&kMagic2);
   state.insert(state.end(), magic2, magic2 + 4);
@@ -98,8 +97,7 @@ SignalContext context_of(const user_regs_struct& r) {
 
 }  // namespace
 
-Result<RecoveryFrame> build_signal_frame(pid_t tid, const user_regs_struct& registers, uint64_t signal_mask,
-                                         Address restore) {
+Result<RecoveryFrame> build_signal_frame(pid_t tid, const user_regs_struct& registers, uint64_t signal_mask, Address restore) {
   TRY(std::vector<uint8_t> vector_state, read_vector_state(tid));
   uint64_t vectors = (registers.rsp - kRedZone - vector_state.size()) / kVectorAlignment * kVectorAlignment;
   uint64_t at = (vectors - sizeof(SignalFrame)) / 16 * 16;

@@ -11,11 +11,11 @@
 
 namespace spile::engine::x86_64 {
 
-// Implements build_recovery_frame for registers with which the thread goes on: the caller has moved rip back over a call to be restarted.
-// Fails if the thread's vector registers can't be read. REQUIRES: the thread is stopped; the caller is its tracer.
-Result<RecoveryFrame> build_signal_frame(pid_t tid, const user_regs_struct& registers, uint64_t signal_mask,
-                                         Address restore);
-// Implements Architecture::find_system_call: looks for "syscall; ret", else "syscall", and for "mov $15, %rax; syscall" (or %eax).
+// Implements build_recovery_frame for registers with which the thread goes on: the caller has moved rip back over a call to be
+// restarted. Fails if the thread's vector registers can't be read. REQUIRES: the thread is stopped; the caller is its tracer.
+Result<RecoveryFrame> build_signal_frame(pid_t tid, const user_regs_struct& registers, uint64_t signal_mask, Address restore);
+// Implements Architecture::find_system_call: looks for "syscall; ret", else "syscall", and for "mov $15, %rax; syscall" (or
+// %eax).
 void find_system_call(std::span<const uint8_t> text, Address at, SystemCallText& found);
 
 }  // namespace spile::engine::x86_64

@@ -41,8 +41,7 @@ class SignalHandlers : public testing::Test {
     region->list_region(region->address(), region->end(), true);
     region->unlist_region(Address(0x1000));
     // Other memory, in another process perhaps a region.
-    region->list_region(Address(reinterpret_cast<uint64_t>(other)), Address(reinterpret_cast<uint64_t>(other + 512)),
-                        false);
+    region->list_region(Address(reinterpret_cast<uint64_t>(other)), Address(reinterpret_cast<uint64_t>(other + 512)), false);
   }
   void TearDown() override { munmap(reinterpret_cast<void*>(region->address().value), region->size()); }
 

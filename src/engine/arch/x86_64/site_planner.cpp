@@ -201,9 +201,7 @@ SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t l
   return plan;
 }
 
-std::span<const uint8_t> leads() {
-  return kLeads;
-}
+std::span<const uint8_t> leads() { return kLeads; }
 
 SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) {
   Window window = measure(text, text.size(), 1);
@@ -229,8 +227,8 @@ SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) {
   return plan;
 }
 
-// LLVM's XRay has 11 bytes at a function's begin (compiler-rt/lib/xray/xray_x86_64.cpp): a jump over a nop, which it replaces by a call
-// when it is turned on:
+// LLVM's XRay has 11 bytes at a function's begin (compiler-rt/lib/xray/xray_x86_64.cpp): a jump over a nop, which it replaces by
+// a call when it is turned on:
 //
 //     eb 09                              jmp  behind
 //     66 0f 1f 84 00 00 02 00 00         nopw 0x200(%rax,%rax)

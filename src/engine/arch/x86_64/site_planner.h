@@ -1,6 +1,6 @@
 #pragma once
-// Chooses how a function's entry, or any instruction, is patched. Each function implements the virtual function of Architecture or
-// VariableLengthPatching that has its name; engine/arch/architecture.h documents them.
+// Chooses how a function's entry, or any instruction, is patched. Each function implements the virtual function of Architecture
+// or VariableLengthPatching that has its name; engine/arch/architecture.h documents them.
 
 #include <span>
 

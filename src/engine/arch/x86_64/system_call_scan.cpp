@@ -20,7 +20,8 @@ constexpr uint8_t kShortMove = 5;
 
 enum class Place : uint8_t { kInstruction, kWithinAnother, kUnclear };
 
-// Classifies the bytes at `offset`, by disassembly from `begin` on. end: of the function; behind it, only as far as control goes on.
+// Classifies the bytes at `offset`, by disassembly from `begin` on. end: of the function; behind it, only as far as control goes
+// on.
 Place classify(std::span<const uint8_t> text, uint64_t begin, uint64_t end, uint64_t offset) {
   if (offset >= end + kMostBehindFunction) return Place::kUnclear;
   bool goes_on = true;
@@ -67,10 +68,11 @@ bool can_go_on(std::span<const uint8_t> text, uint64_t offset) {
     if (steps >= kMostSteps || at >= text.size()) return true;
     auto instruction = decode(text.subspan(at, std::min<uint64_t>(text.size() - at, 15)));
     if (!instruction) continue;
-    bool privileged = text[at] == 0xf4 || text[at] == 0xfa || text[at] == 0xfb;  // hlt, cli, sti
+    bool privileged = text[at] == 0xf4 || text[at] == 0xfa || text[at] == 0xfb;        // hlt, cli, sti
     bool trap = text[at] == 0x0f && instruction->length == 2 && text[at + 1] == 0x0b;  // ud2
     if (privileged || trap) continue;
-    if (instruction->flow == Flow::kLeaves || instruction->flow == Flow::kUnmovable || instruction->flow == Flow::kBreakpoint) return true;
+    if (instruction->flow == Flow::kLeaves || instruction->flow == Flow::kUnmovable || instruction->flow == Flow::kBreakpoint)
+      return true;
     uint64_t next = at + instruction->length, target = next + static_cast<uint64_t>(instruction->relative);
     bool jumps = instruction->flow == Flow::kJump;
     bool branches = jumps || instruction->flow == Flow::kConditional || instruction->flow == Flow::kCounted;
@@ -92,8 +94,8 @@ bool must_be_data(std::span<const uint8_t> text, uint64_t offset) {
   return !sets_number_of_last_call(text.subspan(from, offset - from)) && !can_go_on(text, offset + 2);
 }
 
-// `mov $SYS_munmap, %eax; syscall`, and another call right behind it: that ends a thread whose stack is gone, so that handlers would have
-// none.
+// `mov $SYS_munmap, %eax; syscall`, and another call right behind it: that ends a thread whose stack is gone, so that handlers
+// would have none.
 bool frees_own_stack(std::span<const uint8_t> text, uint64_t offset) {
   static constexpr uint8_t kUnmap[] = {0xb8, 0x0b, 0x00, 0x00, 0x00}, kSyscall[] = {0x0f, 0x05};
   constexpr uint64_t kNear = 16;
@@ -104,7 +106,7 @@ bool frees_own_stack(std::span<const uint8_t> text, uint64_t offset) {
 
 // The length of the instruction right before `offset` if it sets the call's number to `number`, else 0.
 uint8_t sets_number(std::span<const uint8_t> text, uint64_t offset, uint8_t number) {
-  const uint8_t move[] = {0x48, 0xc7, 0xc0, number, 0, 0, 0};       // mov $number, %rax
+  const uint8_t move[] = {0x48, 0xc7, 0xc0, number, 0, 0, 0};      // mov $number, %rax
   const uint8_t short_move[kShortMove] = {0xb8, number, 0, 0, 0};  // mov $number, %eax
   auto precedes = [&](std::span<const uint8_t> bytes) {
     return offset >= bytes.size() && memcmp(&text[offset - bytes.size()], bytes.data(), bytes.size()) == 0;
@@ -131,7 +133,8 @@ uint64_t length_behind(std::span<const uint8_t> text, uint64_t offset, Address b
     at += instruction->length;
     bool leaves = instruction->flow == Flow::kLeaves || instruction->flow == Flow::kJump;
     if (end == 0 && leaves && is_padding(text, at, begin)) end = at;
-    bool direct = instruction->flow == Flow::kJump || instruction->flow == Flow::kConditional || instruction->flow == Flow::kCounted;
+    bool direct =
+        instruction->flow == Flow::kJump || instruction->flow == Flow::kConditional || instruction->flow == Flow::kCounted;
     uint64_t target = at + static_cast<uint64_t>(instruction->relative);
     if (end != 0 && direct && target > offset && target < offset + kNearJump) end = 0;
     if (end != 0 && at > end + kShortReach) break;
@@ -141,8 +144,7 @@ uint64_t length_behind(std::span<const uint8_t> text, uint64_t offset, Address b
 
 }  // namespace
 
-std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at,
-                                               const FunctionBefore& function_before) {
+std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at, const FunctionBefore& function_before) {
   static constexpr uint8_t kSyscall[] = {0x0f, 0x05}, kSysenter[] = {0x0f, 0x34}, kInterrupt[] = {0xcd, 0x80};
   std::vector<FoundSystemCall> found;
   auto each = [&](std::span<const uint8_t> pattern, bool native) {

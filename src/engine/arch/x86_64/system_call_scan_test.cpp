@@ -44,8 +44,8 @@ TEST(SystemCallScan, TakesNothingForCodeWithoutAFunction) {
 
 TEST(SystemCallScan, KnowsThatExitDoesNotReturn) {
   EXPECT_EQ(scan({0xb8, 0x3c, 0, 0, 0, 0x0f, 0x05, 0x06, 0x06}, kNoFunction), "?5 ");  // mov $60, %eax; syscall; data
-  EXPECT_EQ(scan({0x6a, 0x3c, 0x58, 0x0f, 0x05, 0x06, 0x06}, kNoFunction), "?3 ");      // push $60; pop %rax; syscall; data
-  EXPECT_EQ(scan({0xb0, 0xe7, 0x90, 0x0f, 0x05, 0xf4}, kNoFunction), "?3 ");            // mov $231, %al; nop; syscall; hlt
+  EXPECT_EQ(scan({0x6a, 0x3c, 0x58, 0x0f, 0x05, 0x06, 0x06}, kNoFunction), "?3 ");     // push $60; pop %rax; syscall; data
+  EXPECT_EQ(scan({0xb0, 0xe7, 0x90, 0x0f, 0x05, 0xf4}, kNoFunction), "?3 ");           // mov $231, %al; nop; syscall; hlt
 }
 
 TEST(SystemCallScan, KnowsWhatEndsAThreadAndWhatReturnsFromASignal) {

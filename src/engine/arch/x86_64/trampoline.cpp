@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint8_t kConditionZero = 4;  // je, jz
 constexpr int32_t kRedZone = 128;
-constexpr uint64_t kEntryRoom = 16, kReturnRoom = 64, kInstructionRoom = 48, kRegistersRoom = 640, kGoroutineRoom = 256, kDisplacedRoom = 128;
+constexpr uint64_t kEntryRoom = 16, kReturnRoom = 64, kInstructionRoom = 48, kRegistersRoom = 640, kGoroutineRoom = 256,
+                   kDisplacedRoom = 128;
 constexpr uint64_t kGateRoom = 16, kTouchRoom = 128;
 constexpr uint8_t kNop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 
@@ -183,22 +184,12 @@ Gate make_gate(Assembler& out, const Fragment& fragment, uint32_t gate) {
 
 void emit_in_place(Assembler& out, const Fragment& fragment, Address site) {
   switch (fragment.kind) {
-    case abi::SiteKind::kEntry:
-      emit_entry(out, fragment, site);
-      break;
-    case abi::SiteKind::kReturn:
-      emit_return(out, fragment, site);
-      break;
-    case abi::SiteKind::kInstruction:
-      emit_instruction(out, fragment, fragment.enter, site);
-      break;
-    case abi::SiteKind::kExit:
-      emit_exit(out, fragment, site);
-      break;
-    case abi::SiteKind::kRoom:
-      break;
-    case abi::SiteKind::kSystemCall:
-      break;
+    case abi::SiteKind::kEntry: emit_entry(out, fragment, site); break;
+    case abi::SiteKind::kReturn: emit_return(out, fragment, site); break;
+    case abi::SiteKind::kInstruction: emit_instruction(out, fragment, fragment.enter, site); break;
+    case abi::SiteKind::kExit: emit_exit(out, fragment, site); break;
+    case abi::SiteKind::kRoom: break;
+    case abi::SiteKind::kSystemCall: break;
   }
 }
 
@@ -247,8 +238,8 @@ void emit_fragment(Assembler& out, const Fragment& fragment, Address site, std::
 }
 }  // namespace
 
-Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
-                                   std::span<const Fragment> fragments, Address at) {
+Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original, std::span<const Fragment> fragments,
+                                   Address at) {
   Assembler out(at);
   Trampoline result;
   auto emit_fragments = [&](size_t offset) {
@@ -342,7 +333,8 @@ std::vector<uint8_t> emit_stub(Address at, Address target) {
   return far.take();
 }
 
-std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, std::span<const uint32_t> only_for, uint32_t* trap_offset) {
+std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, std::span<const uint32_t> only_for,
+                                      uint32_t* trap_offset) {
   constexpr size_t kTrap = 21, kComparison = 8, kSkip = 2;  // bytes
   Assembler out(at);
   for (size_t i = 0; i < only_for.size(); i++) {

@@ -27,9 +27,7 @@ namespace {
 
 static_assert(sizeof(user_regs_struct) <= sizeof(ThreadRegisters::bytes));
 
-user_regs_struct& raw(ThreadRegisters& registers) {
-  return *reinterpret_cast<user_regs_struct*>(registers.bytes.data());
-}
+user_regs_struct& raw(ThreadRegisters& registers) { return *reinterpret_cast<user_regs_struct*>(registers.bytes.data()); }
 const user_regs_struct& raw(const ThreadRegisters& registers) {
   return *reinterpret_cast<const user_regs_struct*>(registers.bytes.data());
 }
@@ -58,8 +56,7 @@ class X86_64 final : public Architecture {
   SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const override {
     return x86_64::plan_entry(text, entry, size);
   }
-  SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t left,
-                            const FunctionFlow* flow) const override {
+  SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t left, const FunctionFlow* flow) const override {
     return x86_64::plan_instruction(text, at, left, flow);
   }
   FunctionFlow analyze_function(std::span<const uint8_t> text, Address entry, uint64_t size,
@@ -69,18 +66,12 @@ class X86_64 final : public Architecture {
   bool is_goroutine_exit(std::span<const uint8_t> function) const override {
     return function.size() >= 7 && function[0] == 0x90 && function[1] == 0xe8 && function[6] == 0x90;
   }
-  std::vector<FunctionExit> find_exits(std::span<const uint8_t> function) const override {
-    return x86_64::find_exits(function);
-  }
+  std::vector<FunctionExit> find_exits(std::span<const uint8_t> function) const override { return x86_64::find_exits(function); }
   FunctionReturns find_returns(std::span<const uint8_t> function, const FunctionFlow& flow) const override {
     return x86_64::find_returns(function, flow);
   }
-  uint64_t behind_stack_check(std::span<const uint8_t> function) const override {
-    return x86_64::behind_stack_check(function);
-  }
-  int32_t find_goroutine_offset(std::span<const uint8_t> text) const override {
-    return x86_64::find_goroutine_offset(text);
-  }
+  uint64_t behind_stack_check(std::span<const uint8_t> function) const override { return x86_64::behind_stack_check(function); }
+  int32_t find_goroutine_offset(std::span<const uint8_t> text) const override { return x86_64::find_goroutine_offset(text); }
   bool is_breakpoint(std::span<const uint8_t> patch) const override { return patch[0] == 0xcc; }
   void find_called(std::span<const uint8_t> text, Address at, std::vector<Address>& called) const override {
     x86_64::find_called(text, at, called);
@@ -101,11 +92,11 @@ class X86_64 final : public Architecture {
   bool is_boundary(const SitePlan& plan, std::span<const uint8_t> original, uint64_t offset) const override {
     return offset < plan.displaced && x86_64::is_instruction(original, offset);
   }
-  std::string return_obstacle(Address entry, const TextSource& text, const MemoryReader& read, const ReturnReaders& readers) const override {
+  std::string return_obstacle(Address entry, const TextSource& text, const MemoryReader& read,
+                              const ReturnReaders& readers) const override {
     return x86_64::return_obstacle(entry, text, read, readers);
   }
-  std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text,
-                                             const std::vector<bool>& covered) const override {
+  std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text, const std::vector<bool>& covered) const override {
     return x86_64::find_branches_into(text, covered);
   }
   bool is_instruction(std::span<const uint8_t> text, uint64_t offset) const override {
@@ -114,13 +105,11 @@ class X86_64 final : public Architecture {
   bool jumps_to(std::span<const uint8_t> code, Address at, Address target) const override {
     return x86_64::jumps_to(code, at, target);
   }
-  Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
-                                     std::span<const Fragment> fragments, Address at) const override {
+  Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original, std::span<const Fragment> fragments,
+                                     Address at) const override {
     return x86_64::emit_trampoline(plan, original, fragments, at);
   }
-  uint64_t trampoline_room(std::span<const Fragment> fragments) const override {
-    return x86_64::trampoline_room(fragments);
-  }
+  uint64_t trampoline_room(std::span<const Fragment> fragments) const override { return x86_64::trampoline_room(fragments); }
   std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) const override {
     return x86_64::emit_jump(plan, trampoline);
   }
@@ -134,10 +123,12 @@ class X86_64 final : public Architecture {
   Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const override {
     return x86_64::check_handlers(image, entries);
   }
-  bool leave_handler(const abi::CodeImage& image, std::span<const HandlerEntry> entries, Address at, ThreadRegisters& registers, const WordReader& read) const override {
+  bool leave_handler(const abi::CodeImage& image, std::span<const HandlerEntry> entries, Address at, ThreadRegisters& registers,
+                     const WordReader& read) const override {
     auto& r = raw(registers);
     auto places = std::to_array<unsigned long long*>({&r.rax, &r.rcx, &r.rdx, &r.rbx, &r.rsp, &r.rbp, &r.rsi, &r.rdi,
-                                                      &r.r8, &r.r9, &r.r10, &r.r11, &r.r12, &r.r13, &r.r14, &r.r15});  // ORDER Gpr
+                                                      // ORDER Gpr
+                                                      &r.r8, &r.r9, &r.r10, &r.r11, &r.r12, &r.r13, &r.r14, &r.r15});
     std::array<uint64_t, 16> words;
     for (size_t i = 0; i < words.size(); i++) words[i] = *places[i];
     uint64_t pc = r.rip;
@@ -146,12 +137,8 @@ class X86_64 final : public Architecture {
     r.rip = pc;
     return true;
   }
-  SignalHandler emit_trap_handler(Address at, uint64_t entries) const override {
-    return x86_64::emit_trap_handler(at, entries);
-  }
-  SignalHandler emit_fault_handler(Address at, Address regions) const override {
-    return x86_64::emit_fault_handler(at, regions);
-  }
+  SignalHandler emit_trap_handler(Address at, uint64_t entries) const override { return x86_64::emit_trap_handler(at, entries); }
+  SignalHandler emit_fault_handler(Address at, Address regions) const override { return x86_64::emit_fault_handler(at, regions); }
   std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at,
                                                  const FunctionBefore& function_before) const override {
     return x86_64::find_system_calls(text, at, function_before);
@@ -170,7 +157,7 @@ class X86_64 final : public Architecture {
   }
   abi::Registers script_registers(const ThreadRegisters& registers) const override {
     const user_regs_struct& r = raw(registers);
-    return {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8,     r.r9,
+    return {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp,    r.r8,      r.r9,
             r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rip, r.eflags, r.orig_rax};
   }
   bool enters_system_call(pid_t tid) const override {
@@ -187,8 +174,7 @@ class X86_64 final : public Architecture {
   bool restarts_system_call(const ThreadRegisters& registers) const override {
     int64_t result = -static_cast<int64_t>(raw(registers).rax);
     bool in_call = static_cast<int64_t>(raw(registers).orig_rax) >= 0;
-    return in_call &&
-           (result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand || result == kRestartBlock);
+    return in_call && (result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand || result == kRestartBlock);
   }
 
   std::optional<uint64_t> pushed_flags(const ThreadRegisters& registers, std::span<const uint8_t> instruction) const override {
@@ -219,8 +205,7 @@ class X86_64 final : public Architecture {
         // The kernel restarts it unless a handler is going to run, which may interrupt it. A timeout begins anew.
         r.rax = static_cast<unsigned long long>(-kRestartNoHand);
         return true;
-      default:
-        return false;
+      default: return false;
     }
   }
 
@@ -236,9 +221,7 @@ class X86_64 final : public Architecture {
     CHECK(arguments.size() <= 6);
     for (size_t i = 0; i < arguments.size(); i++) *order[i] = arguments[i];
   }
-  int64_t system_call_result(const ThreadRegisters& registers) const override {
-    return static_cast<int64_t>(raw(registers).rax);
-  }
+  int64_t system_call_result(const ThreadRegisters& registers) const override { return static_cast<int64_t>(raw(registers).rax); }
   Result<RecoveryFrame> build_recovery_frame(pid_t tid, const ThreadRegisters& registers, uint64_t signal_mask,
                                              Address restore) const override {
     user_regs_struct resumed = raw(registers);

@@ -1,7 +1,7 @@
 #pragma once
 // All assembly of the runtime, for x86-64. Another machine's file has the same functions and constants. What they compile to
-// runs inside traced programs: general registers only, and nothing on the stack. Where a function may fault, the engine catches the
-// fault (load.cpp); REQUIRES there: the controller lives (controller_gone).
+// runs inside traced programs: general registers only, and nothing on the stack. Where a function may fault, the engine catches
+// the fault (load.cpp); REQUIRES there: the controller lives (controller_gone).
 
 #include <asm/unistd.h>
 #include <stddef.h>
@@ -26,9 +26,7 @@ SPILE_INLINE inline uint32_t fetch_and_increment(uint32_t* p) {
   return before;
 }
 // dec
-SPILE_INLINE inline void decrement_in_place(uint32_t* p) {
-  asm volatile("decl %0" : "+m"(*p) : : "cc", "memory");
-}
+SPILE_INLINE inline void decrement_in_place(uint32_t* p) { asm volatile("decl %0" : "+m"(*p) : : "cc", "memory"); }
 
 // -- system calls (psABI A.2.1): `syscall` takes the number in rax and arguments in rdi, rsi, rdx, r10, r8, r9; it returns in
 // rax and destroys rcx and r11. Arguments that a call does not have are not set: the checker of handlers (engine's
@@ -66,11 +64,12 @@ SPILE_INLINE inline uint64_t read_thread_pointer() {
   asm volatile("rdfsbase %0" : "=r"(base));
   return base;
 }
-// mov %fs:0: reads the word that the thread pointer points to, which is the thread pointer itself by the psABI (TLS variant II), and
-// takes nothing; ProcessTable::self_pointers says whether it is so in this process. False: the thread pointer does not point to memory.
+// mov %fs:0: reads the word that the thread pointer points to, which is the thread pointer itself by the psABI (TLS variant II),
+// and takes nothing; ProcessTable::self_pointers says whether it is so in this process. False: the thread pointer does not point
+// to memory.
 SPILE_INLINE inline bool load_self_pointer(uint64_t* value) {
   uint64_t word;
-  asm goto("1: movq %%fs:0, %0\n" SPILE_FIXUP(1b, %l[fault]) : "=r"(word) : : : fault);
+  asm goto("1: movq %%fs:0, %0\n" SPILE_FIXUP(1b, % l[fault]) : "=r"(word) : : : fault);
   *value = word;
   return true;
 fault:
@@ -84,7 +83,8 @@ inline constexpr uint64_t kThreadVector = 8;
 inline constexpr uint64_t kThreadPointerCall = __NR_arch_prctl;
 SPILE_INLINE inline bool has_moved_thread_pointer(const abi::Registers& registers) {
   constexpr uint64_t kSetFs = 0x1002;  // ARCH_SET_FS
-  if (__builtin_expect(abi::system_call_argument(registers, 0) != kSetFs, 1) || abi::system_call_result(registers) != 0) return false;
+  if (__builtin_expect(abi::system_call_argument(registers, 0) != kSetFs, 1) || abi::system_call_result(registers) != 0)
+    return false;
   return read_thread_pointer() == abi::system_call_argument(registers, 1);
 }
 
@@ -93,7 +93,7 @@ SPILE_INLINE inline bool has_moved_thread_pointer(const abi::Registers& register
 // rdtsc: the counter by which records are ordered; never the same twice in a thread. False: this thread may not read it.
 SPILE_INLINE inline bool read_counter(uint64_t* value) {
   uint32_t low, high;
-  asm goto("1: rdtsc\n" SPILE_FIXUP(1b, %l[fault]) : "=a"(low), "=d"(high) : : : fault);
+  asm goto("1: rdtsc\n" SPILE_FIXUP(1b, % l[fault]) : "=a"(low), "=d"(high) : : : fault);
   *value = static_cast<uint64_t>(high) << 32 | low;
   return true;
 fault:
@@ -107,19 +107,11 @@ SPILE_INLINE inline uint16_t current_cpu() {
   return static_cast<uint16_t>(limit & 0xfff);
 }
 // pause: between two looks at a lock.
-SPILE_INLINE inline void pause_cpu() {
-  asm volatile("pause" ::: "memory");
-}
+SPILE_INLINE inline void pause_cpu() { asm volatile("pause" ::: "memory"); }
 
 // -- memory that may be bad (load.cpp): one mov each, so that the fault is at a known instruction
 
-#define SPILE_LOAD(INSTRUCTION)                  \
-  asm goto("1: " INSTRUCTION                     \
-           "\n" SPILE_FIXUP(1b, %l[fault])        \
-           : "=r"(word)                          \
-           : "r"(address)                        \
-           :                                     \
-           : fault)
+#define SPILE_LOAD(INSTRUCTION) asm goto("1: " INSTRUCTION "\n" SPILE_FIXUP(1b, % l[fault]) : "=r"(word) : "r"(address) : : fault)
 
 // Reads `kSize` (1, 2, 4 or 8) bytes, zero-extended. False: they can't be read, and *value is unchanged.
 template <uint32_t kSize>
@@ -140,13 +132,8 @@ fault:
   return false;
 }
 
-#define SPILE_STORE(INSTRUCTION)                 \
-  asm goto("1: " INSTRUCTION                     \
-           "\n" SPILE_FIXUP(1b, %l[fault])        \
-           :                                     \
-           : "r"(value), "r"(address)            \
-           : "memory"                            \
-           : fault)
+#define SPILE_STORE(INSTRUCTION) \
+  asm goto("1: " INSTRUCTION "\n" SPILE_FIXUP(1b, % l[fault]) : : "r"(value), "r"(address) : "memory" : fault)
 
 // Writes the low `kSize` (1, 2, 4 or 8) bytes. False: they can't be written.
 template <uint32_t kSize>
@@ -181,7 +168,8 @@ SPILE_INLINE inline void repeat_fill(char* to, uint8_t byte, uint64_t count) {
 
 // -- numbers of 128 bits
 
-// shrd: the low 64 bits of high:low shifted right; in C++ it would have to be right for shifts of 64 and more. REQUIRES: shift < 64
+// shrd: the low 64 bits of high:low shifted right; in C++ it would have to be right for shifts of 64 and more. REQUIRES: shift <
+// 64
 SPILE_INLINE inline uint64_t shift_right_wide(uint64_t high, uint64_t low, uint32_t shift) {
   asm("shrdq %b2, %1, %0" : "+r"(low) : "r"(high), "c"(shift) : "cc");
   return low;
@@ -192,8 +180,8 @@ SPILE_INLINE inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t* hig
   asm("mulq %3" : "=a"(low), "=d"(*high) : "a"(a), "r"(b) : "cc");
   return low;
 }
-// mul, div: a * b / c, or the largest number where that needs more than 64 bits or c is 0. In C++ the division is a call of LLVM's own
-// library, which is not there.
+// mul, div: a * b / c, or the largest number where that needs more than 64 bits or c is 0. In C++ the division is a call of
+// LLVM's own library, which is not there.
 SPILE_INLINE inline uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c) {
   uint64_t high, low = multiply_wide(a, b, &high);
   if (high >= c) return ~uint64_t{0};
