@@ -33,8 +33,8 @@
 #define SPILE_FIXUPS "spile_fixups"  // a name for which the linker makes __start_ and __stop_ symbols
 #endif
 // Within assembly: adds a pair to the fix-up table, so that if the instruction at label FAULTING faults, the thread goes on at
-// label RESUME (load.cpp says who catches the fault).
+// label RESUME (load.cpp says who catches the fault). Both are texts, as clang-format would put a blank into `%l[fault]`.
 #define SPILE_FIXUP(FAULTING, RESUME) \
   ".pushsection " SPILE_FIXUPS        \
   ",\"a\",@progbits\n.balign 4\n"     \
-  ".long " #FAULTING " - .\n.long " #RESUME " - .\n.popsection"
+  ".long " FAULTING " - .\n.long " RESUME " - .\n.popsection"

@@ -69,7 +69,7 @@ SPILE_INLINE inline uint64_t read_thread_pointer() {
 // to memory.
 SPILE_INLINE inline bool load_self_pointer(uint64_t* value) {
   uint64_t word;
-  asm goto("1: movq %%fs:0, %0\n" SPILE_FIXUP(1b, % l[fault]) : "=r"(word) : : : fault);
+  asm goto("1: movq %%fs:0, %0\n" SPILE_FIXUP("1b", "%l[fault]") : "=r"(word) : : : fault);
   *value = word;
   return true;
 fault:
@@ -93,7 +93,7 @@ SPILE_INLINE inline bool has_moved_thread_pointer(const abi::Registers& register
 // rdtsc: the counter by which records are ordered; never the same twice in a thread. False: this thread may not read it.
 SPILE_INLINE inline bool read_counter(uint64_t* value) {
   uint32_t low, high;
-  asm goto("1: rdtsc\n" SPILE_FIXUP(1b, % l[fault]) : "=a"(low), "=d"(high) : : : fault);
+  asm goto("1: rdtsc\n" SPILE_FIXUP("1b", "%l[fault]") : "=a"(low), "=d"(high) : : : fault);
   *value = static_cast<uint64_t>(high) << 32 | low;
   return true;
 fault:
@@ -111,7 +111,8 @@ SPILE_INLINE inline void pause_cpu() { asm volatile("pause" ::: "memory"); }
 
 // -- memory that may be bad (load.cpp): one mov each, so that the fault is at a known instruction
 
-#define SPILE_LOAD(INSTRUCTION) asm goto("1: " INSTRUCTION "\n" SPILE_FIXUP(1b, % l[fault]) : "=r"(word) : "r"(address) : : fault)
+#define SPILE_LOAD(INSTRUCTION) \
+  asm goto("1: " INSTRUCTION "\n" SPILE_FIXUP("1b", "%l[fault]") : "=r"(word) : "r"(address) : : fault)
 
 // Reads `kSize` (1, 2, 4 or 8) bytes, zero-extended. False: they can't be read, and *value is unchanged.
 template <uint32_t kSize>
@@ -133,7 +134,7 @@ fault:
 }
 
 #define SPILE_STORE(INSTRUCTION) \
-  asm goto("1: " INSTRUCTION "\n" SPILE_FIXUP(1b, % l[fault]) : : "r"(value), "r"(address) : "memory" : fault)
+  asm goto("1: " INSTRUCTION "\n" SPILE_FIXUP("1b", "%l[fault]") : : "r"(value), "r"(address) : "memory" : fault)
 
 // Writes the low `kSize` (1, 2, 4 or 8) bytes. False: they can't be written.
 template <uint32_t kSize>
