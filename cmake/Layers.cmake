@@ -86,7 +86,7 @@ function(spile_folder)
   add_dependencies(spile_${name} spile_${name}_includes)
 
   if(tests AND BUILD_TESTING)
-    add_executable(${name}_test ${tests})
+    add_executable(${name}_test EXCLUDE_FROM_ALL ${tests})
     target_link_libraries(${name}_test PRIVATE spile::${name} ${ARG_LIBS} ${ARG_TEST_LIBS} fmt::fmt GTest::gmock GTest::gtest_main)
     target_compile_options(${name}_test PRIVATE ${SPILE_TEST_FLAGS})
     target_precompile_headers(${name}_test REUSE_FROM spile_precompiled_tests)
