@@ -2,7 +2,7 @@
 # in which spile has them in its hands. None of that is an error, and nothing is said of it.
 from spiletest import *
 
-shell = start("sh", "-c", f"while :; do for k in 1 2 3 4; do {program('calls')} 10 > /dev/null & done; wait; done")
+shell = start("sh", "-c", f"while :; do for k in 1 2 3 4; do '{program('calls')}' 10 > /dev/null & done; wait; done")
 scripts = [
     f'process("{program("calls")}").function("*").return',
     "process.syscall",

@@ -72,7 +72,7 @@ def programs():
     inputs = [temporary_directory() / "input" for _ in range(2)]
     for each in inputs:
         os.mkfifo(each)
-    shell.stdin.write(f"{path} 2 < {inputs[0]}; {path} 1 < {inputs[1]}; echo $?\n".encode())
+    shell.stdin.write(f"'{path}' 2 < {inputs[0]}; '{path}' 1 < {inputs[1]}; echo $?\n".encode())
     shell.stdin.flush()
     with open(inputs[0], "w"):
         session.wait_output("^met$")

@@ -9,7 +9,8 @@ if not shutil.which("setpriv"):
 
 def limited(names, script, *more):
     granted = ",".join(["-all"] + [f"+{name}" for name in names])
-    command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps", granted, "--ambient-caps", granted, str(SPILE), "-e", script, *more]
+    command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps", granted, "--ambient-caps", granted,
+               *spile_words(["-e", script, *more])]
     return subprocess.run(command, capture_output=True, text=True, cwd="/")
 
 

@@ -30,12 +30,14 @@ shutil.copy(folder / "archive", there)
 inside = f"""set -e
 for f in usr lib lib64 bin dev proc tmp; do [ -d /$f ] && mkdir -p {there}/$f; done
 for f in usr lib lib64 bin dev; do mount --rbind /$f {there}/$f; done
-mkdir -p {there}{ROOT}; mount --bind {ROOT} {there}{ROOT}
+mkdir -p "{there}{ROOT}"; mount --bind "{ROOT}" "{there}{ROOT}"
 mount -t proc proc {there}/proc
 [ ! -d /usr/lib/debug ] || mount -t tmpfs none {there}/usr/lib/debug
 cp $1 {there}/script.stp
 exec chroot {there} /usr/bin/env -i PATH=/usr/bin:/bin HOME=/tmp XDG_CACHE_HOME=/tmp/cache sh -c '
-  {SPILE} cache import /archive >&2 && {SPILE} /script.stp -c /shop && echo -- && {SPILE} -L "process(\\"/shop\\").function(\\"shop::*\\")" && echo -- && {SPILE} vars /shop shop::price_of'
+  spile="{SPILE}"
+  "$spile" cache import /archive >&2 && "$spile" /script.stp -c /shop && echo -- &&
+  "$spile" -L "process(\\"/shop\\").function(\\"shop::*\\")" && echo -- && "$spile" vars /shop shop::price_of'
 """
 (folder / "script.stp").write_text(script)
 run = subprocess.run(["unshare", "-m", "sh", "-c", inside, "sh", folder / "script.stp"], capture_output=True, text=True, timeout=120)

@@ -4,9 +4,9 @@ from spiletest import *
 
 def completed(*words):
     script = f"""
-      source {ROOT}/tools/completion/spile
+      source '{ROOT}/tools/completion/spile'
       COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
-      _spile {SPILE}
+      _spile '{SPILE}'
       printf '%s\\n' "${{COMPREPLY[@]}}"
     """
     run = subprocess.run(["bash", "-c", script, "bash", "spile", *map(str, words)], capture_output=True, text=True, timeout=60, cwd=folder)
@@ -43,7 +43,8 @@ path = {**os.environ, "PATH": f"{pathlib.Path(SPILE).parent}:{os.environ['PATH']
 
 
 def in_fish(line):
-    run = subprocess.run(["fish", "--no-config", "-c", f"source {ROOT}/tools/completion/spile.fish; complete -C {line!r}"], capture_output=True, text=True, timeout=60, cwd=folder, env=path)
+    run = subprocess.run(["fish", "--no-config", "-c", f"source '{ROOT}/tools/completion/spile.fish'; complete -C {line!r}"],
+                         capture_output=True, text=True, timeout=60, cwd=folder, env=path)
     expect(run.stderr, "", "fish's messages")
     return {word.partition("\t")[0]: word.partition("\t")[2] for word in run.stdout.splitlines()}
 
@@ -53,7 +54,7 @@ def in_zsh(*words):
     script = f"""
       compadd() {{ while [[ $1 == -* && $1 != -- ]]; do [[ $1 == -S ]] && shift; shift; done; shift; local w; for w; do [[ $w == $words[CURRENT]* ]] && print -r -- $w; done }}
       _files() {{ print -rl -- $words[CURRENT]*(N) }}
-      source {ROOT}/tools/completion/_spile
+      source '{ROOT}/tools/completion/_spile'
       words=("$@"); CURRENT=$#words; _spile"""
     run = subprocess.run(["zsh", "-fc", script, "zsh", "spile", *map(str, words)], capture_output=True, text=True, timeout=60, cwd=folder, env=path)
     expect(run.stderr, "", "zsh's messages")

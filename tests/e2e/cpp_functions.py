@@ -36,4 +36,4 @@ found = spile("-l", f'process("{program("shapes")}").function("plane::*")').out
 for name in ["plane::fold", "plane::Square::area", "plane::Disc::Disc", "plane::Stack<int>::push"]:
     expect(f'function("{name}@' in found, True, found)
 spile("-l", f'process("{program("shapes")}").function("Square::aera")').expect(
-    status=1, err_match=r"no function 'Square::aera' in \S+ \(\d\d functions known\)[\s\S]*did you mean 'Square::area'\?")
+    status=1, err_match=r"no function 'Square::aera' in .+ \(\d\d functions known\)[\s\S]*did you mean 'Square::area'\?")

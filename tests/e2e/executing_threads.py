@@ -9,7 +9,8 @@ if VARIANT == "counted":
     runs, threads = 600, 3  # many more than there are slots where there is so little room
     script = f'global n, r probe process("{PROGRAM}").function("foo") {{ n++ }} probe process("{PROGRAM}").function("foo").return {{ r++ }} probe end {{ println(n, " ", r) }}'
     calls = runs * (threads + 1)
-    limited = subprocess.run(["sh", "-c", f"ulimit -v 1000000; exec {SPILE} -e '{script}' -c '{PROGRAM} {runs} {threads}'"], capture_output=True, text=True)
+    limited = subprocess.run(["sh", "-c", 'ulimit -v 1000000; exec "$0" "$@"', SPILE, "-e", script, "-c",
+                              command_line(f"{PROGRAM} {runs} {threads}")], capture_output=True, text=True)
     expect(limited.stdout + limited.stderr, f"done\n{calls} {calls}\n", "all calls, and nothing skipped")
 else:
     target = start(PROGRAM, 1000000, 3)

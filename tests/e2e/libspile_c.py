@@ -151,6 +151,6 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
-calls = program("calls")
+calls = command_line(program("calls"))
 built = compile_with_pkg_config(source, "-std=gnu11", "-O1", "-pthread")
 expect_true(run(built, f"{calls} 1500 2", f"{calls} 500").endswith("\n3000 500\n"), "what two sessions have counted")

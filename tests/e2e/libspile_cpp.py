@@ -86,5 +86,5 @@ int main(int, char** argv) {
 """
 target = server()
 built = compile_with_pkg_config(source, "-std=c++20", "-O1", "-pthread", compiler="c++")
-expect_true(run(built, program("calls"), target.pid).endswith("\ndone\n"), "all expectations of the program")
+expect_true(run(built, command_line(program("calls")), target.pid).endswith("\ndone\n"), "all expectations of the program")
 expect_untouched(target.pid)

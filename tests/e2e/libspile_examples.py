@@ -4,7 +4,7 @@ from libspile_install import *
 build = temporary_directory()
 subprocess.run(["cmake", "-S", ROOT / "examples/library", "-B", build, f"-DCMAKE_PREFIX_PATH={PREFIX}"], check=True, stdout=subprocess.DEVNULL)
 subprocess.run(["cmake", "--build", build], check=True, stdout=subprocess.DEVNULL)
-calls = program("calls")
+calls = command_line(program("calls"))
 
 out = run(build / "latency", "foo", 0, f"{calls} 500 3")
 expect(len(re.findall(r"^thread \d+: \d+ us$", out, re.M)), 1500, "slow calls")
@@ -31,6 +31,7 @@ commands = int(re.search(r"^ +(\d+) processCommand$", out, re.M)[1])
 expect_true(301 <= commands <= 305, f"300 PING, SHUTDOWN, and what the client says first: {out}")
 
 # What docs/library-api.md shows.
+calls = f"'{program('calls')}'"  # in literals of three languages
 blocks = re.findall(r"```(python|cpp|c)\n(.*?)```", (ROOT / "docs/library-api.md").read_text(), re.S)
 shown = dict(blocks)
 script, verb = (text.replace("./program", f"{calls} 3") for language, text in blocks if language == "python")

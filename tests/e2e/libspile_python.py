@@ -7,7 +7,7 @@ sys.path.insert(0, ENVIRONMENT["PYTHONPATH"])
 import threading
 import spile as library  # spiletest has a function spile
 
-calls, target = program("calls"), server()
+calls, target = command_line(program("calls")), server()
 COUNT = 'global n probe process.function("work") { n++ }'
 
 with library.run(COUNT + ' probe timer.ms(10) { printf("%d %s\\n", 7, execname()) } probe end { println("end") }', pid=target.pid) as session:

@@ -5,7 +5,7 @@ os.environ.update(ENVIRONMENT)
 sys.path.insert(0, ENVIRONMENT["PYTHONPATH"])
 import spile as library  # spiletest has a function spile
 
-calls = program("calls")
+calls = command_line(program("calls"))
 
 
 def events(verb, *words, command=f"{calls} 3", **others):

@@ -23,5 +23,6 @@ for (kind, more), what in WALLS.items():
     result.expect(status=1, err_match=rf"map {what} in process \d+: .*\n  hint: .* limited to [\d.]+ MiB \({name}\).*prlimit --pid \d+ --{option}=BYTES")
     finish(process)
 # spile itself may be limited, and what it starts with it.
-limited = subprocess.run(["sh", "-c", f"ulimit -v 3000000; exec {SPILE} -e '{SCRIPT}' -c '{calls} 1000'"], capture_output=True, text=True)
+limited = subprocess.run(["sh", "-c", 'ulimit -v 3000000; exec "$0" "$@"', SPILE, "-e", SCRIPT, "-c",
+                          command_line(f"{calls} 1000")], capture_output=True, text=True)
 expect_match(r"^2000 1000$", limited.stdout, "counts of a limited spile: " + limited.stderr)

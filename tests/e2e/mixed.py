@@ -168,7 +168,8 @@ probe {CALL} {{ if (pid() == target()) {{ n = n + 1; a[1000 + (n & 255)] = n }} 
                       "-x", str(target.pid)).expect()
         expect(after.err, "1\n", "a later session")
         maps = pathlib.Path(f"/proc/{target.pid}/maps").read_text()
-        expect([line for line in maps.splitlines() if "spile" in line or "bpf-map" in line], [], "what is left of spile in the process")
+        left = [line for line in maps.splitlines() if re.search(r"memfd:spile|bpf-map", line)]
+        expect(left, [], "what is left of spile in the process")
     finally:
         target.kill()
         target.wait()

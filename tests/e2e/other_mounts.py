@@ -19,7 +19,7 @@ def probe(process):
 hidden = directory / "mounted/hidden"
 hidden.parent.mkdir()
 probe(start("unshare", "-m", "--propagation", "private", "sh", "-c",
-            f"mount -t tmpfs none {hidden.parent} && cp {program('server')} {hidden} && exec {hidden} 100 2", ready="ready"))
+            f"mount -t tmpfs none {hidden.parent} && cp '{program('server')}' {hidden} && exec {hidden} 100 2", ready="ready"))
 expect_true(not hidden.exists(), "the file can't be seen here")
 
 root = directory / "root"

@@ -39,7 +39,7 @@ result = spile("-e", "global n, pids probe timer.profile { n++; pids[pid()]++ } 
                "-c", f"i=0; while [ $i -lt 300 ]; do sh -c '{burner}'; i=$((i+1)); done", timeout=60)
 before = os.times()
 for _ in range(300):
-    subprocess.run(["sh", "-c", burner], check=True)
+    subprocess.run(["sh", "-c", command_line(burner)], check=True)
 share = (os.times().children_user - before.children_user) / 0.01
 n, pids = map(int, result.out.split())
 expect_true(share / 3 <= n <= 3 * share and pids >= n / 3, f"{share} periods: {result}")

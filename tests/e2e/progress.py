@@ -8,7 +8,7 @@ target = start(program("server"), 120, ready="ready")
 def errors_of(*arguments, interrupt_after=None):
     """What spile writes to a terminal that is its standard error."""
     master, slave = pty.openpty()
-    session = subprocess.Popen([SPILE, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave, start_new_session=True)
+    session = subprocess.Popen(spile_words(arguments), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave, start_new_session=True)
     os.close(slave)
     seen = ""
 

@@ -155,7 +155,7 @@ def stacks():
     for first, second in [(returns, walks), (walks, returns), (returns + walks, returns + walks)]:
         shell = start("sh", stdin=subprocess.PIPE)
         sessions = [Session("-e", told + script, "-x", shell.pid).wait_output("^seen$") for script in (first, second)]
-        shell.communicate(f"{path}; exit\n".encode(), timeout=60)
+        shell.communicate(f"'{path}'; exit\n".encode(), timeout=60)
         for session, script in zip(sessions, (first, second)):
             # The shell has none of the script's places; its child has, perhaps before that is a warning's worth.
             result = session.wait().expect(status=0)

@@ -5,12 +5,14 @@ Everything that a test starts is its own: ports are free ones, directories are t
 when the test ends is killed by process number.
 """
 import atexit
+import contextlib
 import difflib
 import os
 import pathlib
 import pwd
 import random
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -111,8 +113,30 @@ class Result:
         return [int(n) for n in re.findall(r"-?\d+", self.out)]
 
 
+def command_line(text):
+    """A command line, for -c or a shell, that names files of this tree: blanks in the tree's path get a backslash, which holds
+    within the '...' of an inner shell, too. A line whose paths are quoted already stays as it is."""
+    text = str(text)
+    places = [place for place in (str(ROOT), str(BUILD)) if " " in place]
+    if not any(place in text for place in places):
+        return text
+    with contextlib.suppress(ValueError):  # of a quote that is not closed
+        words = shlex.split(text)
+        if any(" " in word and os.path.exists(word) and before != "-c" for before, word in zip(["", *words], words)):
+            return text
+    for place in places:
+        text = text.replace(place, place.replace(" ", "\\ "))
+    return text
+
+
+def spile_words(arguments):
+    """The words of a command that starts spile, as strings."""
+    words = list(map(str, arguments))
+    return [str(SPILE), *(command_line(word) if before == "-c" else word for before, word in zip(["", *words], words))]
+
+
 def _command(arguments, user):
-    command = [str(SPILE), *map(str, arguments)]
+    command = spile_words(arguments)
     if user is None:
         return command, None
     if os.geteuid() != 0:
@@ -234,6 +258,8 @@ def installed(name, *places):
 
 def start(*command, user=None, ready=None, **options):
     """Starts a program; with `ready`, returns once its output has a line that matches."""
+    if str(command[0]) == str(SPILE):
+        command = spile_words(command[1:])
     if user is not None and os.geteuid() == 0:
         entry = pwd.getpwnam(user)
         command = ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups", *command]
@@ -348,7 +374,7 @@ def foreign_mappings(pid):
     for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
         fields = line.split(None, 5)
         name = fields[5] if len(fields) == 6 else ""
-        if "spile" in name and "memfd" in name or "x" in fields[1] and not name:
+        if "memfd:spile" in name or "x" in fields[1] and not name:
             found.append(line)
     return found
 

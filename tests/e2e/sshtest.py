@@ -25,7 +25,7 @@ PermitRootLogin yes
 PasswordAuthentication no
 PidFile none
 Subsystem sftp internal-sftp
-SetEnv PATH={SPILE.parent}:{os.environ["PATH"]}
+SetEnv "PATH={SPILE.parent}:{os.environ["PATH"]}"
 """)
 (folder / "ssh_config").write_text(f"""Host *
   HostName 127.0.0.1

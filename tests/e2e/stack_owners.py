@@ -47,7 +47,7 @@ if VARIANT == "ocaml":
         found = [n for function, n in counts.items() if re.fullmatch(f"camlOcaml_calls__{name}_\\d+", function)]
         if name not in ("total", "failures"):
             expect(found, [[calls, "0"]], f"calls of {name}\n{result}")
-    expect_match(r"^WARNING: returns of \d+ functions in \S+ \(.*\) can't be probed: OCaml's collector and exceptions find", result.err)
+    expect_match(r"^WARNING: returns of \d+ functions in .+ \(.*\) can't be probed: OCaml's collector and exceptions find", result.err)
     expect_true(int(counts["caml_alloc_string"][1]) > 0, "C functions of the runtime have returns")
     result = spile("-e", 'probe process.function("camlOcaml_calls__sum_*").return { println("never") }', "-c", f"{binary} 3")
     result.expect(status=1, out="", err_match="OCaml")

@@ -32,7 +32,7 @@ if VARIANT == "command":
     shell, terminal = pty.fork()
     if shell == 0:
         os.execv("/bin/sh", ["sh", "-c", 'set -m; "$@" & jobs=$!; wait $jobs; echo "status $?"; read line; fg; echo "status $?"', "sh",
-                             str(SPILE), "-e", SCRIPT, "-c", program("lively") + " 3"])
+                             str(SPILE), "-e", SCRIPT, "-c", command_line(program("lively") + " 3")])
     said = b""
 
     def read_until(pattern, seconds=40):

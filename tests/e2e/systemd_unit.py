@@ -8,7 +8,7 @@ if os.geteuid() != 0:
 unit = (ROOT / "tools/systemd/spile@.service").read_text()
 folder = temporary_directory()
 if shutil.which("systemd-analyze"):
-    (folder / "spile@.service").write_text(unit.replace("/usr/bin/spile", str(SPILE)).replace("man:spile(1)", "https://localhost/"))
+    (folder / "spile@.service").write_text(unit.replace("/usr/bin/spile", f'"{SPILE}"').replace("man:spile(1)", "https://localhost/"))
     checked = subprocess.run(["systemd-analyze", "verify", folder / "spile@.service"], capture_output=True, text=True, timeout=60)
     expect([line for line in checked.stderr.splitlines() if "spile@" in line], [], "systemd's complaints")
 

@@ -158,7 +158,7 @@ def on_terminal(*words, **environment):
     """What a terminal gets of spile."""
     control, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-    process = subprocess.Popen([SPILE, *map(str, words)], stdin=terminal, stdout=terminal, stderr=terminal, env={**os.environ, **environment}, start_new_session=True)
+    process = subprocess.Popen(spile_words(words), stdin=terminal, stdout=terminal, stderr=terminal, env={**os.environ, **environment}, start_new_session=True)
     os.close(terminal)
     got = b""
     while True:

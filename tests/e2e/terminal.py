@@ -14,7 +14,7 @@ text.write_bytes(EVIL.encode("latin-1").replace("Grüße".encode("latin-1"), "Gr
 def on_terminal(*arguments):
     """What a terminal gets, and the status."""
     control, terminal = pty.openpty()
-    process = subprocess.Popen([str(SPILE), *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal)
+    process = subprocess.Popen(spile_words(arguments), stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal)
     os.close(terminal)
     got = b""
     while True:

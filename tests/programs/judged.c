@@ -28,7 +28,7 @@ static void find_text(void) {
   FILE *maps = fopen("/proc/self/maps", "r");
   char line[512], rights[8];
   while (fgets(line, sizeof line, maps) && count < MOST) {
-    if (strstr(line, "spile") || sscanf(line, "%lx-%lx %7s", &begins[count], &ends[count], rights) != 3) continue;
+    if (strstr(line, "memfd:spile") || sscanf(line, "%lx-%lx %7s", &begins[count], &ends[count], rights) != 3) continue;
     if (rights[2] == 'x' && !strstr(line, "vsyscall")) count++;
   }
   fclose(maps);

@@ -132,7 +132,7 @@ std::vector<Mapped> find_mapped() {
     if (end) *end = 0;
     unsigned long begin = 0, last = 0, offset = 0;
     char flags[8] = "";
-    if (strstr(line, "spile-") && sscanf(line, "%lx-%lx %7s %lx", &begin, &last, flags, &offset) == 4) {
+    if (strstr(line, "memfd:spile-") && sscanf(line, "%lx-%lx %7s %lx", &begin, &last, flags, &offset) == 4) {
       found.push_back({reinterpret_cast<uint8_t*>(begin), last - begin, offset, strstr(line, "spile-arena") != nullptr,
                        strstr(line, "spile-code") != nullptr});
     }
