@@ -190,7 +190,7 @@ Result<int> compile_here(session::Options options, bool has_process, const std::
       return Error{"-x names a process of another machine, and the script does not say which program that is",
                    "write process(\"/usr/sbin/nginx\").function(...): a file that is here, too"};
     options.target.processes.clear();
-    options.target.command = program;
+    options.target.command = quoted(program);
   }
   options.passes.last = 4;
   options.output = {};

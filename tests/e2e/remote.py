@@ -13,8 +13,10 @@ expect(lines, sorted(["root@one: 1000 calls as 0", f"postgres@two: 1000 calls as
 result = spile("--remote=gone", *hosts, "-e", script, "-c", f"{calls} 1000").expect(status=1, err_match="spile: gone: ssh failed")
 expect(sorted(line for line in result.out.splitlines() if "calls as" in line), lines)
 
-# A process there, until Ctrl-C here; nothing is left behind.
-target = server()
+# A process there, until Ctrl-C here; nothing is left behind. Its path has a blank.
+(folder / "a folder").mkdir()
+shutil.copy(program("server"), folder / "a folder")
+target = start(folder / "a folder/server", 60, 1, ready="ready")
 program_there = os.readlink(f"/proc/{target.pid}/exe")
 script = f'global n, said probe process("{program_there}").function("*") {{ n++ }} probe timer.ms(20) {{ if (n > 0 && !said++) println("hits") }} probe end {{ println("end") }}'
 tracing = start(SPILE, "--remote=root@one", "-e", script, "-x", str(target.pid), ready="root@one: hits")
