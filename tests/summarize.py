@@ -2,10 +2,12 @@
 """Adds up what ./dev test ran, lists what failed and what was skipped, and ends with one plain line.
 
 RESULTS/PRESET.xml are ctest's reports, RESULTS/PRESET.again.xml those of tests that failed and ran once more (cases of
-virtual machines do so within their test). A test named
-unit.NAME is one GoogleTest program: its own report, in RESULTS/PRESET.unit/ or PRESET.again.unit/, counts its
-cases one by one; a program that left none (it crashed) counts as one failure. A test that passed at its second run is
-counted as passed, and named.
+virtual machines do so within their test). A test with a report of its own counts case by case: unit.NAME, which is one
+GoogleTest program, in PRESET.unit/NAME_test.xml, and golden.cases in PRESET.unit/golden.cases.xml (PRESET.again.unit/ of
+the second run); a program that left none (it crashed) counts as one failure.
+
+A test that passed at its second run is counted as passed, and named: it is a fault all the same, of spile or of the test.
+What the first run printed is kept in RESULTS/TEST.first.log.
 """
 import pathlib
 import re
@@ -37,6 +39,11 @@ def unit_program(report):
     return outcomes
 
 
+def own_report(folder, name):
+    reports = [folder / f"{name}.xml"] + ([folder / f"{name[5:]}_test.xml"] if name.startswith("unit.") else [])
+    return next((report for report in reports if report.exists()), None)
+
+
 def run_of(report):
     """What one run of ctest came to: {test: {case: (status, reason)}}"""
     tests = {}
@@ -44,8 +51,8 @@ def run_of(report):
         name = case.get("name")
         status = case.get("status")
         failed = case.find("failure") is not None or status == "fail"
-        own = report.with_suffix(".unit") / f"{name[5:]}_test.xml"
-        if name.startswith("unit.") and own.exists():
+        own = own_report(report.with_suffix(".unit"), name)
+        if own:
             tests[name] = unit_program(own)
             if failed and all(outcome != "failed" for outcome, _ in tests[name].values()):
                 tests[name][name] = ("failed", "")
@@ -60,6 +67,14 @@ def run_of(report):
     return tests
 
 
+def keep_log(report, test, name):
+    """Writes what a failed test printed to RESULTS/NAME.first.log, and returns that path."""
+    log = results / f"{name}.first.log"
+    printed = [case.findtext("system-out") or "" for case in ET.parse(report).iter("testcase") if case.get("name") == test]
+    log.write_text("".join(printed))
+    return log
+
+
 for report in sorted(results.glob("*.xml")):
     if report.stem.endswith(".again"):
         continue
@@ -68,8 +83,9 @@ for report in sorted(results.glob("*.xml")):
     retried = run_of(again) if again.exists() else {}
     for test, cases in run_of(report).items():
         if test in retried:
-            second += [variant + case for case, (status, _) in cases.items() if status == "failed" and
-                       all(status != "failed" for status, _ in retried[test].values())]
+            log = keep_log(report, test, variant + test)
+            if all(status != "failed" for status, _ in retried[test].values()):
+                second += [f"{variant}{case} ({log})" for case, (status, _) in cases.items() if status == "failed"]
             cases = retried[test]
         for case, (status, reason) in cases.items():
             if status == "passed":
