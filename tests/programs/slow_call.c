@@ -1,4 +1,4 @@
-// slow_call ROUNDS SLOW THREADS: each thread calls work() ROUNDS times, which calls inner() three times; round SLOW (from 0; below 0: none) of the first thread takes 300 ms
+// slow_call ROUNDS SLOW THREADS: each thread calls work() ROUNDS times, which calls inner() three times; round SLOW (from 0; below 0: none) of the first thread takes 1.5 s
 // in its second inner(). All is within serve(), which ends with the thread. Then prints "done", and waits for the end of its input.
 #include <pthread.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ volatile long sink;
 
 PROBED long inner(long round, long turn, long is_first) {
   sink = turn;
-  if (is_first && round == slow && turn == 1) usleep(300000);
+  if (is_first && round == slow && turn == 1) usleep(1500000);
   return round + turn;
 }
 PROBED long work(long round, long is_first) {
