@@ -1,4 +1,3 @@
-# alone
 # -b: each thread's records in a file of its own, merged later in order of time; none lost; readable when spile is killed.
 from spiletest import *
 

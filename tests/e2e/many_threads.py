@@ -1,7 +1,7 @@
 # Ten thousand threads at once: every entry and return is counted, of threads that were there and of those that come later, and
 # threads that come when others have ended take their places. (tools/torture/many_threads.py says what it costs.)
 # variants: launched attached
-# alone
+# processors: 2
 from spiletest import *
 
 THREADS, CALLS = 10000, 10

@@ -1,4 +1,3 @@
-# alone
 # A million records from two threads, as fast as they come: each arrives, whole, each thread's in order.
 from spiletest import *
 

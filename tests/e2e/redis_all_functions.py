@@ -1,4 +1,3 @@
-# alone
 # All functions of a live redis-server at once: a top-functions table, and redis is left as it was.
 from spiletest import *
 

@@ -26,6 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SPILE_BUILD", ROOT / "build/release"))
 SPILE = pathlib.Path(os.environ.get("SPILE", BUILD / "bin/spile"))
 VARIANT = sys.argv[1] if len(sys.argv) > 1 else ""
+LONG_FORM = os.environ.get("SPILE_TEST_ALL") == "yes"  # ./dev test --all: campaigns go on for as long as they are meant to
 
 _started = []
 _expected = 0  # how many expectations were met
@@ -402,6 +403,11 @@ class Redis:
                              timeout=30)
         return out.stdout.decode().strip()
 
+    def commands(self, lines):
+        """What one client says that sends all of them."""
+        return subprocess.run([installed("redis-cli"), "-p", str(self.port)], input="\n".join(lines) + "\n", capture_output=True, text=True,
+                              timeout=120).stdout
+
     def wait_commands(self, more=2000, timeout=60):
         """Returns when it has served so many more commands, of whichever client."""
         def served():
@@ -479,8 +485,13 @@ server {{ listen 127.0.0.1:{self.port}; root {directory}; }} }}""")
         return urllib.request.urlopen(f"http://127.0.0.1:{self.port}/index.html", timeout=10).read()
 
 
-def _end_all():
-    for process in reversed(_started):
+def number_of_started():
+    return len(_started)
+
+
+def end_started(since=0):
+    """Ends what was started by this test, or what came after so many."""
+    for process in reversed(_started[since:]):
         if process.poll() is None:
             process.terminate()
             try:
@@ -490,7 +501,7 @@ def _end_all():
                 process.wait()
 
 
-atexit.register(_end_all)
+atexit.register(end_started)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
 
