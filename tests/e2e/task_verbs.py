@@ -40,17 +40,19 @@ def top():
     expect(spile("snap", "libc.so.6:l64a", "--when", "libc.so.6:l64a if $n == 1", "-o", "/dev/null", "-c", calls_library).status, 0)
     spile("lat", "l64a", "-c", calls_library).expect(status=1, err_match=r"no function 'l64a' in .*python.*\n  hint: a library has l64a: 'libc.so.6:l64a'")
     spile("lat", "libc.so.6:", "-c", calls_library).expect(status=1, err_match="names a library, and no function in it")
-    # Rates are of the time in which all processes were armed, which takes a while where functions are many.
+    # Rates are of the time in which all processes were armed, which takes a while where functions are many. On a busy machine the
+    # program calls less in one part of a second than in another: one of some runs has to be as it is where nothing disturbs it.
     target = start(program("server"), 60, ready="ready")
-    session = Session("top", "*", "--json", "-x", target.pid, "-T", "1").wait()
-    session.expect(status=0)
-    row = one(session, function="work")
-    expect_true(0.8 * row["calls"] < row["calls_per_second"] < 1.4 * row["calls"], row)
+    for _ in range(6):
+        row = one(Session("top", "*", "--json", "-x", target.pid, "-T", "1").wait().expect(status=0), function="work")
+        as_wanted = 0.8 * row["calls"] < row["calls_per_second"] < 1.4 * row["calls"]
+        if as_wanted:
+            break
+    expect_true(as_wanted, row)
     # Tables of intervals add up to what was called.
     target = start(program("server"), 60, ready="ready")
-    session = Session("top", "work", "--every", "200ms", "--json", "-x", target.pid, "-T", "2").wait()
+    session = Session("top", "work", "--every", "200ms", "--json", "-x", target.pid).wait_output(r"(?s)(^\{.*){5}").stop()
     session.expect(status=0, err="")
-    expect_true(len(rows(session)) >= 5, session.out)
     times = [row["time"] for row in rows(session)]
     expect_true(len(set(times)) == len(times) and all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time) for time in times), times)
     expect_true(all(row["calls_per_second"] > 0 for row in rows(session)), session.out)
@@ -71,10 +73,10 @@ def lat():
     expect((len(rows(by)), {row["calls"] for row in rows(by)}), (4096, {1}))
     spile("lat", "foo", "--by", "1 / $arg", "-c", f"{calls} 3").expect(status=0, err_match="WARNING: 1 hit left out: division by 0 near")
     target = start(program("server"), 60, ready="ready")
-    heat = Session("lat", "work", "--every", "200ms", "-x", target.pid, "-T", "2").wait()
+    line = r"^\d\d:\d\d:\d\d\.\d\d\d +[\d,]{4,} .*█"
+    heat = Session("lat", "work", "--every", "200ms", "-x", target.pid).wait_output(rf"(?s)({line}.*){{3}}").stop()
     heat.expect(status=0, err="")
     expect_match(r"time +calls +p50 +p99 +max +1us +1ms +1s *\n", heat.out)
-    expect_true(len(re.findall(r"^\d\d:\d\d:\d\d\.\d\d\d +[\d,]{4,} .*█", heat.out, re.M)) >= 3, heat.out)
     # The end that comes right behind a line, or a table, adds none that is empty.
     quiet = start(program("sleeper"), 100, ready="ready", stdin=subprocess.PIPE)
     still = Session("lat", "work", "--every", "1s", "-x", quiet.pid, "-T", "3.05").wait()
