@@ -83,7 +83,7 @@ def programs():
         expect_match(r"^calls \d+ wrong 0$", shell.stdout.readline().decode(), "what the first program says")
         expect(shell.stdout.readline().decode(), "ready\n")
         wait_turns(children(shell.pid)[0])
-    out, _ = shell.communicate(b"exit\n", timeout=60)
+    out, _ = shell.communicate(b"exit\n", timeout=300)
     expect_match(r"^calls \d+ wrong 0\n0\n\Z", out.decode(), "what the second program says")
 
 

@@ -29,7 +29,7 @@ expect([path.name for path in there.rglob("*LLVM*")], [], "libraries of LLVM the
 shutil.copy(BUILD / "bin/spile-run", there)
 shutil.copy(bundle, there)
 subprocess.run(["strip", "-o", there / "renamed", shop], check=True)
-run = subprocess.run(["unshare", "-m", "sh", "-c", f"mount -t proc proc {there}/proc && exec chroot {there} /spile-run /shop.spile -c /renamed"], capture_output=True, text=True, timeout=60)
+run = subprocess.run(["unshare", "-m", "sh", "-c", f"mount -t proc proc {there}/proc && exec chroot {there} /spile-run /shop.spile -c /renamed"], capture_output=True, text=True, timeout=300)
 if "mount" in run.stderr:
     skip("/proc can't be mounted here")
 expect((run.returncode, run.stderr), (0, ""))

@@ -40,7 +40,7 @@ exec chroot {there} /usr/bin/env -i PATH=/usr/bin:/bin HOME=/tmp XDG_CACHE_HOME=
   "$spile" -L "process(\\"/shop\\").function(\\"shop::*\\")" && echo -- && "$spile" vars /shop shop::price_of'
 """
 (folder / "script.stp").write_text(script)
-run = subprocess.run(["unshare", "-m", "sh", "-c", inside, "sh", folder / "script.stp"], capture_output=True, text=True, timeout=120)
+run = subprocess.run(["unshare", "-m", "sh", "-c", inside, "sh", folder / "script.stp"], capture_output=True, text=True, timeout=300)
 if run.returncode == 32 or "permission denied" in run.stderr:
     skip("file systems can't be mounted here")
 expect((run.returncode, re.sub(r": \d+ answers about 1 file", "", run.stderr)), (0, "/archive\n"))

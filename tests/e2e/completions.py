@@ -9,7 +9,7 @@ def completed(*words):
       _spile '{SPILE}'
       printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    run = subprocess.run(["bash", "-c", script, "bash", "spile", *map(str, words)], capture_output=True, text=True, timeout=60, cwd=folder)
+    run = subprocess.run(["bash", "-c", script, "bash", "spile", *map(str, words)], capture_output=True, text=True, timeout=300, cwd=folder)
     expect(run.stderr, "", "bash's messages")
     return run.stdout.split()
 
@@ -44,7 +44,7 @@ path = {**os.environ, "PATH": f"{pathlib.Path(SPILE).parent}:{os.environ['PATH']
 
 def in_fish(line):
     run = subprocess.run(["fish", "--no-config", "-c", f"source '{ROOT}/tools/completion/spile.fish'; complete -C {line!r}"],
-                         capture_output=True, text=True, timeout=60, cwd=folder, env=path)
+                         capture_output=True, text=True, timeout=300, cwd=folder, env=path)
     expect(run.stderr, "", "fish's messages")
     return {word.partition("\t")[0]: word.partition("\t")[2] for word in run.stdout.splitlines()}
 
@@ -56,7 +56,7 @@ def in_zsh(*words):
       _files() {{ print -rl -- $words[CURRENT]*(N) }}
       source '{ROOT}/tools/completion/_spile'
       words=("$@"); CURRENT=$#words; _spile"""
-    run = subprocess.run(["zsh", "-fc", script, "zsh", "spile", *map(str, words)], capture_output=True, text=True, timeout=60, cwd=folder, env=path)
+    run = subprocess.run(["zsh", "-fc", script, "zsh", "spile", *map(str, words)], capture_output=True, text=True, timeout=300, cwd=folder, env=path)
     expect(run.stderr, "", "zsh's messages")
     return run.stdout.split()
 

@@ -13,7 +13,7 @@ probe process.function("work").return if (on) { returns++ }
 probe end { println(flips, " ", hits > 0, " ", returns > 0) }
 """).expect(out_match=r"^600 1 1$")
     assert target.poll() is None, "the target lives"
-    out, _ = target.communicate("\n", timeout=60)
+    out, _ = target.communicate("\n", timeout=300)
     expect_match(r"^calls \d+$", out)
     expect(target.returncode, 0, "the target's status")
 finally:

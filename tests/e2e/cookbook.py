@@ -77,7 +77,7 @@ def begin(command):
 
 def end(shell, command):
     """What it prints until it ends; it has to end well."""
-    out = shell.communicate(timeout=120)[0].decode()
+    out = shell.communicate(timeout=300)[0].decode()
     expect_true(shell.returncode == 0, f"status {shell.returncode} of {command}\n{out}")
     return out
 

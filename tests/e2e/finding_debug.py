@@ -324,7 +324,7 @@ elif VARIANT == "server":
             small = directory / "small"
             small.mkdir(exist_ok=True)
             in_small = ["unshare", "-m", "sh", "-c", f'mount -t tmpfs -o size=640m none {small} && exec "$@"', "sh"] if sent == b"\r\n" else []
-            result = subprocess.run([*in_small, str(SPILE), "-e", READS, "-c", str(program_file)], cwd=directory, capture_output=True, text=True, timeout=120,
+            result = subprocess.run([*in_small, str(SPILE), "-e", READS, "-c", str(program_file)], cwd=directory, capture_output=True, text=True, timeout=300,
                                     env={**os.environ, "DEBUGINFOD_CACHE_PATH": str(small)})
             expect(result.returncode, 1, result.stderr)
             expect_match(wanted, result.stderr)

@@ -90,7 +90,7 @@ chromium = shutil.which("chromium")
 if chromium:
     def shown(state):
         return subprocess.run([chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/chromium", "--dump-dom", f"file://{page_file}#{state}"],
-                              capture_output=True, text=True, timeout=150).stdout
+                              capture_output=True, text=True, timeout=300).stdout
     dom = html.unescape(shown("search=_PyEval_EvalFrameDefault"))
     expect_match(rf"{samples} samples of 1 thread on ", dom)
     expect_match(r'class="hit"[^>]*title="_PyEval_EvalFrameDefault \[python3', dom)

@@ -40,14 +40,14 @@ def run(beginning, *changes, until=None):
     for old, new in ((r"-x redis-server", f"-x {binary}"), (r"-T \d+", "-T 10"), *changes):
         command = re.sub(old, new, command)
     if not until:
-        done = subprocess.run(["bash", "-c", command], cwd=work, env=environment, capture_output=True, text=True, timeout=100)
+        done = subprocess.run(["bash", "-c", command], cwd=work, env=environment, capture_output=True, text=True, timeout=300)
         expect(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
         return done.stdout
     session = start("bash", "-c", f"exec {command}", cwd=work, env=environment)
     wait_until(lambda: session.poll() is not None or until(), 60, command)
     expect_true(session.poll() is None, f"{command} has ended: {session.poll() is not None and session.stdout.read()}")
     session.send_signal(signal.SIGINT)
-    return session.communicate(timeout=60)[0].decode()
+    return session.communicate(timeout=300)[0].decode()
 
 
 # Compiled code is kept, so that -T is not over before it is there.

@@ -42,7 +42,7 @@ elif VARIANT == "attached":
     session.process.wait()
     wait_turns(target.pid)
     target.terminate()
-    out, _ = target.communicate(timeout=60)
+    out, _ = target.communicate(timeout=300)
     expect(target.returncode, 0, out.decode())
 else:
     result, found = counts(SCRIPT, f"{program('go_and_c')} 5")

@@ -16,7 +16,7 @@ port = int(re.search(r"procfs files are at http://127\.0\.0\.1:(\d+)/", session.
 
 
 def get(path, method="GET", host=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     connection.request(method, path, headers={"Host": host} if host else {})
     reply = connection.getresponse()
     return reply.status, reply.read().decode(), reply.getheader("Content-Type")
@@ -36,12 +36,12 @@ expect(get("/prometheus", "HEAD")[1], "")
 expect(get("/prometheus", host="attacker.example")[0], 403)
 expect(get("/prometheus", host="localhost:1")[0], 200)
 if shutil.which("curl"):
-    done = subprocess.run(["curl", "-s", "--noproxy", "*", f"http://127.0.0.1:{port}/folder/x.json"], capture_output=True, timeout=60)
+    done = subprocess.run(["curl", "-s", "--noproxy", "*", f"http://127.0.0.1:{port}/folder/x.json"], capture_output=True, timeout=300)
     expect(done.stdout, b"{}", "curl")
 
 # Nonsense, and those who say nothing, harm nobody.
 idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(4)]
-with socket.create_connection(("127.0.0.1", port), timeout=60) as rude:
+with socket.create_connection(("127.0.0.1", port), timeout=300) as rude:
     rude.sendall(b"x" * 5000)
     expect(rude.recv(100).split()[1], b"431")
 expect(get("/")[0], 200)

@@ -15,7 +15,7 @@ port = int(re.search(r"procfs files are at http://127\.0\.0\.1:(\d+)/", session.
 
 
 def connect():
-    return socket.create_connection(("127.0.0.1", port), timeout=30)
+    return socket.create_connection(("127.0.0.1", port), timeout=300)
 
 
 def is_open(connection):
@@ -25,7 +25,7 @@ def is_open(connection):
 
 
 def answers(what):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     connection.request("GET", "/small")
     expect(connection.getresponse().read(), b"s", what)
 

@@ -15,7 +15,7 @@ saved = os.path.join(folder.name, "saved.stp")
 
 
 def session(*lines):
-    done = subprocess.run([SPILE, "-i"], input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=60,
+    done = subprocess.run([SPILE, "-i"], input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=300,
                           env=environment)
     expect(done.returncode, 0, done.stderr)
     return done.stdout, done.stderr

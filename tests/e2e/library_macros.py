@@ -45,7 +45,7 @@ probe prometheus { @prometheus_dump_array2(a, "one", "k", "l") @prometheus_dump_
 probe json_data { @json_output_data_start @json_output_numeric_value("n", 5) @json_output_data_end }""")
 wait_until(lambda: "files are at" in session.read(session.err) or session.process.poll() is not None, 60, "the server",
            lambda: session.read(session.err))
-connection = http.client.HTTPConnection("127.0.0.1", int(re.search(r"at http://127\.0\.0\.1:(\d+)/", session.read(session.err))[1]), timeout=60)
+connection = http.client.HTTPConnection("127.0.0.1", int(re.search(r"at http://127\.0\.0\.1:(\d+)/", session.read(session.err))[1]), timeout=300)
 connection.request("GET", "/prometheus")
 expect(connection.getresponse().read().decode(), 'one{k="x\\"y",l="2"} 3\ntwo{k="x\\"y!",l="4"} 3\nthree{k=\'z\'} 8\n')
 session.stop()

@@ -26,6 +26,6 @@ def compile_with_pkg_config(source, *options, compiler="cc"):
 
 def run(*command, status=0, **options):
     """Runs a program that uses the library to its end. Returns its output."""
-    result = subprocess.run([str(word) for word in command], env=ENVIRONMENT, capture_output=True, text=True, timeout=100, **options)
+    result = subprocess.run([str(word) for word in command], env=ENVIRONMENT, capture_output=True, text=True, timeout=300, **options)
     expect(result.returncode, status, f"status of {command}\n{result.stdout}\n{result.stderr}")
     return result.stdout

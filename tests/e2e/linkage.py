@@ -34,7 +34,7 @@ spile("-e", script, "-c", f"{program(VARIANT)} 1000").expect(out=OWN + SEEN, sta
 
 target = start(program(VARIANT), 1000, 0, "wait", stdin=subprocess.PIPE)
 session = Session("-v", "-e", script, "-x", target.pid).attached(target.pid)
-out, _ = target.communicate(b"\n", timeout=60)
+out, _ = target.communicate(b"\n", timeout=300)
 expect(out.decode(), OWN, "what the attached program writes")
 expect(target.returncode, 0, "its status")
 session.wait().expect(out=SEEN, status=0)

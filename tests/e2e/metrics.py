@@ -18,7 +18,7 @@ port = int(re.search(r"at http://127\.0\.0\.1:(\d+)/", session.read(session.err)
 
 
 def get(accept=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     connection.request("GET", "/metrics", headers={"Accept": accept} if accept else {})
     reply = connection.getresponse()
     return reply.read().decode(), reply.getheader("Content-Type")
@@ -40,7 +40,7 @@ expect((open_kind, open_text.splitlines()[-1]), ("application/openmetrics-text; 
 expect_true("# TYPE spile_probe_hits counter" in open_text.splitlines(), open_text)
 
 if shutil.which("promtool"):
-    checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=60)
+    checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=300)
     expect((checked.returncode, checked.stdout + checked.stderr), (0, ""), "promtool")
 if shutil.which("prometheus"):
     folder = temporary_directory()

@@ -10,7 +10,7 @@ RELEASED = r"^WARNING: (\d+) process(es were| was) released before another trace
 
 def same(command, script=COUNT, hits=r"c \d+\n", released=True, plain=lambda text: text):
     """As it is untraced, but for what spile adds."""
-    wanted = subprocess.run(["/bin/sh", "-c", command_line(command)], capture_output=True, text=True, timeout=60)
+    wanted = subprocess.run(["/bin/sh", "-c", command_line(command)], capture_output=True, text=True, timeout=300)
     result = spile("-e", script, "-c", command)
     tail = re.search(hits + r"\Z", result.out)
     expect_true(tail, f"no {hits} at the end\n{result}")

@@ -21,7 +21,7 @@ program_there = os.readlink(f"/proc/{target.pid}/exe")
 script = f'global n, said probe process("{program_there}").function("*") {{ n++ }} probe timer.ms(20) {{ if (n > 0 && !said++) println("hits") }} probe end {{ println("end") }}'
 tracing = start(SPILE, "--remote=root@one", "-e", script, "-x", str(target.pid), ready="root@one: hits")
 tracing.send_signal(signal.SIGINT)
-expect(tracing.communicate(timeout=60)[0].decode(), "root@one: end\n")
+expect(tracing.communicate(timeout=300)[0].decode(), "root@one: end\n")
 expect(tracing.returncode, 0)
 expect_untouched(target.pid)
 

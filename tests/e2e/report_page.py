@@ -39,7 +39,7 @@ def shown(state, more=""):
     file = folder / "shown.html"
     file.write_text(page.replace("</body></html>", f"<script>{more}</script></body></html>"))
     out = subprocess.run([chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-                          "--disable-sync", f"--user-data-dir={folder}/chromium", "--dump-dom", f"file://{file}#{state}"], capture_output=True, text=True, timeout=150).stdout
+                          "--disable-sync", f"--user-data-dir={folder}/chromium", "--dump-dom", f"file://{file}#{state}"], capture_output=True, text=True, timeout=300).stdout
     return out.split("</head>", 1)[1].replace(text, "")
 
 

@@ -123,7 +123,7 @@ def lives():
     script = """global begins, ends, bad, live probe process.begin { if (begins++ == 0) println("seen") live[pid()]++ if (pid() != tid()) bad++ }
     probe process.end { ends++ if (--live[pid()] != 0 || pid() != tid()) bad++ } probe end { printf("%d %d %d\\n", begins, ends, bad) }"""
     sessions = [Session("-e", script, "-x", shell.pid).wait_output("^seen$") for _ in range(3)]
-    shell.communicate(b"cat /dev/null; /bin/true\n" * 10 + b"exit 0\n", timeout=60)
+    shell.communicate(b"cat /dev/null; /bin/true\n" * 10 + b"exit 0\n", timeout=300)
     for session in sessions:
         session.wait().expect(out="seen\n41 41 0\n", status=0, err="")
 
@@ -155,7 +155,7 @@ def stacks():
     for first, second in [(returns, walks), (walks, returns), (returns + walks, returns + walks)]:
         shell = start("sh", stdin=subprocess.PIPE)
         sessions = [Session("-e", told + script, "-x", shell.pid).wait_output("^seen$") for script in (first, second)]
-        shell.communicate(f"'{path}'; exit\n".encode(), timeout=60)
+        shell.communicate(f"'{path}'; exit\n".encode(), timeout=300)
         for session, script in zip(sessions, (first, second)):
             # The shell has none of the script's places; its child has, perhaps before that is a warning's worth.
             result = session.wait().expect(status=0)

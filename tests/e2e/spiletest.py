@@ -26,6 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SPILE_BUILD", ROOT / "build/release"))
 SPILE = pathlib.Path(os.environ.get("SPILE", BUILD / "bin/spile"))
 VARIANT = sys.argv[1] if len(sys.argv) > 1 else ""
+PATIENCE = 5  # times what an idle machine may need: time-outs end what hangs, and never a test whose machine is busy
 LONG_FORM = os.environ.get("SPILE_TEST_ALL") == "yes"  # ./dev test --all: campaigns go on for as long as they are meant to
 
 _started = []
@@ -154,11 +155,11 @@ def spile(*arguments, user=None, timeout=120, input=None, cwd=None):
                                stdin=subprocess.PIPE if input is not None else subprocess.DEVNULL)
     _started.append(process)
     try:
-        out, err = process.communicate(input.encode() if input is not None else None, timeout)
+        out, err = process.communicate(input.encode() if input is not None else None, timeout * PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
-        fail(f"spile did not end within {timeout} s\n$ spile {arguments}\n--- stdout\n{out.decode(errors='replace')}"
+        fail(f"spile did not end within {timeout * PATIENCE} s\n$ spile {arguments}\n--- stdout\n{out.decode(errors='replace')}"
              f"\n--- stderr\n{err.decode(errors='replace')}")
     return Result(arguments, process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
 
@@ -225,7 +226,7 @@ class Session:
 
     def wait(self, timeout=60):
         try:
-            self.process.wait(timeout)
+            self.process.wait(timeout * PATIENCE)
         except subprocess.TimeoutExpired:
             fail(f"spile still runs\n--- stdout\n{self.read(self.out)}\n--- stderr\n{self.read(self.err)}")
         return self.result()
@@ -284,7 +285,7 @@ def finish(process, timeout=60):
     """Ends a program started by start() with SIGTERM and returns what it had left to say."""
     if process.poll() is None:
         process.terminate()
-    out, _ = process.communicate(timeout=timeout)
+    out, _ = process.communicate(timeout=timeout * PATIENCE)
     return out.decode(errors="replace")
 
 
@@ -303,7 +304,8 @@ def temporary_directory(owner=None):
 
 
 def wait_until(condition, timeout, what, details=lambda: ""):
-    """Returns when the condition holds. The timeout only ends a test that hangs: it is many times what a busy machine needs."""
+    """Returns when the condition holds. The timeout only ends a test that hangs."""
+    timeout *= PATIENCE
     end = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > end:

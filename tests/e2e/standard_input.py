@@ -11,7 +11,7 @@ probe end { printf(" %d %d %d %d\\n", n, lines, letters["x"], letters["\\n"]) }"
 
 
 def piped(text, *options):
-    return subprocess.run([SPILE, *options, "-e", SCRIPT], input=text, capture_output=True, text=True, timeout=60)
+    return subprocess.run([SPILE, *options, "-e", SCRIPT], input=text, capture_output=True, text=True, timeout=300)
 
 
 # What comes after the line that ends the session is not run; a long line is cut, and all of its characters are hits.

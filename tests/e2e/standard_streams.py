@@ -7,7 +7,7 @@ COUNTS = "global n probe process.function(\"foo\") { n++ if (n % 10 == 0) warn(s
 
 
 def run(shell, *arguments):
-    done = subprocess.run(["bash", "-c", f'{shell}', "bash", str(SPILE), *map(str, arguments)], capture_output=True, timeout=60,
+    done = subprocess.run(["bash", "-c", f'{shell}', "bash", str(SPILE), *map(str, arguments)], capture_output=True, timeout=300,
                           stdin=subprocess.DEVNULL)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 

@@ -9,7 +9,7 @@ unit = (ROOT / "tools/systemd/spile@.service").read_text()
 folder = temporary_directory()
 if shutil.which("systemd-analyze"):
     (folder / "spile@.service").write_text(unit.replace("/usr/bin/spile", f'"{SPILE}"').replace("man:spile(1)", "https://localhost/"))
-    checked = subprocess.run(["systemd-analyze", "verify", folder / "spile@.service"], capture_output=True, text=True, timeout=60)
+    checked = subprocess.run(["systemd-analyze", "verify", folder / "spile@.service"], capture_output=True, text=True, timeout=300)
     expect([line for line in checked.stderr.splitlines() if "spile@" in line], [], "systemd's complaints")
 
 granted = ",".join(["-all"] + ["+" + name.removeprefix("CAP_").lower() for name in re.search(r"^CapabilityBoundingSet=(.*)$", unit, re.M)[1].split()])
@@ -70,5 +70,5 @@ serves('global switches probe kernel.trace("sched:sched_switch") { if (pid() == 
 serves("global samples probe timer.profile { samples++ }", r"^spile_global_samples [1-9]", "-x", target.pid)
 if allowed:
     without = " ".join(name for name in allowed.split() if name != "ptrace")
-    refused = subprocess.run(limited(without, str(SPILE), "-e", 'probe process.function("work") { exit() }', "-x", str(target.pid)), capture_output=True, text=True, timeout=60)
+    refused = subprocess.run(limited(without, str(SPILE), "-e", 'probe process.function("work") { exit() }', "-x", str(target.pid)), capture_output=True, text=True, timeout=300)
     expect((refused.returncode, "Operation not permitted" in refused.stderr), (1, True), f"the filter refuses: {refused.stderr}")

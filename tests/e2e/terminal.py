@@ -60,7 +60,7 @@ for arguments in [("-l", f'process("{name}").function("foo")'), ("-e", f'probe p
     got, status = on_terminal(*arguments)
     expect_true(b"\\033[31mprogram" in got and b"\x1b[31mprogram" not in got, f"{arguments[0]}: {got}")
 # Elsewhere, nothing changes.
-result = subprocess.run([str(SPILE), *environment(WHERE + ' { print(env_var("EVIL")) }')], capture_output=True, timeout=60)
+result = subprocess.run([str(SPILE), *environment(WHERE + ' { print(env_var("EVIL")) }')], capture_output=True, timeout=300)
 expect_true(RAW in result.stdout, f"a pipe: {result.stdout}")
 spile("-o", directory / "out", *environment(WHERE + ' { print(env_var("EVIL")) }')).expect(status=0)
 expect((directory / "out").read_bytes(), RAW, "a file")

@@ -14,7 +14,7 @@ if VARIANT in ("gcc", "clang"):
         built = temporary_directory() / "kinds"
         subprocess.run([installed(compilers[source.suffix]), "-g", "-w", *options, "-o", built, source], check=True)
         done = subprocess.run([sys.executable, TOOL, "--spile", SPILE, "--places", "250", built], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=170)
+                              stdin=subprocess.DEVNULL, timeout=300)
         expect(done.returncode, 0, f"{source} {options}: {done.stdout}{done.stderr}")
         expect_true(int(re.search(r"(\d+)  same", done.stdout)[1]) >= 100, f"too little was compared: {done.stdout}")
     sys.exit()
@@ -32,7 +32,7 @@ else:
     of_file = ["--source", "rust_values.rs"] if VARIANT.startswith("rust") else []  # most of the rest is Rust's own library
     command = (["--unoptimized"] if VARIANT.endswith("O0") else []) + of_file + [program(VARIANT), "10"]
 done = subprocess.run([sys.executable, TOOL, "--spile", SPILE, *command],
-                      capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=170)
+                      capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
 print(done.stdout)
 expect(done.returncode, 0, done.stderr)
 same = int(re.search(r"(\d+)  same", done.stdout)[1])
