@@ -32,7 +32,7 @@ class Target:
     def end(self):
         self.process.stdin.close()
         expect_match(r"^calls \d+ wrong 0$", self.process.stdout.read().decode(), "the program's own account")
-        expect(self.process.wait(20), 0, "the program's status")
+        expect(self.process.wait(20 * PATIENCE), 0, "the program's status")
 
     def attach(self):
         return Session("-e", SCRIPT, "-x", self.pid).wait_output("^met$")
@@ -125,7 +125,7 @@ def ends():
             if when == 2:
                 target.stop(session)
             target.say(word)
-            expect(target.process.wait(20), -signal.SIGSEGV, f"status after {word}, case {when}")
+            expect(target.process.wait(20 * PATIENCE), -signal.SIGSEGV, f"status after {word}, case {when}")
             if when == 0:
                 session.wait().expect(out="met\nbad 1\n", status=0)
     # What made it end is still to be seen, though a handler of ours has had it first.

@@ -58,7 +58,7 @@ expect(hits(done.pid, "foo"), 2000, "hits of two programs with 2000 calls")
 for child in children(done.pid):
     os.kill(child, signal.SIGTERM)
 done.send_signal(signal.SIGINT)
-done.wait(60)
+done.wait(60 * PATIENCE)
 
 # Another user sees nothing of it, and is told who probes his process; root's list has all.
 if os.geteuid() == 0:
@@ -70,7 +70,7 @@ if os.geteuid() == 0:
     told = [row for row in rows(str(theirs.pid), user="nobody")]
     expect([(row["kind"], row["pid"], row["tracer"], row["tracer_uid"]) for row in told], [("traced", theirs.pid, over_theirs.pid, 0)])
     over_theirs.send_signal(signal.SIGINT)
-    over_theirs.wait(60)
+    over_theirs.wait(60 * PATIENCE)
     finish(theirs)
 
 # A session that stands still does not answer, which is said; it is not asked for longer than a second.
@@ -82,19 +82,19 @@ expect_match("what it has armed is not known: it is stopped", spile("list", targ
 
 # Killed: it is gone from the list, and what it has left in the target is named until the next spile removes it. The target's death removes it, too.
 os.kill(tracer.pid, signal.SIGKILL)
-tracer.wait(60)
+tracer.wait(60 * PATIENCE)
 expect([(row["kind"], row["pid"], row["name"]) for row in rows(str(target.pid))], [("left", target.pid, "server")])
 expect_match(rf"^process {target.pid} \(server\): handlers of a spile that was killed", spile("list", target.pid).expect(status=0).out)
 again = start(SPILE, "-x", target.pid, "-e", 'probe process.function("work") { }')
 wait_session(again.pid)
 expect([row["kind"] for row in rows(str(target.pid))], ["session"])
 again.send_signal(signal.SIGINT)
-again.wait(60)
+again.wait(60 * PATIENCE)
 spile("list", target.pid).expect(status=0, out=f"nothing is armed in process {target.pid}\n")
 once_more = start(SPILE, "-x", target.pid, "-e", 'probe process.function("work") { }')
 wait_session(once_more.pid)
 os.kill(target.pid, signal.SIGKILL)
-once_more.wait(60)
+once_more.wait(60 * PATIENCE)
 expect([row for row in rows() if row.get("pid") in (target.pid, once_more.pid)], [], "after the target's death")
 
 
@@ -150,5 +150,5 @@ expect_true(session_of(tracer.pid) is not None, "the session among idle connecti
 before = hits(tracer.pid, "work")
 wait_until(lambda: hits(tracer.pid, "work") > before, 60, "hits among idle connections")
 tracer.send_signal(signal.SIGINT)
-expect(tracer.wait(60), 0, "the session's status")
+expect(tracer.wait(60 * PATIENCE), 0, "the session's status")
 finish(idle_target)

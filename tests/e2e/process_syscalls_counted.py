@@ -80,7 +80,7 @@ elif VARIANT == "wait":
     target.stdin.write(b"x")
     target.stdin.flush()
     expect(target.stdout.readline().decode(), "went 2\n")
-    expect(target.wait(30), 0)
+    expect(target.wait(30 * PATIENCE), 0)
     session.wait()
 elif VARIANT == "cancel":
     result = spile("-e", OURS, "-c", f"{program('syscalls')} cancel 20", "-o", "/dev/null")
@@ -100,4 +100,4 @@ elif VARIANT == "killed":
     target.stdin.write(b"x")
     target.stdin.flush()
     expect(target.stdout.readline().decode(), "went 2\n")
-    expect(target.wait(10), 0)
+    expect(target.wait(10 * PATIENCE), 0)

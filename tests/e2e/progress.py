@@ -25,7 +25,7 @@ def errors_of(*arguments, interrupt_after=None):
     if interrupt_after:
         wait_until(lambda: re.search(interrupt_after, seen), 60, interrupt_after, lambda: repr(seen))
         session.send_signal(signal.SIGINT)
-    expect(session.wait(60), 0, f"the status, after {seen!r}")
+    expect(session.wait(60 * PATIENCE), 0, f"the status, after {seen!r}")
     reader.join(60)
     return seen
 
@@ -65,6 +65,6 @@ for i in range(12):
     threading.Thread(target=lambda fd=master: [None for _ in iter(lambda: read_or_end(fd), b"")], daemon=True).start()
     time.sleep(whole * (i + 1) / 12)
     session.send_signal(signal.SIGINT)
-    expect_true(session.wait(60) in (0, 1, 130, -signal.SIGINT), f"status {session.returncode}")
+    expect_true(session.wait(60 * PATIENCE) in (0, 1, 130, -signal.SIGINT), f"status {session.returncode}")
     wait_turns(interpreter.pid)
     expect_untouched(interpreter.pid)

@@ -67,7 +67,7 @@ def exceptions():
     pid, guests = child_of(owner), 0
     while owner.process.poll() is None and guests < 12:
         guest = Session("-e", script.format("g") + 'probe timer.ms(5) { if (e > 100) exit() }', "-x", pid)
-        guest.process.wait(60)
+        guest.process.wait(60 * PATIENCE)
         if owner.process.poll() is None:
             guest.result().expect(status=0, out_match=r"^g \d+ \d+$", err="")
             guests += 1

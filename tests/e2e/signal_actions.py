@@ -37,7 +37,7 @@ for kind, first in ("caught", 3), ("ignored", 0):
     session.process.wait()
     tell(target, "go", first + 1200)
     target.stdin.close()
-    expect(target.wait(20), 0, "the program's status")
+    expect(target.wait(20 * PATIENCE), 0, "the program's status")
 
     # The probes are there first.
     result = spile("-e", SCRIPT, "-c", f"{program('signal_actions')} {kind} {LIBRARY} {ROUNDS}", input="go\n")

@@ -34,5 +34,5 @@ for key in "ab":
     expect(process.stdout.readline(), f"[{key}]\n")
 os.write(ours, b"q")
 expect(process.stdout.read(), "[q]\n")
-expect(process.wait(20), 0)
+expect(process.wait(20 * PATIENCE), 0)
 expect(termios.tcgetattr(theirs)[3], before[3])

@@ -82,5 +82,5 @@ else:
 session.stop().expect(status=0, out_match="end")
 expect_untouched(target.pid)
 target.terminate()
-expect(target.wait(30), 0, "its status")
+expect(target.wait(30 * PATIENCE), 0, "its status")
 expect_match("^bad 0 signals 1$", log.read_text())

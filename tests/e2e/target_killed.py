@@ -6,4 +6,4 @@ session = Session("-e", 'global c probe process.function("work") { c++ } probe e
                   "-x", target.pid).attached(target.pid)
 wait_turns(target.pid)
 target.kill()
-session.wait(20).expect(out="c 1\n")
+session.wait(20 * PATIENCE).expect(out="c 1\n")

@@ -172,7 +172,7 @@ def on_terminal(*words, **environment):
             break
         got += piece
     os.close(control)
-    expect(process.wait(60), 0, got.decode())
+    expect(process.wait(60 * PATIENCE), 0, got.decode())
     return got.decode().replace("\r\n", "\n")
 
 
@@ -222,7 +222,7 @@ def live():
     expect_match(r"function +calls.*\nwork +[\d,]+", (folder / "spile-top-1.txt").read_text())
     press(b"q", r"\x1b\[\?1049l")
     wait(r"work +[\d,]+ +[\d,]+ ")
-    expect(session.wait(60), 0, "the status")
+    expect(session.wait(60 * PATIENCE), 0, "the status")
     expect(termios.tcgetattr(slave)[3], before, "the terminal's local modes")
     # At a terminal that knows no control sequences there are lines.
     dumb = on_terminal("top", "work", "-x", target.pid, "-T", "3", TERM="dumb")
@@ -240,7 +240,7 @@ def live():
     wait(r"function +calls.*\r\nwork +[\d,]+")
     expect_true("\x1b[?1049h" not in seen, repr(seen))
     os.kill(children(background.pid)[0], signal.SIGINT)
-    background.wait(60)
+    background.wait(60 * PATIENCE)
     expect_untouched(target.pid)
 
 

@@ -26,7 +26,7 @@ def on_terminal(*arguments):
             break
         got += piece
     os.close(control)
-    return got.replace(b"\r\n", b"\n"), process.wait(60)
+    return got.replace(b"\r\n", b"\n"), process.wait(60 * PATIENCE)
 
 
 def environment(script):

@@ -52,7 +52,7 @@ if shutil.which("script") and shutil.which("bash"):
     shell.stdin.write(b"echo 1\necho 2\nexit\n")
     shell.stdin.close()
     text = shell.stdout.read()
-    expect(shell.wait(60), 0, text)
+    expect(shell.wait(60 * PATIENCE), 0, text)
     lines(r"\d+ +echo [12]", output.read_text(), 2)
 
 # A client and a server in one process: 5 messages of 20 bytes there, of 50 bytes back.
