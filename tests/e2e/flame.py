@@ -77,7 +77,7 @@ expect_true(in_library >= 300 and sum(int(count) for stack, count in lines if "[
 # The page: an interpreter that runs already.
 target = start("/usr/bin/python3", "-c", "while True: sorted(range(2000), key=lambda x: -x)")
 page_file = folder / "a.html"
-spile("flame", "-x", target.pid, "-T", "2", "-o", page_file).expect(status=0, err="")
+spile(*compiled("flame", "-x", target.pid, "-T", "2", "-o", page_file)).expect(status=0, err="")
 page = page_file.read_text()
 data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page)[1])
 samples = sum(stack[2] for stack in data["stacks"])
@@ -103,7 +103,7 @@ if chromium:
 
 # Folded stacks on standard output, and wrong words.
 expect_match(r"^# spile flame\nprobe timer\.profile \{", spile("--script", "flame", "-x", target.pid).expect(status=0).out)
-expect_match(r"^python3[^;\n]*;.*_PyEval_EvalFrameDefault", spile("flame", "-x", target.pid, "-T", "1").expect(status=0).out)
+expect_match(r"^python3[^;\n]*;.*_PyEval_EvalFrameDefault", spile(*compiled("flame", "-x", target.pid, "-T", "1")).expect(status=0).out)
 spile("flame", "-x", target.pid, "-o", folder / "a.png").expect(status=1, err_match=r"a\.png: the name's ending.*\n.*\.speedscope\.json")
 spile("flame").expect(status=1, err_match="flame needs the processes to look at\n.*-x PID")
 spile("flame", "main", "-x", target.pid).expect(status=1, err_match="takes no words, such as 'main'")

@@ -60,7 +60,7 @@ if os.geteuid() == 0:
     forged.write_text("0 7fffffffffff forged\n")
     os.chown(forged, pwd.getpwnam("daemon").pw_uid, -1)
     try:
-        result = spile("flame", "-x", target.pid, "-T", "1").expect(status=0)
+        result = spile(*compiled("flame", "-x", target.pid, "-T", "1")).expect(status=0)
         expect_true("forged" not in result.out, result)
     finally:
         forged.unlink()

@@ -46,6 +46,7 @@ many += 'probe process.function("work") { if (!never) exit() else { x = never ' 
 slow = errors_of("-e", many, "-x", target.pid)
 expect_match(r"\rspile: compiling(, \d+ s)?\x1b\[K\r", slow)
 expect("armed" in slow, False, slow)
+compiled("-T", "1", "-e", 'global n probe process.function("work") { n++ }', "-x", target.pid)
 for arguments in (["-w"], ["-v"]):
     seen = errors_of(*arguments, "-T", "1", "-e", 'global n probe process.function("work") { n++ }', "-x", target.pid)
     expect("Ctrl-C" in seen or "\x1b" in seen, False, seen)
@@ -54,6 +55,7 @@ expect_untouched(target.pid)
 
 # Ctrl-C at any moment: nothing is left, though another thread prints meanwhile. All of an interpreter's functions take longer than the patience of that thread.
 interpreter = start("/usr/bin/python3", "-u", "-c", "import time\nprint('ready')\nwhile True: time.sleep(0.001)", ready="ready")
+compiled("-T", "1", "-e", 'global n probe process.function("*") { n++ }', "-x", interpreter.pid)
 began = time.monotonic()
 errors_of("-T", "1", "-e", 'global n probe process.function("*") { n++ }', "-x", interpreter.pid)
 whole = time.monotonic() - began - 1

@@ -164,6 +164,16 @@ def spile(*arguments, user=None, timeout=120, input=None, cwd=None):
     return Result(arguments, process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
+def compiled(*arguments):
+    """Returns the arguments. -T limits the compilation, too, for which a busy machine may need longer: what it makes is kept before."""
+    words = [str(word) for word in arguments]
+    for option in ("-T", "-o"):
+        if option in words:
+            del words[words.index(option):words.index(option) + 2]
+    spile("-p4", *words).expect(status=0)
+    return arguments
+
+
 class Session:
     """spile running in the background; attached when attached() returns, and with -v all is armed then."""
 

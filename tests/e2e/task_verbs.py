@@ -44,7 +44,7 @@ def top():
     # program calls less in one part of a second than in another: one of some runs has to be as it is where nothing disturbs it.
     target = start(program("server"), 60, ready="ready")
     for _ in range(6):
-        row = one(Session("top", "*", "--json", "-x", target.pid, "-T", "1").wait().expect(status=0), function="work")
+        row = one(Session(*compiled("top", "*", "--json", "-x", target.pid, "-T", "1")).wait().expect(status=0), function="work")
         as_wanted = 0.8 * row["calls"] < row["calls_per_second"] < 1.4 * row["calls"]
         if as_wanted:
             break
@@ -79,9 +79,9 @@ def lat():
     expect_match(r"time +calls +p50 +p99 +max +1us +1ms +1s *\n", heat.out)
     # The end that comes right behind a line, or a table, adds none that is empty.
     quiet = start(program("sleeper"), 100, ready="ready", stdin=subprocess.PIPE)
-    still = Session("lat", "work", "--every", "1s", "-x", quiet.pid, "-T", "3.05").wait()
+    still = Session(*compiled("lat", "work", "--every", "1s", "-x", quiet.pid, "-T", "3.05")).wait()
     expect_true(2 <= len(still.expect(status=0, err="").out.splitlines()) <= 1 + 3, still.out)
-    still = Session("syscalls", "--every", "1s", "-x", quiet.pid, "-T", "3.05").wait()
+    still = Session(*compiled("syscalls", "--every", "1s", "-x", quiet.pid, "-T", "3.05")).wait()
     expect_true(1 <= still.expect(status=0, err="").out.count("no system call has returned") <= 3, still.out)
 
 
@@ -225,10 +225,10 @@ def live():
     expect(session.wait(60 * PATIENCE), 0, "the status")
     expect(termios.tcgetattr(slave)[3], before, "the terminal's local modes")
     # At a terminal that knows no control sequences there are lines.
-    dumb = on_terminal("top", "work", "-x", target.pid, "-T", "3", TERM="dumb")
+    dumb = on_terminal(*compiled("top", "work", "-x", target.pid, "-T", "3"), TERM="dumb")
     expect_true(re.search(r"(?m)^work +[\d,]+ ", dumb) and "\x1b" not in dumb, dumb)
     # What stays at the end is the last whole interval, rather than the few calls, or none, of the one that -T cuts.
-    ended = on_terminal("top", "work", "--every", "1s", "-x", target.pid, "-T", "3.03", TERM="xterm")
+    ended = on_terminal(*compiled("top", "work", "--every", "1s", "-x", target.pid, "-T", "3.03"), TERM="xterm")
     shown = [int(number.replace(",", "")) for number in re.findall(r"(?m)^work +[^\d\n]*([\d,]+) ", ended)]
     expect_true(len(shown) >= 2 and shown[-1] == shown[-2], ended[-3000:])
     # A job in the background prints lines, and is not stopped for want of the terminal.
