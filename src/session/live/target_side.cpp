@@ -195,7 +195,7 @@ Result<void> TargetSide::attach_all() {
     if (std::find(traced.begin(), traced.end(), pid) == traced.end()) {
       const Result<void> attached = engine_->attach(pid);
       // Of several processes, as a name of -x may mean them, some can end meanwhile.
-      const bool has_ended = !attached.ok() && ::kill(pid, 0) != 0 && errno == ESRCH;
+      const bool has_ended = !attached.ok() && engine::has_ended(pid);
       if (!attached.ok() && (!has_ended || ended.size() + 1 == options_.processes.size())) return attached.error();
       if (has_ended) {
         ended.push_back(pid);
