@@ -7,6 +7,7 @@
 #   recorder   with -x of redis; prints the number of a flight recorder, which is asked for what it holds
 #   http       with -x of redis; is asked for its numbers over HTTP
 # The shop, app.c, is compiled from the text.
+# long
 import urllib.request
 
 from spiletest import *

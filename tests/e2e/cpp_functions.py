@@ -1,5 +1,6 @@
 # C++ functions by the names that people have for them: hits equal calls for virtual functions, templates, constructors and
 # destructors (which have several entries), lambdas, and mangled names.
+# long
 from spiletest import *
 
 WANTED = {  # by pattern: function, calls

@@ -1,4 +1,5 @@
 # Every example does what it says: most on a program of the tests, one on a redis-server, one in the kernel.
+# long
 from spiletest import *
 
 calls = f"{program('calls')} 3"

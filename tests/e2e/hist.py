@@ -1,4 +1,5 @@
 # `spile hist`: known numbers of reads and sleeps of the command, by tracepoints; what it prints; wrong words.
+# long
 from spiletest import *
 
 script = r'''

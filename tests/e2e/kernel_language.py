@@ -1,4 +1,5 @@
 # What the language says does the same in the kernel as in spile itself: tests/language/corpus.txt, statement for statement.
+# long
 from spiletest import *
 
 if os.geteuid() != 0:

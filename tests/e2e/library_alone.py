@@ -1,4 +1,5 @@
 # Each function of the library can be all that a script calls: what it needs comes with it, and has types.
+# long
 from spiletest import *
 
 functions = 0

@@ -1,4 +1,5 @@
 # The examples of libspile, built by CMake's find_package against an installed tree, count exactly what the programs do.
+# long
 from libspile_install import *
 
 build = temporary_directory()

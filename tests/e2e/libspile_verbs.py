@@ -1,4 +1,5 @@
 # libspile runs the verbs that trace: their events and globals are those of the script that the verb stands for.
+# long
 from libspile_install import *
 
 os.environ.update(ENVIRONMENT)

@@ -2,6 +2,7 @@
 # threads that come when others have ended take their places. (tools/torture/many_threads.py says what it costs.)
 # variants: launched attached
 # processors: 2
+# long
 from spiletest import *
 
 THREADS, CALLS = 10000, 10

@@ -1,4 +1,5 @@
 # What handlers commonly do makes no system call: a program that has forbidden them to itself lives, and is counted.
+# long
 from spiletest import *
 
 calls = 20000

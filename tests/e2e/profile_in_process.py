@@ -1,4 +1,5 @@
 # timer.profile in processes: samples of the thread's own processor time, with the stack, and without disturbing it.
+# long
 from spiletest import *
 
 result = spile("--runtime=inproc", "-e", r"""global n, hot, stacks

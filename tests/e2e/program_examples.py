@@ -1,4 +1,5 @@
 # The scripts of examples/programs, on servers and programs that others wrote, each with a cause that is counted.
+# long
 import shlex
 
 from spiletest import *

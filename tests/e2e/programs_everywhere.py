@@ -2,6 +2,7 @@
 # Handlers of such scripts work over maps of the kernel, as all did before Linux 6.12 (docs/language.md): what of the language these have.
 # In a PID namespace of its own, as in a container, spile knows processes by that one's numbers.
 # variants: lives own_pids system_calls language
+# long
 from spiletest import *
 
 if VARIANT == "own_pids" and os.environ.get("SPILE_TEST_OWN_PIDS") != "1":

@@ -1,5 +1,6 @@
 # Random scripts print the same in a process and in the kernel (tools/compare_places, which writes as many as wanted), and large ones, whose
 # functions are not inlined, are found safe in both places.
+# long
 from spiletest import *
 
 if os.geteuid() != 0:

@@ -1,6 +1,7 @@
 # Several spiles probe one function of one program at once: they come and go in any order, each counts its calls exactly, and
 # the last one leaves the program as it was.
 # variants: orders exceptions killed left lives stacks campaign
+# long
 import itertools
 from spiletest import *
 

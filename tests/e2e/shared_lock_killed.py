@@ -5,4 +5,4 @@ from spiletest import *
 sys.path.insert(0, str(ROOT / "tools/torture"))
 from shared_lock import campaign
 
-campaign(20, seed=1)
+campaign(100 if LONG_FORM else 20, seed=1)

@@ -1,5 +1,6 @@
 # syscall.* and nd_syscall.*: variables, flags as names, results, and counts, in processes by an ordinary way and in the kernel.
 # variants: in_process in_kernel names any counts second_names
+# long
 from spiletest import *
 
 WORK = temporary_directory() / "work.py"

@@ -1,6 +1,7 @@
 # Every step of docs/tutorial.md, in order and in one shell, as a reader types it. Its output has to be what the document shows below the
 # command, apart from the size of numbers: see `pattern`.
 # timing
+# long
 import json
 
 from spiletest import *

@@ -1,5 +1,6 @@
 # variants: calls values values_O0 throws sqlite3 gcc clang rust_values_O0 rust_values_O2
 # At statements all over a program, every variable in scope has the value that gdb sees there.
+# long
 from spiletest import *
 
 installed("gdb")
