@@ -21,10 +21,12 @@ def nested_in(track, names):
     return parents
 
 
-# The slow call is the last of the first thread; serve() still runs. (No other call takes a second: a busy machine stops a thread for less.)
+# The slow call is the last of the first thread; serve() still runs.
+# (No other call takes a second: a busy machine stops a thread for less.)
 snap = ["snap", "--when", "work > 1s"]
 took = r"^snap: work took (1\.[5-9]|[2-9])\d*(\.\d+)? s in thread \d+: "
-spile(*snap, "--last", "60s", *functions, "-o", out, "-c", f"{program('slow_call')} 2000 1500 3").expect(status=0, out="done\n", err_match=took)
+spile(*snap, "--last", "60s", *functions, "-o", out, "-c", f"{program('slow_call')} 2000 1500 3").expect(
+    status=0, out="done\n", err_match=took)
 trace = PerfettoTrace(out)
 main = next(t for t in trace.threads().values() if t.descriptor.thread.pid == t.descriptor.thread.tid)
 expect(nested_in(main, functions), {("serve", None): 1, ("work", "serve"): 1501, ("inner", "work"): 3 * 1501})
@@ -43,18 +45,21 @@ expect_true(all(s.end <= serve.end for t in trace.threads().values() for s in t.
 # A short time: calls that began before it are cut off there.
 spile(*snap, "--last", "1300ms", *functions, "-o", out, "-c", f"{program('slow_call')} 20 15 1").expect(status=0, err_match=took)
 track = next(iter(PerfettoTrace(out).threads().values()))
-expect_true(nested_in(track, functions) <= collections.Counter({("serve", None): 1, ("work", "serve"): 1, ("inner", "work"): 2}), track.slices)
+wanted = collections.Counter({("serve", None): 1, ("work", "serve"): 1, ("inner", "work"): 2})
+expect_true(nested_in(track, functions) <= wanted, track.slices)
 for s in track.slices[:2]: expect_match(" before$", s.arguments["began"])
 expect([s.arguments["cut"] for s in track.slices[:2]], ["begin, end", "begin"])
 
-# Overwritten calls: there is room for 1,023, each one is within the right one, and serve() is around them, which runs until the snapshot has been taken. (Where it ends before,
-# its own call takes the place of one more.)
+# Overwritten calls: there is room for 1,023, each one is within the right one, and serve() is around them,
+# which runs until the snapshot has been taken. (Where it ends before, its own call takes the place of one more.)
 os.mkfifo(folder / "held")
 held = os.open(folder / "held", os.O_RDWR)
-session = Session(*snap, "--last", "60s", "-D", "MAXNOTEDCALLS=1024", *functions, "-o", out, "-c", f"{program('slow_call')} 33000 32000 1 <{folder}/held")
+session = Session(*snap, "--last", "60s", "-D", "MAXNOTEDCALLS=1024", *functions, "-o", out,
+                  "-c", f"{program('slow_call')} 33000 32000 1 <{folder}/held")
 session.wait_message(took)
 os.write(held, b"x")
-session.wait().expect(status=0, out="done\n", err_match=r"WARNING: 1 thread of snapshots with less than --last, the least \d+(\.\d+)? m?s: earlier calls were overwritten")
+session.wait().expect(status=0, out="done\n", err_match=
+                      r"WARNING: 1 thread of snapshots with less than --last, the least \d+(\.\d+)? m?s: earlier calls were overwritten")
 track = next(iter(PerfettoTrace(out).threads().values()))
 expect(nested_in(track, functions), {("serve", None): 1, ("work", "serve"): 256, ("inner", "work"): 767})
 expect(track.slices[0].arguments["cut"], "end")

@@ -165,7 +165,7 @@ def spile(*arguments, user=None, timeout=120, input=None, cwd=None):
 
 
 def compiled(*arguments):
-    """Returns the arguments. -T limits the compilation, too, for which a busy machine may need longer: what it makes is kept before."""
+    """Returns the arguments. -T limits the compilation, too, for which a busy machine may need longer: it is done before."""
     words = [str(word) for word in arguments]
     for option in ("-T", "-o"):
         if option in words:
@@ -417,8 +417,8 @@ class Redis:
 
     def commands(self, lines):
         """What one client says that sends all of them."""
-        return subprocess.run([installed("redis-cli"), "-p", str(self.port)], input="\n".join(lines) + "\n", capture_output=True, text=True,
-                              timeout=120).stdout
+        return subprocess.run([installed("redis-cli"), "-p", str(self.port)], input="\n".join(lines) + "\n",
+                              capture_output=True, text=True, timeout=120).stdout
 
     def wait_commands(self, more=2000, timeout=60):
         """Returns when it has served so many more commands, of whichever client."""
