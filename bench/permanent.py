@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""What a permanent probe costs its host: processor time and memory of spile, and processor time of the traced process. The table of docs/fleet.md is from it.
+"""What a permanent probe costs its host: processor time and memory of spile, and processor time of the traced process. The table
+of docs/fleet.md is from it.
 
 bench/permanent.py [SECONDS [TURNS]]     needs build/release, with its test programs
 
-Processor time is that of the processes' own clocks, in ns, so that time in which other programs run does not count; the traced process is compared with itself, just before spile
-comes and just after it has gone. Rows take turns, and the table has the median, the least and the most of each: on a machine with other work the least is nearest to the truth,
-since caches and processors that are shared make everything slower, and nothing faster."""
+Processor time is that of the processes' own clocks, in ns, so that time in which other programs run does not count; the traced
+process is compared with itself, just before spile comes and just after it has gone. Rows take turns, and the table has the
+median, the least and the most of each: on a machine with other work the least is nearest to the truth, since caches and
+processors that are shared make everything slower, and nothing faster."""
 import http.server
 import os
 import pathlib
@@ -78,7 +80,8 @@ with tempfile.TemporaryDirectory() as folder:
     broker = subprocess.Popen([BROKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     brokers = next(line for line in broker.stdout if line.startswith(b"ready")).decode().split()[1]
     threading.Thread(target=lambda: [None for _ in broker.stdout], daemon=True).start()
-    times = f'global n, t probe process("{pace}").function("work").return {{ n++; t <<< gettimeofday_ns() - @entry(gettimeofday_ns()) }}'
+    times = (f'global n, t probe process("{pace}").function("work").return {{ n++; '
+             f't <<< gettimeofday_ns() - @entry(gettimeofday_ns()) }}')
     prints = f'probe process("{pace}").function("work") {{ printf("work %d %s\\n", $i, execname()) }}'
     rows = {"idle, `--http`, four scrapes": (0, ["--http", str(HTTP)], times, True),
             "times of 100,000 calls/s, `--http`, four scrapes": (100, ["--http", str(HTTP)], times, True),
@@ -89,8 +92,10 @@ with tempfile.TemporaryDirectory() as folder:
         for name, row in rows.items():
             found[name].append(measure(*row))
     of = lambda values, form: f"{form(statistics.median(values))} ({form(min(values))} to {form(max(values))})"
-    print("| a permanent probe | spile's processor time | in an hour | memory (PSS) | the traced process, of a processor |\n|---|---:|---:|---:|---:|")
+    print("| a permanent probe | spile's processor time | in an hour | memory (PSS) | the traced process, of a processor |\n"
+          "|---|---:|---:|---:|---:|")
     for name, results in found.items():
         own, traced, memory = zip(*results)
-        print(f"| {name} | {of(own, '{:.2%}'.format)} | {statistics.median(own) * 3600:.0f} s | {statistics.median(memory):.0f} MiB | {of(traced, '{:.2%}'.format)} |", flush=True)
+        print(f"| {name} | {of(own, '{:.2%}'.format)} | {statistics.median(own) * 3600:.0f} s | {statistics.median(memory):.0f} "
+              f"MiB | {of(traced, '{:.2%}'.format)} |", flush=True)
     broker.kill()

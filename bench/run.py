@@ -42,7 +42,8 @@ HITS = [
     ("a[$arg & 63]++", 'global a probe process.function("probed") { a[$arg & 63]++ } '
      'probe end { foreach (k in a) n += a[k]; println(n) }', 12, lambda n: n),
     ("if ($arg == -7) c++", 'global c probe process.function("probed") { if ($arg == -7) c++ }' + END, 3, lambda n: 0),
-    ("c++ beside kernel.trace", 'global c, k probe process.function("probed") { c++ } probe kernel.trace("sched:sched_process_fork") { k++ }'
+    ("c++ beside kernel.trace",
+     'global c, k probe process.function("probed") { c++ } probe kernel.trace("sched:sched_process_fork") { k++ }'
      ' probe end { println(k) println(c) }', 6.5, lambda n: n),
     (".return c++", 'global c probe process.function("probed").return { c++ }' + END, 8, lambda n: n),
     ("if (ustack(3)) c++: 4 frames", 'global c probe process.function("probed") { if (ustack(3)) c++ }' + END, 600, lambda n: n),
@@ -247,8 +248,9 @@ def start_large(keep):
         sqlite = sqlite3()
         environment = cache(keep)
         began = time.time_ns()
-        process, out, err, _, _ = run([SPILE, "-e", 'probe process.function("main") { printf("%d %d\\n", gettimeofday_ns(), $argc) }',
-                                       "-c", f"{sqlite} :memory: .quit"], env=environment)
+        process, out, err, _, _ = run(
+            [SPILE, "-e", 'probe process.function("main") { printf("%d %d\\n", gettimeofday_ns(), $argc) }',
+             "-c", f"{sqlite} :memory: .quit"], env=environment)
         if process.returncode:
             raise Failed(err.strip()[-300:])
         return (int(out.split()[0]) - began) / 1e6, process.processor_ms

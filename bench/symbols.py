@@ -3,9 +3,10 @@
 
     symbols.py [--programs DIR] [--large DIR] [--repeat N]
 
-DIR of --programs has sqlite3 as tests/programs/from_debian_sources builds it (default: build/programs), and postgres, if somebody has built one with -g. --large also measures one function of a
-program with 600 MB of debug information: Debian's ceph-osd with ceph-osd-dbg (230 MB), downloaded to DIR by apt-get, unpacked, never installed; as Debian
-compresses it, and uncompressed. Times are those of the whole spile process; the least of N runs (default 3), memory the greatest.
+DIR of --programs has sqlite3 as tests/programs/from_debian_sources builds it (default: build/programs), and postgres, if somebody
+has built one with -g. --large also measures one function of a program with 600 MB of debug information: Debian's ceph-osd with
+ceph-osd-dbg (230 MB), downloaded to DIR by apt-get, unpacked, never installed; as Debian compresses it, and uncompressed. Times
+are those of the whole spile process; the least of N runs (default 3), memory the greatest.
 """
 import argparse
 import os
@@ -26,7 +27,8 @@ def measure(arguments):
     """Returns (seconds, processor seconds, peak memory in MB, standard output)."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as out:
-        process = subprocess.Popen([SPILE, *arguments], stdout=out, stderr=subprocess.DEVNULL, env={**os.environ, "XDG_CACHE_HOME": CACHE})
+        process = subprocess.Popen([SPILE, *arguments], stdout=out, stderr=subprocess.DEVNULL,
+                                   env={**os.environ, "XDG_CACHE_HOME": CACHE})
         _, status, used = os.wait4(process.pid, 0)
         wall = time.monotonic() - began
         out.seek(0)
@@ -43,7 +45,8 @@ def row(what, arguments, repeat, known):
             shutil.rmtree(pathlib.Path(CACHE) / "spile", ignore_errors=True)
         runs.append(measure(arguments))
     lines = runs[0][3].count(b"\n")
-    print(f"| {what} | {min(r[0] for r in runs):.3f} | {min(r[1] for r in runs):.3f} | {max(r[2] for r in runs):.0f} | {lines if lines else ''} |", flush=True)
+    print(f"| {what} | {min(r[0] for r in runs):.3f} | {min(r[1] for r in runs):.3f} | {max(r[2] for r in runs):.0f} "
+          f"| {lines if lines else ''} |", flush=True)
 
 
 def fetch_large(folder):
@@ -52,12 +55,14 @@ def fetch_large(folder):
     places = [folder / kind / "ceph-osd" for kind in ("compressed", "plain")]
     if not all(p.exists() for p in places):
         folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["apt-get", "-q", "-o", "APT::Sandbox::User=", "download", "ceph-osd", "ceph-osd-dbg"], cwd=folder, check=True)
+        subprocess.run(["apt-get", "-q", "-o", "APT::Sandbox::User=", "download", "ceph-osd", "ceph-osd-dbg"],
+                       cwd=folder, check=True)
         for package in folder.glob("*.deb"):
             subprocess.run(["dpkg", "-x", package, folder / "root"], check=True)
             package.unlink()
         program = folder / "root/usr/bin/ceph-osd"
-        build_id = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout.split("Build ID: ")[1].split()[0]
+        build_id = subprocess.run(["readelf", "-n", program], capture_output=True, text=True,
+                                  check=True).stdout.split("Build ID: ")[1].split()[0]
         debug = folder / f"root/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
         for place, command in zip(places, (["cp"], ["objcopy", "--decompress-debug-sections"])):
             place.parent.mkdir(exist_ok=True)
@@ -74,14 +79,16 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
     print("| what | s | processor, s | peak, MB | lines |\n|---|---:|---:|---:|---:|")
-    programs = [("sqlite3 -g", options.programs / "sqlite3"), ("glibc, libc6-dbg", pathlib.Path("/lib/x86_64-linux-gnu/libc.so.6")),
+    programs = [("sqlite3 -g", options.programs / "sqlite3"),
+                ("glibc, libc6-dbg", pathlib.Path("/lib/x86_64-linux-gnu/libc.so.6")),
                 ("postgres -g", options.programs / "postgres")]
     for name, path in programs:
         if not path.exists():
             print(f"symbols: {path} is absent: left out", file=sys.stderr)
             continue
         for known in (False, True):
-            row(f"`-p4`, `$$parms` of all functions of {name}{', known' if known else ''}", ["-p4", "-e", TYPED % path, "-c", str(path)], options.repeat, known)
+            row(f"`-p4`, `$$parms` of all functions of {name}{', known' if known else ''}",
+                ["-p4", "-e", TYPED % path, "-c", str(path)], options.repeat, known)
         row(f"`-l`, all functions of {name}", ["-l", f'process("{path}").function("*").call'], 1, True)
     llvm = pathlib.Path("/usr/lib/llvm-19/lib/libLLVM.so.1")
     if llvm.exists():
@@ -90,7 +97,8 @@ def main():
         for kind, path in zip(("compressed", "uncompressed"), fetch_large(options.large)):
             point = f'process("{path}").function("PrimaryLogPG::do_op")'
             for known in (False, True):
-                row(f"`-p2`, `$$parms`, `$$locals` of one function of ceph-osd, 600 MB of debug information, {kind}{', known' if known else ''}",
+                row(f"`-p2`, `$$parms`, `$$locals` of one function of ceph-osd, 600 MB of debug information, "
+                    f"{kind}{', known' if known else ''}",
                     ["-p2", "-e", f"probe {point} {{ println($$parms, $$locals) }}"], options.repeat, known)
     shutil.rmtree(CACHE)
 

@@ -146,7 +146,8 @@ def manual_pages(tapsets, folder):
     folder.mkdir(parents=True, exist_ok=True)
     for page, versions in pages.items():
         tapset, about, first = versions[0]
-        lines = [f".TH {page.upper()} 3stp \"\" spile \"The library of spile\"", ".SH NAME", f"{page} \\- {escape(first.brief)}", ".SH SYNOPSIS", ".nf"]
+        lines = [f".TH {page.upper()} 3stp \"\" spile \"The library of spile\"", ".SH NAME", f"{page} \\- {escape(first.brief)}",
+                 ".SH SYNOPSIS", ".nf"]
         lines += [escape(entry.signature) for _, _, entry in versions]
         lines += [".fi"]
         for _, _, entry in versions:
@@ -160,7 +161,8 @@ def manual_pages(tapsets, folder):
         lines += [".SH SEE ALSO", f"tapset::{tapset}(3stp), spile(1)"]
         (folder / f"{page}.3stp").write_text("\n".join(lines) + "\n")
     for name, about, entries in tapsets:
-        lines = [f".TH TAPSET::{name.upper()} 3stp \"\" spile", ".SH NAME", f"tapset::{name} \\- {escape(about.split(' - ')[-1])}", ".SH DESCRIPTION"]
+        lines = [f".TH TAPSET::{name.upper()} 3stp \"\" spile", ".SH NAME",
+                 f"tapset::{name} \\- {escape(about.split(' - ')[-1])}", ".SH DESCRIPTION"]
         for entry in {entry.page(): entry for entry in entries}.values():
             lines += [".TP", f".B {entry.name}", f"{escape(entry.brief)}. See {entry.page()}(3stp)."]
         lines += [".SH SEE ALSO", "spile(1)"]

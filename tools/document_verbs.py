@@ -62,8 +62,10 @@ def body(markdown):
 
 def page(verb, help_text, section):
     usage, brief = re.match(r"Usage: spile \[OPTIONS\] \S+ ?(.*)\n\n(.*)\.\n", help_text).groups()
-    yield from [f".TH SPILE\\-{verb.upper()} 1 \"\" spile \"Verbs of spile\"", ".SH NAME", f"spile\\-{verb} \\- {escape(brief[0].lower() + brief[1:])}", ".SH SYNOPSIS",
-                f".B spile\n[\\fIOPTIONS\\fR] \\fB{verb}\\fR {escape(usage).removeprefix(chr(92) + '&')}", ".SH DESCRIPTION", *body(section)]
+    yield from [f".TH SPILE\\-{verb.upper()} 1 \"\" spile \"Verbs of spile\"", ".SH NAME",
+                f"spile\\-{verb} \\- {escape(brief[0].lower() + brief[1:])}", ".SH SYNOPSIS",
+                f".B spile\n[\\fIOPTIONS\\fR] \\fB{verb}\\fR {escape(usage).removeprefix(chr(92) + '&')}", ".SH DESCRIPTION",
+                *body(section)]
     options = re.findall(r"^  (--\S+(?: [A-Z]+)?) +(.*)$", help_text, re.M)
     if options:
         yield ".SH OPTIONS"

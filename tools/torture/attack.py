@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """A program that attacks the spile which traces it, round after round, with scripts of all features (tools/torture/README.md).
 
-    tools/torture/attack.py [--minutes M | --rounds N] [--seed S] [--spile PROGRAM] [--script NAME,NAME] [--actions A,B] [--spiles N]
+    tools/torture/attack.py [--minutes M | --rounds N] [--seed S] [--spile PROGRAM] [--script NAME,NAME] [--actions A,B] [--spiles
+    N]
 
-A round: attacker.cpp runs as uid 65534, one spile or several trace it as root. Nothing that the program does may make spile crash, hang,
-take memory without end, write a file or start a process that its script did not ask for. Each round has a seed of its own, which is printed
-when it fails: `--rounds 1 --seed S` with the same other options does it again (as far as threads allow).
+A round: attacker.cpp runs as uid 65534, one spile or several trace it as root. Nothing that the program does may make spile
+crash, hang, take memory without end, write a file or start a process that its script did not ask for. Each round has a seed of
+its own, which is printed when it fails: `--rounds 1 --seed S` with the same other options does it again (as far as threads
+allow).
 
 With a spile built by the preset asan, reports of AddressSanitizer and UndefinedBehaviorSanitizer are failures, too.
 """
@@ -30,49 +32,62 @@ WORK = 'process.function("work")'
 # Name: script, options of spile; {base} is a file of the round's folder that belongs to root.
 SCRIPTS = {
     "count": ('global c probe %s { c++ } probe timer.ms(20) { if (c < 0) println(c) } probe end { println(c) }' % WORK, []),
-    "timers": ('global n, seen probe %s { n[tid(), $number & 63]++ seen[execname()] = pid() } probe timer.ms(7) { foreach ([t, x] in n- limit 5) '
-               'printf("%%d %%d %%d\\n", t, x, n[t, x]) delete n } probe timer.ms(11) { foreach (s+ in seen) foreach ([t, x+] in n) '
-               'if (x == seen[s]) println(s) } probe timer.ms(31) { delete seen }' % WORK, []),
-    "nested": ('global a[500], b[500] probe %s { a[$number & 255, 1] <<< $number; b[$number & 255] = $number } probe timer.ms(9) { foreach ([x, y] in a- '
-               'limit 20) foreach (z- in b limit 20) foreach ([u, v] in a limit 3) { if (@count(a[x, y]) + b[z] + @sum(a[u, v]) == 12345) println("x") '
-               '} } probe timer.ms(50) { delete a; delete b }' % WORK, []),
-    "strings": ('global s, t, e probe %s { m = user_string_n2($text, 60, "bad") s = m . sprintf("%%d %%s %%p", $number, m, $item) t[substr(m, 0, 9)] = s '
-                'if (m =~ "(a|p).*n") e = matched(0) } probe timer.ms(5) { printf("%%s %%s\\n", s, e) foreach (k in t) { x = t[k] . k; s = str_replace(x, '
-                '"a", "bb") . sprintf("%%-20s|%%5d", tokenize(x, " "), strlen(x)) if (s !~ "x$") e = text_str(s) } delete t }' % WORK, []),
-    "printf": ('probe %s { printf("%%d %%s %%x %%p %%c\\n", $number, user_string_quoted($text), $number, $item, 65) } probe timer.ms(10) { printf("%%s\\n", '
-               'ctime(gettimeofday_s())) }' % WORK, []),
-    "histogram": ('global h, g, l probe %s { h <<< $number; g[$number & 15] <<< $number & 1023; l <<< $number & 255 } probe timer.ms(13) { print(@hist_log(h)) '
-                  'foreach (k in g- limit 3) print(@hist_log(g[k])) print(@hist_linear(l, 0, 250, 10)) printf("%%d %%d %%d\\n", @avg(h), @min(h), @max(h)) } '
+    "timers": ('global n, seen probe %s { n[tid(), $number & 63]++ seen[execname()] = pid() } probe timer.ms(7) { foreach ([t, '
+               'x] in n- limit 5) printf("%%d %%d %%d\\n", t, x, n[t, x]) delete n } probe timer.ms(11) { foreach (s+ in seen) '
+               'foreach ([t, x+] in n) if (x == seen[s]) println(s) } probe timer.ms(31) { delete seen }' % WORK, []),
+    "nested": ('global a[500], b[500] probe %s { a[$number & 255, 1] <<< $number; b[$number & 255] = $number } '
+               'probe timer.ms(9) { foreach ([x, y] in a- limit 20) foreach (z- in b limit 20) foreach ([u, v] in a limit 3) { '
+               'if (@count(a[x, y]) + b[z] + @sum(a[u, v]) == 12345) println("x") } } probe timer.ms(50) { delete a; '
+               'delete b }' % WORK, []),
+    "strings": ('global s, t, e probe %s { m = user_string_n2($text, 60, "bad") s = m . sprintf("%%d %%s %%p", $number, m, '
+                '$item) t[substr(m, 0, 9)] = s if (m =~ "(a|p).*n") e = matched(0) } probe timer.ms(5) { printf("%%s %%s\\n", s, '
+                'e) foreach (k in t) { x = t[k] . k; s = str_replace(x, "a", "bb") . sprintf("%%-20s|%%5d", tokenize(x, " "), '
+                'strlen(x)) if (s !~ "x$") e = text_str(s) } delete t }' % WORK, []),
+    "printf": ('probe %s { printf("%%d %%s %%x %%p %%c\\n", $number, user_string_quoted($text), $number, $item, 65) } '
+               'probe timer.ms(10) { printf("%%s\\n", ctime(gettimeofday_s())) }' % WORK, []),
+    "histogram": ('global h, g, l probe %s { h <<< $number; g[$number & 15] <<< $number & 1023; l <<< $number & 255 } '
+                  'probe timer.ms(13) { print(@hist_log(h)) foreach (k in g- limit 3) print(@hist_log(g[k])) '
+                  'print(@hist_linear(l, 0, 250, 10)) printf("%%d %%d %%d\\n", @avg(h), @min(h), @max(h)) } '
                   'probe end { print(@hist_log(h)) }' % WORK, []),
-    "stacks": ('global seen probe process.function("leaf") { if (randint(100) == 0) { print_ubacktrace() print_ubacktrace_fileline() } seen[sprint_ubacktrace()]++ } '
-               'probe timer.ms(25) { foreach (s in seen- limit 5) printf("%s %d\\n", s, seen[s]) delete seen }', []),
-    "callers": ('global u probe process.function("deep") { u = ubacktrace() v = symname(uaddr()) . modname(uaddr()) . usymdata($number) if (u == v) '
-                'println(v) } probe timer.ms(15) { print_ustack(u) println(sprint_ustack(u)) }', []),
-    "returns": ('global t, d probe process.function("work").return, process.function("deep").return { t <<< gettimeofday_ns() - @entry(gettimeofday_ns()) '
-                'd[probefunc()] <<< $return; if (@entry($number) == 7) println(returnval()) } probe timer.ms(20) { println(@count(t)) foreach (f in d) '
-                'println(@sum(d[f])) }', []),
-    "procfs": ('global n, k, last = "none" probe %s { n[$number & 31]++ } probe procfs("total").read { foreach (k- in n) $value .= sprintf("%%d %%d %%s\\n", k, '
-               'n[k], last) } probe procfs("total").write { last = $value }' % WORK, ["-m", "attacked{number}", "--http=0", "-v"]),
+    "stacks": ('global seen probe process.function("leaf") { if (randint(100) == 0) { print_ubacktrace() '
+               'print_ubacktrace_fileline() } seen[sprint_ubacktrace()]++ } probe timer.ms(25) { foreach (s in seen- limit 5) '
+               'printf("%s %d\\n", s, seen[s]) delete seen }', []),
+    "callers": ('global u probe process.function("deep") { u = ubacktrace() v = symname(uaddr()) . modname(uaddr()) . '
+                'usymdata($number) if (u == v) println(v) } probe timer.ms(15) { print_ustack(u) println(sprint_ustack(u)) }',
+                []),
+    "returns": ('global t, d probe process.function("work").return, process.function("deep").return { t <<< gettimeofday_ns() - '
+                '@entry(gettimeofday_ns()) d[probefunc()] <<< $return; if (@entry($number) == 7) println(returnval()) } '
+                'probe timer.ms(20) { println(@count(t)) foreach (f in d) println(@sum(d[f])) }', []),
+    "procfs": ('global n, k, last = "none" probe %s { n[$number & 31]++ } probe procfs("total").read { foreach (k- in n) '
+               '$value .= sprintf("%%d %%d %%s\\n", k, n[k], last) } probe procfs("total").write { last = $value }' % WORK,
+               ["-m", "attacked{number}", "--http=0", "-v"]),
     "system": ('global n probe %s { n++ } probe timer.ms(200) { system("true spile-asked-for") }' % WORK, []),
-    "errors": ('global a[3] probe %s { a[$number & 1] = $number if (($number & 15) == 3) error("made up") println(1000 / ($number & 7)) } '
-               'probe error { println("sorry") } probe timer.ms(10) { foreach (x in a) println(a[x]) }' % WORK, ["-D", "MAXERRORS=1000000"]),
-    "bulk": ('probe %s { printf("%%d %%s\\n", $number, user_string_n2($text, 20, "bad")) } probe timer.ms(20) { println("tick") }' % WORK,
+    "errors": ('global a[3] probe %s { a[$number & 1] = $number if (($number & 15) == 3) error("made up") println(1000 / '
+               '($number & 7)) } probe error { println("sorry") } probe timer.ms(10) { foreach (x in a) println(a[x]) }' % WORK,
+               ["-D", "MAXERRORS=1000000"]),
+    "bulk": ('probe %s { printf("%%d %%s\\n", $number, user_string_n2($text, 20, "bad")) } '
+             'probe timer.ms(20) { println("tick") }' % WORK,
              ["-b", "-o", "{base}"]),
-    "files": ('probe %s { printf("%%d\\n", $number) } probe timer.ms(20) { println("tick") }' % WORK, ["-o", "{base}", "-S", "1,2"]),
-    "lives": ('global n probe process.begin, process.end, process.thread.begin, process.thread.end { printf("%d %s %s %s\\n", tid(), execname(), '
-              'cmdline_str(), pp()) n[pid(), tid()]++ } probe timer.ms(30) { foreach ([p, t] in n limit 9) printf("%d %d\\n", p, t) }', []),
-    "calls": ('global n probe process.syscall { n[syscall_name($syscall)]++ } probe process.syscall.return { n["r"] += $return } probe timer.ms(20) { '
-              'foreach (s in n- limit 9) printf("%s %d\\n", s, n[s]) }', []),
-    "profile": ('global n probe timer.profile { n[sprint_ubacktrace()]++ } probe timer.ms(50) { foreach (s in n- limit 3) println(s) delete n }', ["--runtime=inproc"]),
-    "memory": ('global n, t probe %s { n += $item->number + $item->next->next->number t = $item->text$ . $$parms$$ } probe timer.ms(10) { printf("%%d %%s\\n", n, '
-               't) }' % WORK, []),
-    "conditions": ('global on = 1, c probe process.function("leaf") if (on) { c++ } probe timer.ms(3) { on = !on } probe process.function("deep") if (c & 1) { c++ } '
-                   'probe timer.ms(50) { println(c) }', []),
-    "display": ('global a, b, s, n = "x" probe %s { a[$number & 7, execname()] = $number; b[$number & 3] <<< $number; s <<< $number; n = execname() } ' % WORK, []),
+    "files": ('probe %s { printf("%%d\\n", $number) } probe timer.ms(20) { println("tick") }' % WORK,
+              ["-o", "{base}", "-S", "1,2"]),
+    "lives": ('global n probe process.begin, process.end, process.thread.begin, process.thread.end { printf("%d %s %s %s\\n", '
+              'tid(), execname(), cmdline_str(), pp()) n[pid(), tid()]++ } probe timer.ms(30) { foreach ([p, t] in n limit 9) '
+              'printf("%d %d\\n", p, t) }', []),
+    "calls": ('global n probe process.syscall { n[syscall_name($syscall)]++ } probe process.syscall.return { n["r"] += $return } '
+              'probe timer.ms(20) { foreach (s in n- limit 9) printf("%s %d\\n", s, n[s]) }', []),
+    "profile": ('global n probe timer.profile { n[sprint_ubacktrace()]++ } probe timer.ms(50) { foreach (s in n- limit 3) '
+                'println(s) delete n }', ["--runtime=inproc"]),
+    "memory": ('global n, t probe %s { n += $item->number + $item->next->next->number t = $item->text$ . $$parms$$ } '
+               'probe timer.ms(10) { printf("%%d %%s\\n", n, t) }' % WORK, []),
+    "conditions": ('global on = 1, c probe process.function("leaf") if (on) { c++ } probe timer.ms(3) { on = !on } '
+                   'probe process.function("deep") if (c & 1) { c++ } probe timer.ms(50) { println(c) }', []),
+    "display": ('global a, b, s, n = "x" probe %s { a[$number & 7, execname()] = $number; b[$number & 3] <<< $number; '
+                's <<< $number; n = execname() } ' % WORK, []),
     "recorder": ('global n probe %s { printf("%%d %%s\\n", n++, user_string_n2($text, 30, "bad")) }' % WORK, ["-F", "-s", "1"]),
 }
 
-TROUBLE = re.compile(rb"AddressSanitizer|runtime error:|CHECK failed|terminate called|std::|Assertion|stack smashing|double free|Aborted|Segmentation fault")
+TROUBLE = re.compile(rb"AddressSanitizer|runtime error:|CHECK failed|terminate called|std::|Assertion|stack smashing|double "
+                     rb"free|Aborted|Segmentation fault")
 MOST_MEMORY_KB = 2 << 20
 
 
@@ -108,8 +123,10 @@ class Spile:
         self.err_path = self.folder / "stderr"
         fill = {"base": str(self.folder / "out"), "number": f"{os.getpid()}_{number}"}
         self.arguments = [option.format(**fill) for option in options] + ["-x", str(pid), "-e", script]
-        environment = {**os.environ, "HOME": str(self.folder), "TMPDIR": str(self.folder / "cwd"), "XDG_CACHE_HOME": str(round_.cache),
-                       "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0:allocator_may_return_null=0:handle_segv=1:max_allocation_size_mb=4096",
+        environment = {**os.environ, "HOME": str(self.folder), "TMPDIR": str(self.folder / "cwd"),
+                       "XDG_CACHE_HOME": str(round_.cache),
+                       "ASAN_OPTIONS":
+                       "detect_leaks=0:abort_on_error=0:allocator_may_return_null=0:handle_segv=1:max_allocation_size_mb=4096",
                        "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
         self.written = 0
         with open(self.err_path, "wb") as err:
@@ -249,7 +266,8 @@ class Round:
         command = [str(self.campaign.attacker), str(self.seed), str(seconds + 60), str(theirs)]
         if options.actions:
             command.append(options.actions)
-        self.target = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=theirs,
+        self.target = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                       stdin=subprocess.DEVNULL, cwd=theirs,
                                        user=NOBODY, group=NOBODY, extra_groups=[], start_new_session=True)
         if self.target.stdout.readline() != b"ready\n":
             raise Failure("the attacker did not begin")
@@ -308,12 +326,14 @@ class Campaign:
 
     def check_scripts(self):
         """A script that does not compile would be a round that tries nothing."""
-        target = subprocess.Popen([str(self.attacker), "1", "900", "/tmp", "none"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        target = subprocess.Popen([str(self.attacker), "1", "900", "/tmp", "none"], stdout=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL)
         target.stdout.readline()
         for name in self.names:
             script, options = SCRIPTS[name]
             kept = [option for option in options if "=" in option and "http" not in option and option.startswith("--")]
-            done = subprocess.run([str(self.spile), "-p4", *kept, "-x", str(target.pid), "-e", script], capture_output=True, timeout=120,
+            done = subprocess.run([str(self.spile), "-p4", *kept, "-x", str(target.pid), "-e", script], capture_output=True,
+                                  timeout=120,
                                   env={**os.environ, "XDG_CACHE_HOME": str(self.cache), "ASAN_OPTIONS": "detect_leaks=0"})
             if done.returncode != 0:
                 target.kill()

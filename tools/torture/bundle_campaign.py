@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs bundles whose code or tables are changed, under right checksums: each must end with an error or run to its end, and leave the program unharmed.
+"""Runs bundles whose code or tables are changed, under right checksums: each must end with an error or run to its end, and leave
+the program unharmed.
 
     tools/torture/bundle_campaign.py [--seconds S] [--seed N] [--kind KIND[,KIND]] [--runner PROGRAM] [--keep FOLDER]
 
@@ -13,10 +14,11 @@ Bundles of several scripts get one to three changes of one kind:
     layout        sizes and offsets of the memory that handlers and spile share
     fields        any other byte of the bundle
 
-The runner attaches to a program that checks each of its own calls. As changed code of spile's own is any code, everything runs as an ordinary
-user of its own. At the end a table says how often runner and program ended in which way. The status is 1 if the runner died of a signal or did not
-end when asked to, or if the program was harmed in more than one round of fifty: the checker of handlers believes sizes of arrays and indexes, so handlers where these
-are changed can overwrite spile's memory in the program, and its stack (docs/security.md).
+The runner attaches to a program that checks each of its own calls. As changed code of spile's own is any code, everything runs as
+an ordinary user of its own. At the end a table says how often runner and program ended in which way. The status is 1 if the
+runner died of a signal or did not end when asked to, or if the program was harmed in more than one round of fifty: the checker of
+handlers believes sizes of arrays and indexes, so handlers where these are changed can overwrite spile's memory in the program,
+and its stack (docs/security.md).
 """
 import argparse
 import collections
@@ -46,7 +48,8 @@ PROGRAM = r"""
 struct item { int price; const char* name; struct item* next; };
 static volatile sig_atomic_t ending;
 static void end(int signal) { (void)signal; ending = 1; }
-__attribute__((noinline)) long price_of(struct item* item, int count) { asm volatile("" ::: "memory"); return (long)item->price * count + (item->next ? item->next->price : 0); }
+__attribute__((noinline)) long price_of(struct item* item, int count) { asm volatile("" ::: "memory");
+  return (long)item->price * count + (item->next ? item->next->price : 0); }
 __attribute__((noinline)) int length_of(const char* name) { asm volatile("" ::: "memory"); return (int)strlen(name); }
 int main(void) {
   long calls = 0, wrong = 0;
@@ -69,15 +72,20 @@ int main(void) {
 
 SCRIPTS = [
     'global n probe process.function("price_of") { n++ } probe timer.ms(60) { exit() } probe end { println(n > 0) }',
-    'global t, c probe process.function("price_of").return { t <<< $return; c[$return % 7] <<< gettimeofday_ns() - @entry(gettimeofday_ns()) } '
-    'probe timer.ms(60) { exit() } probe end { print(@hist_log(t)); foreach (k+ in c) printf("%d %d\\n", k, @count(c[k])) }',
-    'global calls, names[50] probe process.function("length_of") { calls[user_string($name), execname()]++; names[tid() % 50] = sprintf("%s-%d", user_string($name), pid()) } '
-    'probe timer.ms(60) { exit() } probe end { foreach ([s, e] in calls- limit 5) printf("%s %s %d\\n", s, e, calls[s, e]) foreach (t in names) println(names[t]) }',
-    'global n probe process.function("price_of") { if (n++ < 40) printf("%s %s %s\\n", ppfunc(), $$parms$, sprint_ubacktrace()) } '
-    'probe process.function("length_of").return { if ($return > 9) error("long") } probe begin { printf("%s\\n", ctime(0)) } probe timer.ms(60) { exit() }',
+    'global t, c probe process.function("price_of").return { t <<< $return; '
+    'c[$return % 7] <<< gettimeofday_ns() - @entry(gettimeofday_ns()) } probe timer.ms(60) { exit() } '
+    'probe end { print(@hist_log(t)); foreach (k+ in c) printf("%d %d\\n", k, @count(c[k])) }',
+    'global calls, names[50] probe process.function("length_of") { calls[user_string($name), execname()]++; '
+    'names[tid() % 50] = sprintf("%s-%d", user_string($name), pid()) } probe timer.ms(60) { exit() } '
+    'probe end { foreach ([s, e] in calls- limit 5) printf("%s %s %d\\n", s, e, calls[s, e]) foreach (t in names) '
+    'println(names[t]) }',
+    'global n probe process.function("price_of") { if (n++ < 40) printf("%s %s %s\\n", ppfunc(), $$parms$, '
+    'sprint_ubacktrace()) } probe process.function("length_of").return { if ($return > 9) error("long") } '
+    'probe begin { printf("%s\\n", ctime(0)) } probe timer.ms(60) { exit() }',
     'global open, busy probe process.function("price_of") { open[tid()] = gettimeofday_ns() } '
-    'probe process.function("price_of").return { if (open[tid()]) { busy[tokenize(ctime(1), " ")] <<< gettimeofday_ns() - open[tid()]; delete open[tid()] } } '
-    'probe timer.ms(20) { foreach (s in busy) printf("%s %d\\n", s, @avg(busy[s])) delete busy } probe timer.ms(70) { exit() }',
+    'probe process.function("price_of").return { if (open[tid()]) { busy[tokenize(ctime(1), " ")] <<< gettimeofday_ns() - '
+    'open[tid()]; delete open[tid()] } } probe timer.ms(20) { foreach (s in busy) printf("%s %d\\n", s, @avg(busy[s])) delete '
+    'busy } probe timer.ms(70) { exit() }',
 ]
 
 
@@ -148,7 +156,8 @@ def change_bytes(fields, begin, end, rng):
         fields[at:at + 4] = rng.randbytes(4)
     elif how == 3:
         at = min(at, end - 4)
-        fields[at:at + 4] = struct.pack("<i", rng.choice((0, -1, 1, 127, 4096, 0x7fffffff, -0x80000000, rng.randrange(-99999, 99999))))
+        fields[at:at + 4] = struct.pack("<i",
+                                        rng.choice((0, -1, 1, 127, 4096, 0x7fffffff, -0x80000000, rng.randrange(-99999, 99999))))
     else:
         source = rng.randrange(begin, end - 8)
         at = min(at, end - 8)
@@ -157,7 +166,8 @@ def change_bytes(fields, begin, end, rng):
 
 def change_number(fields, at, near, rng):
     old = struct.unpack_from("<Q", fields, at)[0]
-    new = rng.choice((0, 1, old + rng.randrange(1, 16), max(0, old - rng.randrange(1, 16)), rng.randrange(near + 64), 1 << rng.randrange(64), 2**64 - 1))
+    new = rng.choice((0, 1, old + rng.randrange(1, 16), max(0, old - rng.randrange(1, 16)), rng.randrange(near + 64),
+                      1 << rng.randrange(64), 2**64 - 1))
     struct.pack_into("<Q", fields, at, new % 2**64)
 
 
@@ -176,7 +186,8 @@ def change(fields, kind, rng):
             change_number(fields, rng.choice(spots), image.size, rng)
         elif kind == "tables":
             first = rng.random() < 0.3 or image.end + 16 > image.size
-            change_bytes(fields, image.bytes + (0 if first else image.end), image.bytes + (image.begin if first else image.size), rng)
+            change_bytes(fields, image.bytes + (0 if first else image.end),
+                         image.bytes + (image.begin if first else image.size), rng)
         elif kind == "layout":
             change_number(fields, layout + 8 * rng.randrange(33), 1 << 20, rng)
         else:
@@ -211,7 +222,8 @@ def layout_of(fields):
         numbers = struct.unpack_from("<33Q", fields, at)
         size, globals_at, private, exchange, _, slots, stride, count = numbers[:8]
         ring = numbers[22]
-        if 64 <= globals_at <= private < size < 1 << 44 and exchange < slots < size and 4096 <= stride and 1 < count < 1 << 20 and slots + stride * count <= size and ring >= 4096 and ring & (ring - 1) == 0:
+        if (64 <= globals_at <= private < size < 1 << 44 and exchange < slots < size and 4096 <= stride and 1 < count < 1 << 20
+            and slots + stride * count <= size and ring >= 4096 and ring & (ring - 1) == 0):
             return at
     raise AssertionError("no layout found in the bundle: this tool must follow its form")
 
@@ -253,7 +265,8 @@ class Campaign:
         self.harmed = 0  # rounds in which the program was
 
     def start_target(self):
-        target = subprocess.Popen([self.program], stdout=subprocess.PIPE, text=True, preexec_fn=as_nobody, env=self.environment, cwd=self.home)
+        target = subprocess.Popen([self.program], stdout=subprocess.PIPE, text=True, preexec_fn=as_nobody, env=self.environment,
+                                  cwd=self.home)
         target.stdout.readline()
         return target
 
@@ -269,7 +282,8 @@ class Campaign:
         if os.geteuid() == 0:
             os.chown(path, USER, USER)
         target = self.start_target()
-        runner = subprocess.Popen([self.runner, path, "-x", str(target.pid), "-T", "1"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        runner = subprocess.Popen([self.runner, path, "-x", str(target.pid), "-T", "1"], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                   preexec_fn=as_nobody, env=self.environment, cwd=self.home)
         error = b""
         try:
@@ -298,7 +312,8 @@ class Campaign:
         self.harmed += bool(harmed)
         if "signal" in how or how == "does not end":
             self.bad.append((seed, kind, how, harmed, error.decode(errors="replace").strip()[-300:]))
-        return f"runner {how}; program {harmed or 'unharmed'}; changed {changes_between(fields, changed)}; {error.decode(errors='replace').strip()[-300:]!r}" if harmed or how not in ("status 0", "status 1") else ""
+        return (f"runner {how}; program {harmed or 'unharmed'}; changed {changes_between(fields, changed)}; "
+                f"{error.decode(errors='replace').strip()[-300:]!r}" if harmed or how not in ("status 0", "status 1") else "")
 
 
 def main(arguments):
@@ -328,7 +343,8 @@ def main(arguments):
             if noted:
                 print(f"--seed {options.seed} --round {number - 1} ({kind}): {noted}", flush=True)
                 if options.keep:
-                    shutil.copy(campaign.folder / "changed.spile", pathlib.Path(options.keep) / f"{options.seed}-{number - 1}.spile")
+                    shutil.copy(campaign.folder / "changed.spile",
+                                pathlib.Path(options.keep) / f"{options.seed}-{number - 1}.spile")
             if options.round is not None:
                 break
         print(f"seed {options.seed}, {number} rounds")

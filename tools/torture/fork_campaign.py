@@ -51,7 +51,8 @@ def round_of(target, log, script, number):
         if end > stopping:
             continue
         calls = hits.get(pid, 0)
-        where = f"calls of child {pid} of thread {thread}, born {(start - attached) / 1e6:.2f} ms after spile was attached\n{result.err}"
+        where = (f"calls of child {pid} of thread {thread}, born {(start - attached) / 1e6:.2f} ms after spile was attached\n"
+                 f"{result.err}")
         if calls:
             seen.add(thread)
         if thread in seen or start > attached:

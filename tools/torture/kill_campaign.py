@@ -15,8 +15,8 @@ a random while, before, during or after arming, one of them gets SIGKILL:
 
 At the end nothing is left in /dev/shm or among temporary files, and no process of ours.
 
-With bad-pointers it is always spile, or several of them at once, that dies, while each call of the program's threads makes a handler
-follow a bad pointer: some thread is always at such a signal, or about to be.
+With bad-pointers it is always spile, or several of them at once, that dies, while each call of the program's threads makes a
+handler follow a bad pointer: some thread is always at such a signal, or about to be.
 """
 import os
 import pathlib
@@ -35,8 +35,8 @@ RETURNS = ('global t probe process.function("work").return { t <<< gettimeofday_
 LOCKED = ('global c, last, seen probe process.function("work") { c++ for (i = 0; i < 200; i++) seen[i % 50] = last '
           'last = seen[c % 50] + tid() } probe process.function("work").return { c++ } probe end { printf("c %d\\n", c > 0) }')
 PRINTS = 'probe process.function("work") { printf("%d\\n", tid()) } probe end { println("c 1") }'
-BAD_POINTERS = ('global bad probe process.function("work") { try { bad += user_long_error($arg) } catch { if (bad++ == 1000) println("met") } } '
-                'probe end { printf("c %d\\n", bad > 0) }')
+BAD_POINTERS = ('global bad probe process.function("work") { try { bad += user_long_error($arg) } '
+                'catch { if (bad++ == 1000) println("met") } } probe end { printf("c %d\\n", bad > 0) }')
 SCRIPTS = [COUNTS, RETURNS, LOCKED, PRINTS, BAD_POINTERS]
 
 

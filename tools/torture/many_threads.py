@@ -12,7 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPILE, PROGRAM = ROOT / "build/release/bin/spile", ROOT / "build/release/programs/many_threads"
 THREADS = int(sys.argv[1]) if len(sys.argv) > 1 else 10000
 CALLS = int(sys.argv[2]) if len(sys.argv) > 2 else 10
-SCRIPT = """global n, m, all, back probe process("PROGRAM").function("step").call { n++ } probe process("PROGRAM").function("step").return { m++ }
+SCRIPT = """global n, m, all, back probe process("PROGRAM").function("step").call { n++ }
+probe process("PROGRAM").function("step").return { m++ }
 probe process("PROGRAM").function("*").call { all++ } probe process("PROGRAM").function("*").return { back++ }
 probe end { printf("%d %d %d %d\\n", n, m, all >= n, back >= m) }""".replace("PROGRAM", str(PROGRAM))
 WANTED = THREADS * (CALLS + 1)
@@ -30,7 +31,8 @@ def check(what, out, begun):
 
 
 begun = time.monotonic()
-launched = subprocess.run([SPILE, "-e", SCRIPT, "-c", f"{PROGRAM} {THREADS} {CALLS}"], capture_output=True, text=True, timeout=600)
+launched = subprocess.run([SPILE, "-e", SCRIPT, "-c", f"{PROGRAM} {THREADS} {CALLS}"], capture_output=True, text=True,
+                          timeout=600)
 print(launched.stderr, end="")
 good = check("launched", launched.stdout, begun)
 
@@ -38,7 +40,8 @@ target = subprocess.Popen([PROGRAM, str(THREADS), str(CALLS), "60000"], stdout=s
 target.stdout.readline()
 print("without spile, MiB:", memory(target.pid))
 begun = time.monotonic()
-session = subprocess.Popen([SPILE, "-v", "-e", SCRIPT, "-x", str(target.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+session = subprocess.Popen([SPILE, "-v", "-e", SCRIPT, "-x", str(target.pid)], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True)
 for line in session.stderr:
     if line.startswith("Armed"):
         print(f"after {time.monotonic() - begun:.1f} s: {line.strip()}")

@@ -3,9 +3,9 @@
 
     tools/torture/several_spiles.py [ROUNDS] [SEED]     50 by default
 
-Each thread numbers its calls of the probed function. Whoever probes it must see consecutive numbers, from the first hit to the last, of entries
-and of returns, whatever others do meanwhile; only where the spile that traces ends may there be a gap, which is told. At the end of a
-round the program is as it was, and all its calls have returned what they should.
+Each thread numbers its calls of the probed function. Whoever probes it must see consecutive numbers, from the first hit to the
+last, of entries and of returns, whatever others do meanwhile; only where the spile that traces ends may there be a gap, which is
+told. At the end of a round the program is as it was, and all its calls have returned what they should.
 """
 import os
 import pathlib
@@ -18,11 +18,13 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/e2e"))
 import spiletest as st
 
-SEEN = """global n, last, gaps probe process.function("work") {{ t = tid() if (t in n && $arg != last[t] + 1) gaps++ n[t]++ last[t] = $arg
+SEEN = """global n, last, gaps
+probe process.function("work") {{ t = tid() if (t in n && $arg != last[t] + 1) gaps++ n[t]++ last[t] = $arg
 {exit} }} {more} probe end {{ printf("gaps %d\\n", gaps) }}"""
-RETURNS = ('global r, rlast probe process.function("work").return { t = tid() a = @entry($arg) if (t in r && a != rlast[t] + 1) gaps++ '
-           'r[t]++ rlast[t] = a } ')
-OTHERS = 'global others probe process("libc.so.6").function("*sleep*"), process("libc.so.6").function("*sleep*").return { others++ } '
+RETURNS = ('global r, rlast probe process.function("work").return { t = tid() a = @entry($arg) if (t in r && '
+           'a != rlast[t] + 1) gaps++ r[t]++ rlast[t] = a } ')
+OTHERS = ('global others probe process("libc.so.6").function("*sleep*"), process("libc.so.6").function("*sleep*").return '
+          '{ others++ } ')
 EVERYWHERE = 'global here probe process.function("*"), process.function("*").return { here++ } '
 SCRIPTS = [SEEN.format(exit="", more=""), SEEN.format(exit="", more=RETURNS), SEEN.format(exit="", more=RETURNS + OTHERS),
            SEEN.format(exit="", more=EVERYWHERE)]

@@ -48,7 +48,8 @@ def compare(name, binary, command, returns=True, volatile=(), timeout=1500):
     """Runs the command twice; its output and status must be the same. The numbers of entries and returns seen."""
     shell = shlex.join(str(word) for word in command)
     start = time.monotonic()
-    plain = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+    plain = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=timeout,
+                           stdin=subprocess.DEVNULL)
     middle = time.monotonic()
     directory = st.temporary_directory()
     result = st.spile("-o", directory / "counts", "-e", script(binary, returns), "-c", shell, timeout=timeout)
@@ -59,7 +60,8 @@ def compare(name, binary, command, returns=True, volatile=(), timeout=1500):
     st.expect(result.status, plain.returncode, f"{name}: status\n{result}")
     entries, left = map(int, counts.groups())
     warnings = len(re.findall("^WARNING", result.err, re.M))
-    print(f"{name}: same output; {entries} entries, {left} returns; {middle - start:.1f} s, probed {took:.1f} s; {warnings} warnings",
+    print(f"{name}: same output; {entries} entries, {left} returns; {middle - start:.1f} s, probed {took:.1f} s; "
+          f"{warnings} warnings",
           flush=True)
     for line in sorted({re.sub(r"\d+|'[^']*'|\S*/\S*", "_", w) for w in result.err.splitlines() if "WARNING" in w})[:4]:
         print("   ", line[:160])
@@ -80,7 +82,8 @@ def throws(count=20000):
 
 def clang():
     source = st.temporary_directory() / "file.cpp"
-    source.write_text("#include <map>\n#include <string>\n#include <vector>\nint main() { std::map<std::string, std::vector<int>> m; "
+    source.write_text("#include <map>\n#include <string>\n#include <vector>\nint main() { std::map<std::string, "
+                      "std::vector<int>> m; "
                       'm["a"].push_back(1); return m.size() - 1; }\n')
     library = pathlib.Path(st.installed("clang-19", "/usr/lib/llvm-19/bin")).resolve().parent.parent / "lib/libclang-cpp.so.19.1"
     return compare("clang", library.resolve() if library.exists() else "clang",
@@ -91,7 +94,8 @@ def python():
     binary = "/usr/bin/python3.11"
     if subprocess.run([binary, "-c", "import test.test_grammar"], capture_output=True).returncode:
         st.skip("libpython3.11-testsuite is not installed")
-    tests = ["test_grammar", "test_json", "test_re", "test_generators", "test_exceptions", "test_dict", "test_list", "test_struct",
+    tests = ["test_grammar", "test_json", "test_re", "test_generators", "test_exceptions", "test_dict", "test_list",
+             "test_struct",
              "test_string", "test_coroutines"]
     return compare("python", binary, [binary, "-m", "test", "-q", *tests],
                    volatile=[r"load avg: \S+", r"(?m)^Total duration.*$", r"(?m)^.*(in \d.*sec|slow|duration).*$"])
@@ -106,7 +110,8 @@ def rust():
 
 def go():
     directory = st.temporary_directory()
-    subprocess.run([st.installed("go", "/usr/lib/go-1.19/bin"), "build", "-o", directory / "goroutines", HERE / "goroutines.go"], check=True, timeout=600)
+    subprocess.run([st.installed("go", "/usr/lib/go-1.19/bin"), "build", "-o", directory / "goroutines", HERE / "goroutines.go"],
+                   check=True, timeout=600)
     return compare("go", directory / "goroutines", [directory / "goroutines", 200])
 
 
@@ -185,9 +190,18 @@ public class Run {
     for (int i = 0; i < 300000; i++) m.merge(i % 1000, i, Integer::sum);
     System.out.println(m.values().stream().mapToInt(x -> x).sum() + " " + fib(27));
     int nulls = 0;
-    for (int i = 0; i < 50000; i++) { Object o = i % 3 == 0 ? null : a; try { o.hashCode(); } catch (NullPointerException e) { nulls++; } }
+    for (int i = 0; i < 50000; i++) {
+      Object o = i % 3 == 0 ? null : a;
+      try { o.hashCode(); } catch (NullPointerException e) { nulls++; }
+    }
     Thread[] t = new Thread[4];
-    for (int i = 0; i < 4; i++) (t[i] = new Thread(() -> { List<String> l = new ArrayList<>(); for (int k = 0; k < 100000; k++) { l.add("x" + k); if (l.size() > 1000) l.clear(); } })).start();
+    for (int i = 0; i < 4; i++) {
+      t[i] = new Thread(() -> {
+        List<String> l = new ArrayList<>();
+        for (int k = 0; k < 100000; k++) { l.add("x" + k); if (l.size() > 1000) l.clear(); }
+      });
+      t[i].start();
+    }
     for (Thread x : t) x.join();
     System.gc();
     try { deep(0); } catch (StackOverflowError e) { System.out.println("overflow " + nulls); }
@@ -208,7 +222,8 @@ def java():
 
 
 def libc():
-    return subprocess.run(["sh", "-c", "ldd /bin/sh | sed -n 's/.*=> \\(.*libc.so.6\\) .*/\\1/p'"], capture_output=True, text=True).stdout.strip()
+    return subprocess.run(["sh", "-c", "ldd /bin/sh | sed -n 's/.*=> \\(.*libc.so.6\\) .*/\\1/p'"], capture_output=True,
+                          text=True).stdout.strip()
 
 
 POOL = """
@@ -224,13 +239,18 @@ def children():
     directory = st.temporary_directory()
     (directory / "pool.py").write_text(POOL)
     (directory / "file.c").write_text('#include <stdio.h>\n#include <math.h>\nint main() { printf("%f", sin(1)); }\n')
-    (directory / "Makefile").write_text("all: " + " ".join(f"t{i}" for i in range(20)) + "\n\t@cat t*\nt%:\n\t@echo $@ | sed s/t/x/ > $@\n")
+    (directory / "Makefile").write_text("all: " + " ".join(f"t{i}" for i in range(20))
+                                        + "\n\t@cat t*\nt%:\n\t@echo $@ | sed s/t/x/ > $@\n")
     commands = {
-        "pipelines": "for i in 1 2 3; do seq 100 | sort -rn | tr 1 x | head -20 | tail -3 | cat | cat | cat; (exit $i); done; true",
-        "gcc": f"gcc -O1 -S -o - {directory}/file.c | grep -v ident && gcc -o {directory}/a.out {directory}/file.c -lm && {directory}/a.out",
+        "pipelines": "for i in 1 2 3; do seq 100 | sort -rn | tr 1 x | head -20 | tail -3 | cat | cat | cat; "
+                     "(exit $i); done; true",
+        "gcc": f"gcc -O1 -S -o - {directory}/file.c | grep -v ident && gcc -o {directory}/a.out {directory}/file.c -lm && "
+               f"{directory}/a.out",
         "make": f"make -s -B -j4 -C {directory} | sort",
-        "git": f"cd $(mktemp -d) && git init -q . && for i in 1 2 3; do echo $i > f && git add f && git -c user.name=n -c user.email=e "
-               "commit -qm c$i; done && git log --format=%s && git gc -q && git fsck 2>/dev/null && git cat-file -p HEAD:f && rm -rf $PWD",
+        "git": f"cd $(mktemp -d) && git init -q . && for i in 1 2 3; do echo $i > f && git add f && git -c user.name=n -c "
+               f"user.email=e "
+               "commit -qm c$i; done && git log --format=%s && git gc -q && git fsck 2>/dev/null && git cat-file -p HEAD:f "
+               "&& rm -rf $PWD",
         "multiprocessing": f"/usr/bin/python3 {directory}/pool.py",
     }
     totals = [compare(name, libc(), ["sh", "-c", command]) for name, command in commands.items()
@@ -241,33 +261,39 @@ def children():
 
 def openssl():
     binary = st.installed("openssl")
-    library = subprocess.run(["sh", "-c", f"ldd {binary} | sed -n 's/.*=> \\(.*libcrypto[^ ]*\\) .*/\\1/p'"], capture_output=True, text=True)
+    library = subprocess.run(["sh", "-c", f"ldd {binary} | sed -n 's/.*=> \\(.*libcrypto[^ ]*\\) .*/\\1/p'"],
+                             capture_output=True, text=True)
     data = st.temporary_directory() / "data"
     data.write_bytes(bytes(range(256)) * 4096)
-    command = "for c in aes-128-cbc chacha20 aes-256-ctr camellia-128-cbc; do openssl enc -$c -K 00112233445566778899aabbccddeeff -iv " \
-              f"00112233445566778899aabbccddeeff -in {data} 2>/dev/null | openssl sha256; done; for d in md5 sha1 sha512 sha3-256 blake2b512; " \
-              f"do openssl dgst -$d < {data}; done; openssl prime -hex 1fffffffffffffff; openssl genrsa 2048 2>/dev/null | openssl rsa -check -noout 2>&1"
+    command = ("for c in aes-128-cbc chacha20 aes-256-ctr camellia-128-cbc; do openssl enc -$c -K 00112233445566778899aabbccddeeff "
+               f"-iv 00112233445566778899aabbccddeeff -in {data} 2>/dev/null | openssl sha256; done; "
+               f"for d in md5 sha1 sha512 sha3-256 blake2b512; do openssl dgst -$d < {data}; done; "
+               "openssl prime -hex 1fffffffffffffff; "
+               "openssl genrsa 2048 2>/dev/null | openssl rsa -check -noout 2>&1")
     return compare("openssl", pathlib.Path(library.stdout.strip()).resolve(), ["sh", "-c", command])
 
 
 def bash():
     script = st.temporary_directory() / "script"
     script.write_text('f() { local n=$1; ((n < 2)) && { echo $n; return; }; echo $(( $(f $((n-1))) + $(f $((n-2))) )); }\n'
-                      'f 9; declare -A a; for i in {1..2000}; do a[$((i % 37))]+=x; s=${s}${i:0:1}; done; echo ${#a[5]} ${#s} ${s//1/}\n'
-                      'while read -r l; do [[ $l =~ ([0-9]+)5 ]] && echo ${BASH_REMATCH[1]}; done < <(seq 300); trap "echo bye" EXIT\n')
+                      'f 9; declare -A a; for i in {1..2000}; do a[$((i % 37))]+=x; s=${s}${i:0:1}; done; echo ${#a[5]} '
+                      '${#s} ${s//1/}\nwhile read -r l; do [[ $l =~ ([0-9]+)5 ]] && echo ${BASH_REMATCH[1]}; done < <(seq 300); '
+                      'trap "echo bye" EXIT\n')
     return compare("bash", "/usr/bin/bash", ["/usr/bin/bash", script])
 
 
 def perl():
-    code = r'my %h; $h{$_ % 97} .= "x$_" for 1..20000; my $s = join ",", map { length $h{$_} } sort keys %h; print "$s\n"; ' \
-           r'eval { die { code => 7 } }; print $@->{code}, "\n"; $_ = "abc" x 1000; my $n = () = /b(?=c)/g; print "$n\n"; print `echo child`; ' \
-           r'if (my $p = fork) { waitpid $p, 0; print $? >> 8, "\n" } else { exit 3 }'
+    code = (r'my %h; $h{$_ % 97} .= "x$_" for 1..20000; my $s = join ",", map { length $h{$_} } sort keys %h; print "$s\n"; '
+            r'eval { die { code => 7 } }; print $@->{code}, "\n"; $_ = "abc" x 1000; my $n = () = /b(?=c)/g; print "$n\n"; '
+            r'print `echo child`; if (my $p = fork) { waitpid $p, 0; print $? >> 8, "\n" } else { exit 3 }')
     return compare("perl", pathlib.Path(st.installed("perl")).resolve(), ["perl", "-e", code])
 
 
 def busybox():
     binary = st.installed("busybox")
-    return compare("busybox", libc(), [binary, "sh", "-c", "seq 200 | busybox sort -rn | busybox awk '{s+=$1} END {print s}'; busybox sha256sum /etc/passwd"])
+    return compare("busybox", libc(),
+                   [binary, "sh", "-c",
+                    "seq 200 | busybox sort -rn | busybox awk '{s+=$1} END {print s}'; busybox sha256sum /etc/passwd"])
 
 
 SUITES = [sqlite3, throws, rust, go, clang, redis, postgres, python, node, java, children, openssl, bash, perl, busybox]

@@ -3,8 +3,8 @@
 
     tools/torture/toggle_stress.py [SECONDS]     130 by default; it says how many switches that were
 
-As often as spile gets to it a script's condition turns over, which arms or disarms eight functions; beside them one is always armed, whose
-count must be the program's own to the last call. The program checks each result of each function.
+As often as spile gets to it a script's condition turns over, which arms or disarms eight functions; beside them one is always
+armed, whose count must be the program's own to the last call. The program checks each result of each function.
 """
 import pathlib
 import re

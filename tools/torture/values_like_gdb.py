@@ -90,8 +90,10 @@ GDB_SCRIPT = textwrap.dedent(r"""
         for block in re.split(r"^Symbol ", text, flags=re.M)[1:]:
             name = block.split(" ", 1)[0]
             for begin, end, register in re.findall(r"(?:Range (0x[0-9a-f]+)-(0x[0-9a-f]+): |is )a complex DWARF expression:\s*"
-                                                   r"0: DW_OP_(?:GNU_)?entry_value\s+2: DW_OP_reg\d+ \[\$(\w+)\]\s+3: DW_OP_stack_value\s", block):
-                if not begin or int(begin, 16) <= pc < int(end, 16) or int(begin, 16) <= pc - BIAS < int(end, 16): found[name] = register
+                                                   r"0: DW_OP_(?:GNU_)?entry_value\s+2: DW_OP_reg\d+ \[\$(\w+)\]\s+"
+                                                   r"3: DW_OP_stack_value\s", block):
+                if not begin or int(begin, 16) <= pc < int(end, 16) or int(begin, 16) <= pc - BIAS < int(end, 16):
+                    found[name] = register
         return found
 
     def function_entry(pc):
@@ -118,7 +120,8 @@ GDB_SCRIPT = textwrap.dedent(r"""
         symbol = gdb.lookup_symbol(name)[0]
         if not registers or register not in registers or symbol is None: return None
         type = symbol.type.strip_typedefs()
-        if type.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ARRAY, gdb.TYPE_CODE_FLT) or type.sizeof > 8: return None
+        if type.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ARRAY, gdb.TYPE_CODE_FLT) or type.sizeof > 8:
+            return None
         try:
             return number_of(gdb.Value(registers[register]).cast(symbol.type))
         except gdb.error:
@@ -213,8 +216,8 @@ def ask_spile(spile, program, arguments, names, directory):
         for name in variables:
             if not re.fullmatch(r"\w+", name): continue  # the stack, and gdb's own names of a pack's parameters (args#0)
             # A structure is not a number, but has an address.
-            body.append(f'  try {{ if (@defined(${name}) && @defined(&${name})) printf("{address} {name} %#x %#x\\n", ${name}, &${name}) '
-                        f'else if (@defined(${name})) printf("{address} {name} %#x\\n", ${name}) '
+            body.append(f'  try {{ if (@defined(${name}) && @defined(&${name})) printf("{address} {name} '
+                        f'%#x %#x\\n", ${name}, &${name}) else if (@defined(${name})) printf("{address} {name} %#x\\n", ${name}) '
                         f'else if (@defined(&${name})) printf("{address} {name} %#x\\n", &${name}) '
                         f'else printf("{address} {name} refused\\n") }} '
                         f'catch (m) {{ printf("{address} {name} fault %s\\n", m) }}')
@@ -225,7 +228,8 @@ def ask_spile(spile, program, arguments, names, directory):
         file.write("\n".join(probes))
     import shlex
     # The command as gdb starts it: by its path, with no shell around it.
-    done = run(["setarch", "-R", spile, "-DMAXSTRINGLEN=2048", "-DMAXBACKTRACE=60", script, "-o", os.path.join(directory, "spile.out"), "-c",
+    done = run(["setarch", "-R", spile, "-DMAXSTRINGLEN=2048", "-DMAXBACKTRACE=60", script, "-o",
+                os.path.join(directory, "spile.out"), "-c",
                 shlex.join([program, *arguments])], directory)
     found = collections.defaultdict(dict)
     if done.returncode:
@@ -281,7 +285,8 @@ def compare(gdb_places, spile_places, show):
             counts[what] += 1
             if callers:
                 counts["of the function's entry: " + what] += 1
-                if not isinstance(callers[0], str): counts["of the entry, which gdb knows" + (" otherwise" if callers[0] != value else "")] += 1
+                if not isinstance(callers[0], str):
+                    counts["of the entry, which gdb knows" + (" otherwise" if callers[0] != value else "")] += 1
             if show and what not in ("same", "same stacks", "neither", "DIFFERENT", "DIFFERENT STACKS"): print(f"{what}: {text}")
     return counts, different
 
