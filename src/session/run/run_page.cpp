@@ -8,13 +8,17 @@
 #include <nlohmann/json.hpp>
 
 #include "abi/aggregate.h"
+#include "base/embedded_text.h"
 #include "base/number_text.h"
 #include "session/run/run_events.h"
-#include "session/run/run_page_text.h"
 #include "session/run/run_text.h"
+#include "session/stacks/page_text.h"
 #include "session/stacks/sample_files.h"
-#include "session/stacks/sample_page.h"
 #include "session/text/stream_file.h"
+
+SPILE_EMBEDDED_TEXT(spile_run_page_html)
+SPILE_EMBEDDED_TEXT(spile_run_page_css)
+SPILE_EMBEDDED_TEXT(spile_run_page_js)
 
 namespace spile::session {
 
@@ -331,8 +335,8 @@ std::string run_page(const std::vector<RunDocument>& runs) {
                     {"runs", std::move(events.of_run)},
                     {"values", std::move(events.values)},
                     {"left_out", events.left_out}}}};
-  return std::string(kPageHead) + kRunPageBody + kFlameParts + kRunPageData + page_json(data) + kRunPageScript + kFlameScript +
-         kRunPageEnd;
+  return fill_page(spile_run_page_html(),
+                   {{"run_page.css", spile_run_page_css()}, {"data", page_json(data)}, {"run_page.js", spile_run_page_js()}});
 }
 
 }  // namespace spile::session

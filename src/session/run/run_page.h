@@ -1,5 +1,5 @@
 #pragma once
-// The page of a run: one file that works offline and asks for nothing else (run_page_text.h): a summary, sortable tables,
+// The page of a run: one file that works offline and asks for nothing else (run_page.html): a summary, sortable tables,
 // histograms, a heat map for each statistics value over time, a flame graph with search and zoom, the events, the script,
 // build-ids. A function of the model alone. Thread rule: any thread.
 

@@ -7,8 +7,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "session/stacks/sample_page.h"
+#include "base/embedded_text.h"
+#include "session/stacks/page_text.h"
 #include "session/terms/utf8_text.h"
+
+SPILE_EMBEDDED_TEXT(spile_sample_page_html)
+SPILE_EMBEDDED_TEXT(spile_sample_page_js)
 
 namespace spile::session {
 
@@ -214,8 +218,7 @@ std::string html_page(const Samples& samples, const SampleFacts& facts) {
   Json data{{"title", facts.title},       {"host", facts.host},     {"script", facts.script}, {"begin_ms", first / 1'000'000},
             {"end_ms", last / 1'000'000}, {"lost", samples.lost()}, {"cut", samples.cut()},   {"threads", std::move(threads)}};
   data.update(stacks_json(samples));
-  return std::string(kPageHead) + kSamplePageBody + kFlameParts + kSamplePageData + page_json(data) + kSamplePageScript +
-         kFlameScript + kSamplePageEnd;
+  return fill_page(spile_sample_page_html(), {{"data", page_json(data)}, {"sample_page.js", spile_sample_page_js()}});
 }
 
 }  // namespace spile::session
