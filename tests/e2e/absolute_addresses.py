@@ -1,5 +1,5 @@
-# statement(ADDRESS).absolute of several processes that have the program at different places: the address is that of whichever process
-# has code there, and an address that would mean different instructions is an error.
+# statement(ADDRESS).absolute of several processes that have the program at different places: the address is that of whichever
+# process has code there, and an address that would mean different instructions is an error.
 from spiletest import *
 
 folder = temporary_directory()

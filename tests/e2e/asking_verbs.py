@@ -1,4 +1,5 @@
-# funcs, lines, vars and marks say what a program has, as the program's source and the tracer itself know it; --json is JSON Lines.
+# funcs, lines, vars and marks say what a program has, as the program's source and the tracer itself know it; --json is JSON
+# Lines.
 from spiletest import *
 import json
 
@@ -33,8 +34,10 @@ spile("funcs", shop, "price*|main", "!*_again").expect(status=0, out="main\npric
 # memcpy, malloc ... of libc are not asked for where the program has a function of that name.
 spile("funcs", shop, "m*", "!main").expect(status=1, out="", err_match="all functions that match are left out")
 found = rows("funcs", shop, "price_of")[0]
-symbol = [line.split() for line in subprocess.run(["nm", "-S", shop], capture_output=True, text=True).stdout.splitlines() if line.endswith(" price_of")][0]
-expect((int(found["address"], 16), found["size"], found["module"]), (int(symbol[0], 16), int(symbol[1], 16), os.path.realpath(shop)))
+symbol = [line.split() for line in subprocess.run(["nm", "-S", shop], capture_output=True, text=True).stdout.splitlines()
+          if line.endswith(" price_of")][0]
+expect((int(found["address"], 16), found["size"], found["module"]),
+       (int(symbol[0], 16), int(symbol[1], 16), os.path.realpath(shop)))
 expect_match(r"price_of +\S*shop.c:5", spile("-v", "funcs", shop, "price_of").expect(status=0).out)
 expect_match(r"malloc +/\S+/libc\.so\.6", spile("funcs", shop, "malloc").expect(status=0).out)
 expect_match(r"^malloc", spile("funcs", "--lib=libc.so.6", shop, "malloc").expect(status=0).out)
@@ -55,12 +58,14 @@ expect(probeable, {int(line) for line in re.findall(r":(\d+)\"", listed)}, "line
 for numbers, wanted in ((":4-12", "4-12"), (":7-40", "7-14"), (":1-3", "6-8"), ("+4-5", "9-10"), (":5", "5-5")):
     expect_match(rf"^<price_of@\S*shop.c:{wanted}>\n", spile("lines", shop, f"price_of{numbers}").expect(status=0).out)
 expect_match(r"\n +7 \*    if .*\n +\$item \$count \$total\n$", spile("lines", shop, "price_of:7").expect(status=0).out)
-spile("lines", shop, "shop.c:2-3").expect(status=1, err_match=r"no code on these lines\n  hint: the code of \S+shop.c is on lines \d+ to \d+")
+spile("lines", shop,
+      "shop.c:2-3").expect(status=1, err_match=r"no code on these lines\n  hint: the code of \S+shop.c is on lines \d+ to \d+")
 expect(spile("lines", shop, "shop.c:900").expect(status=1, err_match="no code on these lines").out, "")
 spile("lines", shop, "nosuch.c:2-3").expect(status=1, err_match="no code of source file 'nosuch.c'")
 # A library by its name; its functions have sources only with libc6-dbg.
 expect_match(r"^malloc$", spile("funcs", "libc.so.6", "malloc").expect(status=0).out)
-spile("vars", "libc.so.6", "no_such_function").expect(status=1, err_match="no function 'no_such_function'|has no debug information")
+spile("vars", "libc.so.6", "no_such_function").expect(status=1,
+                                                      err_match="no function 'no_such_function'|has no debug information")
 spile("funcs", "libnone.so.7", "malloc").expect(status=1, err_match="nor where the dynamic linker looks for libraries")
 spile("lines", shop, "price_off").expect(status=1, err_match="no function 'price_off'(.|\n)*did you mean 'price_of'")
 for numbers, wanted in (("+0", "5-5"), (":0", "5-5"), (":0-1", "5-6")):
@@ -70,22 +75,26 @@ spile("lines", shop, "f:9-2").expect(status=1, err_match="ends before it begins"
 moved = folder / "moved"
 moved.mkdir()
 source.rename(moved / "shop.c")
-spile("lines", shop, "price_of").expect(status=0, out_match=r"\n +6 \*\n", err_match="WARNING: the source file .*shop.c can't be read")
+spile("lines", shop, "price_of").expect(status=0, out_match=r"\n +6 \*\n",
+                                        err_match="WARNING: the source file .*shop.c can't be read")
 expect(spile(f"--source={moved}", "lines", shop, "price_of").expect(status=0, err="").out, shown)
 
-# Variables: at the entry parameters alone can be read; on a line the locals, too; lines count from the function where it lacks them.
+# Variables: at the entry parameters alone can be read; on a line the locals, too; lines count from the function where it lacks
+# them.
 at_entry = {row["name"]: row["available"] for row in rows("vars", shop, "price_of")}
 expect(at_entry, {"item": True, "count": True, "total": False})
 on_line = rows("vars", shop, "price_of:7", "--range")
 expect([(row["name"], row["kind"], row["type"], row["available"], row["line"]) for row in on_line],
-       [("item", "parameter", "struct item*", True, 7), ("count", "parameter", "int", True, 7), ("total", "local", "int", True, 7)])
+       [("item", "parameter", "struct item*", True, 7), ("count", "parameter", "int", True, 7),
+        ("total", "local", "int", True, 7)])
 expect_true(all(first <= 7 <= last for row in on_line for first, last in row["lines"]), f"ranges have line 7: {on_line}")
 expect(rows("vars", shop, "price_of:2")[0]["line"], 7, "counted from line 5")
 expect(rows("vars", shop, "price_of+2")[0]["line"], 7, "counted from line 5")
 expect({row["name"] for row in rows("vars", shop, "price_again", "--globals") if row["kind"] == "global"}, {"sold", "other"})
 for verb in ("vars", "lines"):
     spile(verb, shop, "price_of:4000").expect(status=1, out="", err_match="has no code(.|\n)*its code is on lines 5 to 9")
-    spile(verb, shop, "price_of@none.c").expect(status=1, out="", err_match="no function 'price_of' of source file 'none.c'(.|\n)*spile funcs lists")
+    spile(verb, shop, "price_of@none.c").expect(status=1, out="", err_match="no function 'price_of' of source file 'none.c'(.|\n"
+                                                                            ")*spile funcs lists")
 spile("vars", shop, "shop.c:7").expect(status=1, err_match="names a file, not a function")
 
 # Of a process: the file that it runs, though it was deleted.
@@ -101,18 +110,21 @@ postgres = installed("postgres", "/usr/lib/postgresql/15/bin")
 if postgres:
     marks = spile("marks", postgres, "transaction__*").expect(status=0, err="").out
     expect_match(r"^postgresql:transaction__abort \$arg1:u?int32_t$", marks)
-    expect([f"{row['provider']}:{row['name']}" for row in rows("marks", postgres, "transaction__*")], re.findall(r"^(\S+)", marks, re.M))
+    expect([f"{row['provider']}:{row['name']}" for row in rows("marks", postgres, "transaction__*")],
+           re.findall(r"^(\S+)", marks, re.M))
 spile("marks", shop).expect(status=1, err_match="no SDT marks in .*shop and its libraries")
 expect(rows("-L", f'process("{shop}").function("price_again")'),
        [{"point": f'process("{shop}").function("price_again@{source}:10")', "variables": [{"name": "$count", "type": "int"}]}])
-expect(rows("-l", f'process("{shop}").function("price_again")'), [{"point": f'process("{shop}").function("price_again@{source}:10")'}])
+expect(rows("-l", f'process("{shop}").function("price_again")'),
+       [{"point": f'process("{shop}").function("price_again@{source}:10")'}])
 
 # On a terminal lines end at its edge, whatever characters they have, and none of them moves its cursor.
 import fcntl
 import pty
 import struct
 import termios
-(folder / "wide.c").write_bytes("int main(void) { /* \033]0;title\007 ü 日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語 */ return 0; }\n".encode())
+(folder / "wide.c").write_bytes("int main(void) { /* \033]0;title\007 ü 日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語日本語 */ return 0; "
+                                "}\n".encode())
 subprocess.run(["gcc", "-g", "-o", folder / "wide", folder / "wide.c"], check=True)
 child, terminal = pty.fork()
 if child == 0:

@@ -10,7 +10,8 @@ scripts = [
 ]
 for turn in range(4):
     for point in scripts:
-        result = spile("-w", "-e", f"global n, ticks probe {point} {{ n++ }} probe timer.ms(100) {{ if (++ticks >= 4 && n > 0) exit() }} probe end {{ println(n) }}", "-x", shell.pid, timeout=60)
+        result = spile("-w", "-e", f"global n, ticks probe {point} {{ n++ }} probe timer.ms(100) {{ if (++ticks >= 4 && "
+                                   f"n > 0) exit() }} probe end {{ println(n) }}", "-x", shell.pid, timeout=60)
         result.expect(status=0)
         expect_true(result.err == "" and int(result.out) > 0, f"{point}: {result}")
 expect_true(shell.poll() is None, "the shell goes on")

@@ -90,7 +90,8 @@ def programs():
 # ---- how it ends -------------------------------------------------------------------------------------------------
 
 class SignalInfo(ctypes.Structure):
-    _fields_ = [("signal", ctypes.c_int), ("error", ctypes.c_int), ("code", ctypes.c_int), ("pad", ctypes.c_int), ("address", ctypes.c_ulong),
+    _fields_ = [("signal", ctypes.c_int), ("error", ctypes.c_int), ("code", ctypes.c_int), ("pad", ctypes.c_int),
+                ("address", ctypes.c_ulong),
                 ("rest", ctypes.c_char * 104)]
 
 

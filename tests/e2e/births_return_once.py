@@ -1,4 +1,5 @@
-# A thread that clone has made leaves that call, too, but has not made it: clone returns as often as it is called, in the threads that call it.
+# A thread that clone has made leaves that call, too, but has not made it: clone returns as often as it is called, in the threads
+# that call it.
 from spiletest import *
 
 script = """global calls, returns, zeros, of_any
@@ -11,4 +12,5 @@ for runtime in ["inproc"] + (["bpf"] if os.geteuid() == 0 else []):
     for command in ("forks fork", "forks vfork", "threads"):
         name, *rest = command.split()
         made = spile("--runtime=" + runtime, "-e", script, "-c", " ".join([program(name), *rest, "20"]))
-        expect_true("\n20 20 0 20\n" in made.out and made.status == 0 and not made.err, f"{runtime}, {command}: {made.out}{made.err}")
+        expect_true("\n20 20 0 20\n" in made.out and made.status == 0 and not made.err,
+                    f"{runtime}, {command}: {made.out}{made.err}")

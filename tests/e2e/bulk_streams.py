@@ -3,7 +3,8 @@ from spiletest import *
 
 directory = temporary_directory()
 base = directory / "out"
-script = r'probe process.function("foo") { printf("%s %5d|%-3d|%#x\n", "ä%", tid(), $arg, $arg) } probe end { println("end \xff") }'
+script = (r'probe process.function("foo") { printf("%s %5d|%-3d|%#x\n", "ä%", tid(), $arg, $arg) } '
+          r'probe end { println("end \xff") }')
 spile("-b", "-o", base, "-e", script, "-c", f"{program('calls')} 300000 2").expect(status=0)
 streams = sorted(directory.glob("out_*"))
 expect(len(streams), 3, "streams: two threads' and the controller's")

@@ -27,7 +27,8 @@ expect(counts("callees(2)"), second, "callees(2)")
 third = {**second, "leaf": 3 * N + odd + one + two, "again": N + one + two}
 expect(counts("callees(3)"), third, "callees(3)")
 # With return addresses replaced on the way; returns leave out what a tail call leads to.
-returns = "\n".join(f'probe process.function("{f}").return {{ c["{f}.return"]++ }}' for f in ["middle", "again", "other", "first"])
+returns = "\n".join(f'probe process.function("{f}").return {{ c["{f}.return"]++ }}'
+                    for f in ["middle", "again", "other", "first"])
 mixed = counts("callees(3)", returns)
 expect({f: n for f, n in mixed.items() if not f.endswith(".return")}, third, "callees(3), with returns")
 expect(mixed["middle.return"], 3 * N, "returns of middle")
@@ -46,6 +47,7 @@ expect(result.out, f"{own}{3 * N} 0\n", f"{result}")
 for point, message in [('callees(0)', "the number of levels must be from 1 to 16"), ('callees(17)', "from 1 to 16"),
                        ('callee("leaf")', "no call of 'leaf' in function 'first'"),
                        ('callee("midle")', "did you mean 'middle'?"), ('callee("middle").inline', "inline")]:
-    spile("-p2", "-e", f'probe process.function("first").{point} {{ next }}', "-c", f"{PROGRAM} 1").expect(status=1, err_match=message)
+    spile("-p2", "-e", f'probe process.function("first").{point} {{ next }}', "-c",
+          f"{PROGRAM} 1").expect(status=1, err_match=message)
 spile("--runtime=bpf", "-p2", "-e", 'probe process.function("first").callees(2) { next }', "-c", f"{PROGRAM} 1").expect(
     status=1, err_match="calls can be chosen by their callers only in the process itself")

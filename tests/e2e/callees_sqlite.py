@@ -25,6 +25,7 @@ on_stack = counts("""global c probe process.function("*").call {
 same = [f for f in called if called[f] == on_stack.get(f)]
 more = {f: (n, on_stack.get(f, 0)) for f, n in called.items() if n > on_stack.get(f, 0)}
 expect(more, {}, "counted more than the stacks have")
-expect_true(len(same) > 60 and len(same) >= 0.9 * len(called), f"only {len(same)} of {len(called)} functions have the counts of the stacks")
+expect_true(len(same) > 60 and len(same) >= 0.9 * len(called),
+            f"only {len(same)} of {len(called)} functions have the counts of the stacks")
 expect({f: (n, called.get(f)) for f, n in returned.items() if n > called.get(f, 0)}, {}, "more returns than calls")
 expect_true(sum(called.get(f) == n for f, n in returned.items()) >= 0.9 * len(called), "returns of calls")

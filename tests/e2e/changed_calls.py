@@ -1,5 +1,5 @@
-# Clang takes results that no caller uses out of local functions, and says so in debug information (DW_CC_nocall): $return is an error there, and not what its register
-# happens to hold. Others are read as ever.
+# Clang takes results that no caller uses out of local functions, and says so in debug information (DW_CC_nocall): $return is an
+# error there, and not what its register happens to hold. Others are read as ever.
 from spiletest import *
 
 clang = installed("clang-19")
@@ -11,6 +11,9 @@ int main(int argc, char** argv) { ignored(argc); return used(argc + 1) == 14 ? 0
 """)
 subprocess.run([clang, "-g", "-O2", "-o", folder / "shop", folder / "shop.c"], check=True, capture_output=True)
 PATH = str(folder / "shop")
-spile("-e", 'probe process.function("ignored").return { println($return) }', "-c", PATH).expect(status=1, err_match=r"'\$return' may be optimized out: .*DW_CC_nocall")
-spile("-e", 'probe process.function("ignored").return { println($$return) }', "-c", PATH, "-o", "/dev/stderr").expect(status=0, err="return=?\n")
-spile("-e", 'probe process.function("used").return { println($return) }', "-c", PATH, "-o", "/dev/stderr").expect(status=0, err="14\n")
+spile("-e", 'probe process.function("ignored").return { println($return) }', "-c",
+      PATH).expect(status=1, err_match=r"'\$return' may be optimized out: .*DW_CC_nocall")
+spile("-e", 'probe process.function("ignored").return { println($$return) }', "-c", PATH, "-o",
+      "/dev/stderr").expect(status=0, err="return=?\n")
+spile("-e", 'probe process.function("used").return { println($return) }', "-c", PATH, "-o",
+      "/dev/stderr").expect(status=0, err="14\n")

@@ -14,7 +14,8 @@ done = spile("-v", "-e", script, "-c", f"{program('toggles')} 300", "-o", "/dev/
     out_match=r"^calls 3000$", err_match=r"^2 sites test the conditions of their probes at each hit, which can change there\.$")
 expect_match(r"^300 1000 2000 0$", done.err)
 expect_match("system calls are probed in the process", done.err)
-spile("-e", script + 'probe process("/nowhere/*").syscall { exit() }', "-c", f"{program('toggles')} 300").expect(out_match=r"^300 1000 2000 0$")
+spile("-e", script + 'probe process("/nowhere/*").syscall { exit() }', "-c",
+      f"{program('toggles')} 300").expect(out_match=r"^300 1000 2000 0$")
 
 # Where the thread stands still while a probe of the controller runs, sites are switched before it goes on.
 done = spile("-v", "-e", r"""

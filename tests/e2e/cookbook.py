@@ -1,6 +1,6 @@
 # variants: run running table
-# Every command of docs/cookbook.md, run as it stands there. The comment behind a command, and each line of the comment behind the table of
-# other tools, says how it is run, and what its output has to match:
+# Every command of docs/cookbook.md, run as it stands there. The comment behind a command, and each line of the comment behind the
+# table of other tools, says how it is run, and what its output has to match:
 #   run        as it is, until it ends
 #   guest      traces the whole system: tests/vm/cases/cookbook.sh runs it in a virtual machine
 #   running    with -x of the shop; "redis", "python" and "postgres" with -x of such a server, under load; all until Ctrl-C
@@ -87,7 +87,8 @@ def run_traced(command, pid, expected):
     """What the command prints until Ctrl-C, some time after it has begun to trace the process: longer on a busy machine."""
     for seconds in (1, 3, 10, 30):
         shell = begin(command)
-        wait_until(lambda: shell.poll() is not None or f"TracerPid:\t{shell.pid}\n" in pathlib.Path(f"/proc/{pid}/status").read_text(), 60, command)
+        wait_until(lambda: shell.poll() is not None
+                   or f"TracerPid:\t{shell.pid}\n" in pathlib.Path(f"/proc/{pid}/status").read_text(), 60, command)
         try:
             shell.wait(seconds)
         except subprocess.TimeoutExpired:

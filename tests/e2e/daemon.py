@@ -3,7 +3,8 @@
 from spiletest import *
 
 file = temporary_directory() / "said"
-result = spile("-e", 'global n probe process.function("foo") { n++ } probe process.function("foo").return { } probe end { println("ended ", n >= 0) }',
+result = spile("-e", 'global n probe process.function("foo") { n++ } probe process.function("foo").return { } '
+                     'probe end { println("ended ", n >= 0) }',
                "-c", f"{program('forks')} daemon 3 {file}")
 result.expect(out="ended 1\n", status=0)
 wait_until(lambda: file.exists() and file.read_text(), 30, "the daemon to begin")

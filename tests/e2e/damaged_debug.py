@@ -5,9 +5,11 @@ from spiletest import *
 import random
 import struct
 
-SECTIONS = {"lines": [".debug_line"], "scopes": [".debug_info", ".debug_ranges", ".debug_rnglists", ".debug_addr"], "symbols": [".symtab"],
+SECTIONS = {"lines": [".debug_line"], "scopes": [".debug_info", ".debug_ranges", ".debug_rnglists", ".debug_addr"],
+            "symbols": [".symtab"],
             "marks": [".note.stapsdt", ".stapsdt.base"], "unwinding": [".eh_frame_hdr", ".debug_frame"]}
-POINTS = {"lines": ['statement("*@*:*")'], "scopes": ['statement("*@*:*")', 'function("*").inline', 'function("*")', 'function("*").label("*")'],
+POINTS = {"lines": ['statement("*@*:*")'],
+          "scopes": ['statement("*@*:*")', 'function("*").inline', 'function("*")', 'function("*").label("*")'],
           "symbols": ['function("*")', 'function("*").return', 'statement("*@*:*")'], "marks": ['mark("*")'],
           "unwinding": ['function("*").return', 'statement("*@*:*")']}
 
@@ -34,7 +36,8 @@ for seed in range(copies):
     damaged = bytearray(elf)
     for _ in range(numbers.choice([1, 3, 10, 40])):
         at, size = numbers.choice(places)
-        damaged[at + numbers.randrange(size)] = numbers.choice([numbers.randrange(256), 0, 255, damaged[at] ^ 1 << numbers.randrange(8)])
+        damaged[at + numbers.randrange(size)] = numbers.choice(
+            [numbers.randrange(256), 0, 255, damaged[at] ^ 1 << numbers.randrange(8)])
     copy = directory / f"damaged{seed}"
     copy.write_bytes(damaged)
     copy.chmod(0o755)

@@ -23,7 +23,8 @@ subprocess.run("gcc -shared -fPIC -o library.so library.c && gcc -O1 -o loads lo
 target = start(folder / "loads", ready="ready", cwd=folder, start_new_session=True)
 for turn in range(6):
     for point in ["process.syscall", 'process.function("loaded").return']:
-        spile("-e", f"global n probe {point} {{ n++ }} probe timer.ms(300) {{ exit() }} probe end {{ println(n) }}", "-x", target.pid).expect(status=0, out_match=r"^\d+$")
+        spile("-e", f"global n probe {point} {{ n++ }} probe timer.ms(300) {{ exit() }} probe end {{ println(n) }}", "-x",
+              target.pid).expect(status=0, out_match=r"^\d+$")
         expect_true(target.poll() is None, f"{point}: the program goes on, and is not {target.poll()}")
         target.send_signal(signal.SIGSTOP)  # what is mapped must not go while it is read
         wait_state(target.pid, "T")

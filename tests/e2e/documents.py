@@ -1,5 +1,5 @@
-# What holds the documents together: links and paths lead somewhere, the indexes are complete, the glossary is in order, and the changelog
-# is about this version.
+# What holds the documents together: links and paths lead somewhere, the indexes are complete, the glossary is in order, and the
+# changelog is about this version.
 from spiletest import *
 
 documents = sorted(path for pattern in ("*.md", "docs/**/*.md", "src/**/*.md", "tools/**/*.md") for path in ROOT.glob(pattern))
@@ -35,19 +35,22 @@ linked = {target for _, target, _ in targets(ROOT / "docs/README.md")}
 missing = [path.name for path in ROOT.glob("docs/*.md") if path not in linked and path.name != "README.md"]
 expect(missing, [], "documents that docs/README.md lacks")
 numbers = [path.name[:3] for path in sorted(ROOT.glob("docs/decisions/[0-9]*.md"))]
-expect(re.findall(r"^\| \[(\d+)\]\(\1-", (ROOT / "docs/decisions/README.md").read_text(), re.M), numbers, "docs/decisions/README.md")
+expect(re.findall(r"^\| \[(\d+)\]\(\1-", (ROOT / "docs/decisions/README.md").read_text(), re.M), numbers,
+       "docs/decisions/README.md")
 for path in ROOT.glob("docs/decisions/[0-9]*.md"):
     expect_true(path.read_text().startswith(f"# {path.name[:3]}: "), f"{path.name} has its number in the heading")
 
 # Files and folders that the documents name by their path are there.
-folders = {path.name for path in (ROOT / "src").iterdir() if path.is_dir()} | {"src", "tests", "docs", "tools", "bench", "fuzz", "cmake", "tapset"}
+folders = {path.name for path in (ROOT / "src").iterdir() if path.is_dir()} | {"src", "tests", "docs", "tools", "bench", "fuzz",
+                                                                               "cmake", "tapset"}
 named = 0
 for path in documents:
     if path.name == "CHANGELOG.md":
         continue  # is about former versions
     for name in re.findall(r"`([\w./*-]+/[\w./*-]+)`", path.read_text()):
         if name.partition("/")[0] in folders and "NAME" not in name:
-            places = [found for base in (ROOT, ROOT / "src", path.parent) for end in ("", ".*") for found in base.glob(name.rstrip("/") + end)]
+            places = [found for base in (ROOT, ROOT / "src", path.parent) for end in ("", ".*")
+                      for found in base.glob(name.rstrip("/") + end)]
             expect_true(places, f"{path.relative_to(ROOT)}: nothing is at {name}")
             named += 1
 expect_true(named > 50, f"{named} paths in the documents")
@@ -66,10 +69,12 @@ expect(newest, version, "the newest version in CHANGELOG.md")
 
 # Each tool for the kernel has a line in their index, and a test that runs it.
 index = (ROOT / "examples/kernel/README.md").read_text()
-tests = "".join(path.read_text() for pattern in ("tests/vm/cases/*.sh", "tests/e2e/*.py") for path in ROOT.glob(pattern) if path.name != "documents.py")
+tests = "".join(path.read_text() for pattern in ("tests/vm/cases/*.sh", "tests/e2e/*.py") for path in ROOT.glob(pattern)
+                if path.name != "documents.py")
 tools = sorted(path.stem for path in ROOT.glob("examples/kernel/*.stp"))
 expect_true(len(tools) >= 38, f"{len(tools)} tools")
 expect([name for name in tools if not re.search(rf"\b{name}(?![a-z])", index)], [], "tools that examples/kernel/README.md lacks")
 expect([name for name in tools if not re.search(rf"\b{name}\b", tests)], [], "tools without a test")
-scripts = sorted(str(path.relative_to(ROOT / "examples")) for pattern in ("*.stp", "programs/*.stp") for path in (ROOT / "examples").glob(pattern))
+scripts = sorted(str(path.relative_to(ROOT / "examples")) for pattern in ("*.stp", "programs/*.stp")
+                 for path in (ROOT / "examples").glob(pattern))
 expect(sorted(re.findall(r"\((\S+\.stp)\)", (ROOT / "examples/README.md").read_text())), scripts, "scripts of examples/README.md")

@@ -30,5 +30,6 @@ result.expect(err=f"{most} {lines} 10\n")
 expect_match("^foo 1499500$", result.out, "the program's own output")
 
 # C code that faults in spile ends the session with an error; the program goes on to its end.
-faulty = spile("-g", "-e", 'function f() %{ *(volatile int*)8 = 1; %} probe process.end { f() } probe end { println("never") }', "-c", "echo alive")
+faulty = spile("-g", "-e", 'function f() %{ *(volatile int*)8 = 1; %} probe process.end { f() } probe end { println("never") }',
+               "-c", "echo alive")
 faulty.expect(status=1, out="alive\n", err_match="ERROR: code of the script that runs in spile died of SIGSEGV: the session ends")

@@ -1,11 +1,12 @@
-# Functions whose first instructions are branch targets, calls, loops, string instructions or a single byte, tail calls, and recursion
-# 10,000 deep: as many hits as calls, as many returns, and the program's own result.
+# Functions whose first instructions are branch targets, calls, loops, string instructions or a single byte, tail calls, and
+# recursion 10,000 deep: as many hits as calls, as many returns, and the program's own result.
 import re
 
 from spiletest import *
 
 ROUNDS = 1000
-each = {name: ROUNDS for name in ["to_second", "marked_loop", "call_first", "call_second", "indirect_call_first", "branch_first", "jrcxz_first",
+each = {name: ROUNDS for name in ["to_second", "marked_loop", "call_first", "call_second", "indirect_call_first", "branch_first",
+                                  "jrcxz_first",
                                   "loop_first", "rep_first", "tail", "relative", "one_byte"]}
 # Its loop leads to its entry: passed three times a call. The tail call is a call of it.
 each |= {"to_entry": 3 * ROUNDS, "marked": 2 * ROUNDS, "recurse": 10001}

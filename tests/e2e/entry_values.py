@@ -49,7 +49,8 @@ expected += ["recursion 10003 0"]
 
 
 # As it is, and where the same functions' returns are probed.
-for more in ["", 'probe process.function("dies_early").return, process.function("tail_*").return, process.function("recurse").return { }\n']:
+for more in ["", 'probe process.function("dies_early").return, process.function("tail_*").return, '
+                 'process.function("recurse").return { }\n']:
     result = spile("-e", more + printed, "-c", f"{program(VARIANT)} {N}").expect(status=0)
     lines = collections.Counter(result.out.splitlines())
     wanted = collections.Counter(["done", *expected])

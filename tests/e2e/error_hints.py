@@ -10,8 +10,10 @@ for body, message, hint in [
     ("println(f(50))", "MAXNESTING exceeded", "-DMAXNESTING=N"),
     ("println(@avg(s))", "empty aggregate", r"ask for @count\(...\) first"),
 ]:
-    script = f"global a, b[2], n, s function f(n) {{ return n ? f(n - 1) : 0 }} probe begin {{ {body}\nexit() }} probe never {{ s <<< 1 a[0] = 1 b[0] = 1 n = 1 }}"
-    spile("-g", "-DMAXACTION=50000", "-e", script).expect(status=1, err_match=rf"^ERROR: {message}.*\n.*\n.*\^.*\n  hint: .*{hint}")
+    script = (f"global a, b[2], n, s function f(n) {{ return n ? f(n - 1) : 0 }} probe begin {{ {body}\nexit() }} "
+              f"probe never {{ s <<< 1 a[0] = 1 b[0] = 1 n = 1 }}")
+    spile("-g", "-DMAXACTION=50000", "-e", script).expect(status=1,
+                                                          err_match=rf"^ERROR: {message}.*\n.*\n.*\^.*\n  hint: .*{hint}")
 
 for body in ('error("read fault at 8")', "println(1 / 0)"):
     expect("hint:" not in spile("-e", f"probe begin {{ {body} exit() }}").expect(status=1, err_match="^ERROR: ").err, True)

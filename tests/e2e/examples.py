@@ -55,7 +55,8 @@ off = spile("-o", "/dev/stderr", "-c", f"{program('steps')} 200", "--", path_of(
 if off.status == 0:
     expect_match(r"^200 calls of step", off.err)
     waits = spile("-o", "/dev/stderr", "-c", f"{program('naps')} 20", "--", path_of("off-cpu-in-function"), "nap")
-    expect_match(r"left the processor \d+ times(.*\n)*^\d+ us in\n( 0x.*\n)* 0x\w+ : nap\+.*\n 0x\w+ : \w+\+", waits.err, str(waits))
+    expect_match(r"left the processor \d+ times(.*\n)*^\d+ us in\n( 0x.*\n)* 0x\w+ : nap\+.*\n 0x\w+ : \w+\+",
+                 waits.err, str(waits))
 # In the kernel: compiled, for which no rights are needed.
 spile("-p4", path_of("context-switches")).expect(status=0)
 # This one asks for stacks, which takes Linux 6.12 and root: it runs there.

@@ -1,5 +1,6 @@
-# A process that executes two programs in turn, only one of which is probed: whichever it runs when spile comes, there is no warning that
-# it has not loaded what is probed where its hits are counted; nor of a shell that starts the program. One that never does is reported.
+# A process that executes two programs in turn, only one of which is probed: whichever it runs when spile comes, there is no
+# warning that it has not loaded what is probed where its hits are counted; nor of a shell that starts the program. One that never
+# does is reported.
 from spiletest import *
 
 folder = temporary_directory()
@@ -14,7 +15,8 @@ for turn in range(12):
     spile("-e", SCRIPT, "-x", process.pid, "-T", "20").expect(status=0, out="5\n", err="")
 process.kill()
 shell = start(installed("sh"), stdin=subprocess.PIPE)
-session = Session("-e", SCRIPT.replace("== 5", "== 1") + ' probe process.begin { println("seen") }', "-x", shell.pid).wait_output("seen")
+session = Session("-e", SCRIPT.replace("== 5", "== 1") + ' probe process.begin { println("seen") }', "-x",
+                  shell.pid).wait_output("seen")
 shell.stdin.write(f"timeout 20 {folder}/probed\n".encode())
 shell.stdin.flush()
 session.wait().expect(err="")

@@ -6,8 +6,8 @@ script, printed = {
     "printing": ('probe process.function("foo") { printf("%d ", $arg) if ($arg == 3) exit() print("went on ") } '
                  'probe end { println("end") }', "0 went on 1 went on 2 went on 3 went on end\n"),
     # Without exit() this handler has no guard.
-    "counting": ('global n probe process.function("foo") { n++ } probe process.function("foo").return { if ($return > 8) exit() } '
-                 'probe end { println(n) }', "4\n"),
+    "counting": ('global n probe process.function("foo") { n++ } probe process.function("foo").return { '
+                 'if ($return > 8) exit() } probe end { println(n) }', "4\n"),
     "returns": ('probe process.function("foo").return { printf("%d ", $return) exit() } probe end { println("end") }', "1 end\n"),
     "library": ('function leave(x) { if (x == 2) exit() } probe process.function("foo") { leave($arg) print($arg) } '
                 'probe end { println() }', "012\n"),

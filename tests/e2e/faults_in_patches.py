@@ -16,6 +16,7 @@ result = spile("-e", """global n, calls probe process.function("first_loads") { 
     probe end { println(n, " ", calls) }""", "-c", binary).expect(status=0)
 expect(result.out, own + "75 180\n")
 # Returns too: what an exception has left has none.
-result = spile("-e", 'global r probe process.function("divides").return, process.function("second_loads").return { r++ } probe end { println(r) }',
+result = spile("-e", 'global r probe process.function("divides").return, process.function("second_loads").return { r++ } '
+                     'probe end { println(r) }',
                "-c", binary).expect(status=0)
 expect(result.out, own + f"{30 - 10 + 45 - 20}\n")

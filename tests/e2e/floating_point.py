@@ -10,7 +10,8 @@ probe process.function("mixed").return { if (fp_lt($return, string_to_fp("4.6"))
 expect(result.err, "in 1.500 3\nout 4.500 1.500\nless\n")
 expect_match(r"^mixed 4\.5$", result.out, "the program's own output")
 # The registers themselves stay as they are, whatever a handler does; and they can't be written to.
-spile("-e", r"""global n, s probe process.function("*") { n++; s = sprintf("%s %d", ppfunc(), n) } probe process.function("*").return { n-- }""",
+spile("-e", r"""global n, s probe process.function("*") { n++; s = sprintf("%s %d", ppfunc(), n) } """
+            r"""probe process.function("*").return { n-- }""",
       "-c", f"{program(VARIANT)} 10").expect(out_match=r"^mixed 4\.5$")
 spile("-g", "-p2", "-e", 'probe process.function("mixed").return { $return = 0 }', "-c", program(VARIANT)).expect(
     status=1, err_match="is in a register that can't be written to")

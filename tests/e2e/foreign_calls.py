@@ -6,7 +6,8 @@ if os.geteuid() != 0:
 program_path = program("foreign_calls")
 if subprocess.run([program_path]).returncode != 0:
     skip("the kernel runs no 32-bit code")
-counted = " ".join(f'probe kernel.trace("syscalls:sys_{when}_{call}") {{ if (pid() == target()) n["{call} {when}"]++ }}' for call in ("getppid", "writev") for when in ("enter", "exit"))
+counted = " ".join(f'probe kernel.trace("syscalls:sys_{when}_{call}") {{ if (pid() == target()) n["{call} {when}"]++ }}'
+                   for call in ("getppid", "writev") for when in ("enter", "exit"))
 spile("-e", f"""global n, with_arguments, of_library
 {counted}
 probe kernel.trace("syscalls:sys_enter_writev") {{ if (pid() == target()) with_arguments[$fd, $vlen]++ }}

@@ -1,5 +1,5 @@
-# A program whose control group is frozen: spile waits until it is thawed and leaves it as it was; if that takes too long it says what
-# is left, and how to take it out, which works.
+# A program whose control group is frozen: spile waits until it is thawed and leaves it as it was; if that takes too long it says
+# what is left, and how to take it out, which works.
 # variants: thawed left
 from spiletest import *
 

@@ -66,7 +66,8 @@ elif VARIANT == "many":
 elif VARIANT == "inlines":
     # Inlined bodies begin with a nop that a jump may take; hardly any place is left to a breakpoint.
     own = start(binary, 100).communicate()[0].decode()
-    result = spile("-v", "-e", 'global n probe process.function("*") { n++ } probe end { println(n > 10000) }', "-c", f"{binary} 100")
+    result = spile("-v", "-e", 'global n probe process.function("*") { n++ } probe end { println(n > 10000) }', "-c",
+                   f"{binary} 100")
     expect(result.expect(status=0).out, own + "1\n")
     armed, sites, by_int3 = map(int, re.search(r"Armed (\d+) of (\d+) sites: (\d+) by int3", result.err).groups())
     expect_true(armed == sites > 3000 and by_int3 < sites / 50, result.err)

@@ -1,5 +1,5 @@
-# process.syscall in a Go program, by handlers in it: at all depths of goroutines' small stacks, in threads that end, and in children.
-# Attached to and left again and again, it runs on.
+# process.syscall in a Go program, by handlers in it: at all depths of goroutines' small stacks, in threads that end, and in
+# children. Attached to and left again and again, it runs on.
 # variants: counted attached cgo
 from spiletest import *
 
@@ -23,7 +23,8 @@ if VARIANT == "counted":
         expect((found[110], found[121]), ((calls, calls), (calls, calls)), f"getppid and getpgid\n{result}")
         expect((found[59], found[60]), ((children, children), (exits, 0)), f"execve and exit\n{result}")
     # Handlers that take more of the stack than a goroutine may have.
-    result = spile("-e", r"""global n probe process.syscall { if ($syscall == 110) { n++ if (n % 100 == 0) printf("%s %d %d\n", execname(), n, tid() > 0) } }""",
+    result = spile("-e", r"""global n probe process.syscall { if ($syscall == 110) { n++ if (n % 100 == 0) printf("%s %d """
+                         r"""%d\n", execname(), n, tid() > 0) } }""",
                    "-c", f"{program('go_syscalls')} 500").expect(status=0)
     expect(len(re.findall(r"^go_syscalls \d+00 1$", result.out, re.M)), 80, str(result))
 elif VARIANT == "attached":

@@ -1,5 +1,5 @@
-# Classes that g++ passes and returns by hidden reference, of which it says nothing in debug information; and types that take vector
-# registers, or two registers, in front of a parameter. The program prints what it passed; -O0 reads it where the ABI says.
+# Classes that g++ passes and returns by hidden reference, of which it says nothing in debug information; and types that take
+# vector registers, or two registers, in front of a parameter. The program prints what it passed; -O0 reads it where the ABI says.
 from spiletest import *
 
 SOURCE = r"""
@@ -17,7 +17,8 @@ struct Has { Copied inner; int a; Has(int x) : inner(x), a(x) {} };
 struct Is : Destroyed { Is(int x) : Destroyed(x) {} };
 #define MAKE(T, f) PROBED T f(int x) { return T(x); }
 PROBED Plain plain(int x) { return Plain{x}; }
-MAKE(Defaulted, defaulted) MAKE(Copied, copied) MAKE(Destroyed, destroyed) MAKE(Moved, moved) MAKE(Virtual, with_virtual) MAKE(Has, has) MAKE(Is, is)
+MAKE(Defaulted, defaulted) MAKE(Copied, copied) MAKE(Destroyed, destroyed) MAKE(Moved, moved) MAKE(Virtual,
+  with_virtual) MAKE(Has, has) MAKE(Is, is)
 PROBED std::unique_ptr<int> unique(int x) { return std::make_unique<int>(x); }
 typedef double _Complex cd;
 typedef float v4 __attribute__((vector_size(16)));
@@ -33,12 +34,15 @@ int main() {
 }
 """
 SCRIPT = r"""
-probe process.function("plain").return, process.function("defaulted").return, process.function("copied").return, process.function("destroyed").return,
-      process.function("moved").return, process.function("with_virtual").return, process.function("has").return, process.function("is").return
+probe process.function("plain").return, process.function("defaulted").return, process.function("copied").return,
+process.function("destroyed").return,
+      process.function("moved").return, process.function("with_virtual").return, process.function("has").return,
+      process.function("is").return
 { printf("%s %d %d\n", ppfunc(), @entry($x), $return->a) }
 probe process.function("unique").return { printf("unique %d\n", @entry($x)) }
 probe process.function("after_copied") { printf("after_copied %d %d\n", $c->a, $x) }
-probe process.function("after_complex"), process.function("after_vector") { printf("%s %s %d\n", ppfunc(), fp_to_string($y, 1), $x) }
+probe process.function("after_complex"), process.function("after_vector") { printf("%s %s %d\n", ppfunc(), fp_to_string($y, 1),
+  $x) }
 probe process.function("after_member") { printf("after_member %d\n", $x) }
 """
 EXPECTED = """plain 1 1

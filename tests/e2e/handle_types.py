@@ -3,7 +3,8 @@
 from spiletest import *
 
 PATH = program("handle_types_" + VARIANT)
-out = spile("-D", "MAXSTRINGLEN=8000", "-e", 'probe process.function("probed") { println($e$$) println($e$) }', "-c", PATH, "-o", "/dev/stderr").expect(status=0)
+out = spile("-D", "MAXSTRINGLEN=8000", "-e", 'probe process.function("probed") { println($e$$) println($e$) }', "-c", PATH, "-o",
+            "/dev/stderr").expect(status=0)
 whole, top = out.err.splitlines()
 own = [line for line in out.out.splitlines() if "=" in line]
 expect_true(len(own) > 28, "too little was printed")
@@ -12,5 +13,6 @@ for line in own:
 expect_match(r"\.in_list=0x[0-9a-f]{16}, ", top)
 # Compilers that optimize take such parameters apart.
 if VARIANT.endswith("O0"):
-    out = spile("-e", 'probe process.function("probed") { println($by_value$$, " ", $method$$) }', "-c", PATH, "-o", "/dev/stderr").expect(status=0)
+    out = spile("-e", 'probe process.function("probed") { println($by_value$$, " ", $method$$) }', "-c", PATH, "-o",
+                "/dev/stderr").expect(status=0)
     expect(out.err, '{"shop": 2} Keeper::keep\n')

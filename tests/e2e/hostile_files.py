@@ -1,5 +1,5 @@
-# Files that others put where spile will look, or write: names of a row that it can be guessed to make next, a folder in /tmp, and a
-# program that pretends to be another build.
+# Files that others put where spile will look, or write: names of a row that it can be guessed to make next, a folder in /tmp, and
+# a program that pretends to be another build.
 from spiletest import *
 
 if os.geteuid() != 0:
@@ -12,8 +12,10 @@ nobody = pwd.getpwnam("nobody").pw_uid
 
 # -S: the next name leads elsewhere, is a second name of another file, or a FIFO that nobody reads.
 precious = directory / "precious"
-ROWS = 'global i probe timer.ms(1) { for (j = 0; j < 100; j++) println("a line of some length to fill files with: ", i++) if (i > 60000) exit() }'
-for what, make in {"symlink": lambda path: path.symlink_to(precious), "link": lambda path: os.link(precious, path), "fifo": os.mkfifo}.items():
+ROWS = ('global i probe timer.ms(1) { for (j = 0; j < 100; j++) println("a line of some length to fill files with: ", '
+        'i++) if (i > 60000) exit() }')
+for what, make in {"symlink": lambda path: path.symlink_to(precious), "link": lambda path: os.link(precious, path),
+                   "fifo": os.mkfifo}.items():
     precious.write_text("precious")
     make(directory / f"{what}.1")
     session = Session("-o", directory / what, "-S", "1", "-DMAXACTION=100000", "-e", ROWS)

@@ -22,7 +22,8 @@ def forge(what, script, *options, text="", status=0, seconds=60):
 # system(): not where the script has none, nor any but the script's own.
 forge("system", COUNT, text=f"touch\\ {evidence}")
 expect(evidence.exists(), False, "a command that the script does not have was run")
-forge("system", 'probe process.function("work") { if ($arg < 0) system("echo its own") }'.replace("$arg", "int_arg(1)"), text=f"touch\\ {evidence}")
+forge("system", 'probe process.function("work") { if ($arg < 0) system("echo its own") }'.replace("$arg", "int_arg(1)"),
+      text=f"touch\\ {evidence}")
 expect(evidence.exists(), False, "a command other than the script's was run")
 
 forge("own", COUNT + 'probe timer.ms(10) { printf("") }', text=f"touch\\ {evidence}")
@@ -52,7 +53,8 @@ expect_true(len(list(directory.glob("many.*"))) <= 500, "files of switch_file()"
 result, running = forge("future", 'probe process.function("work") { printf("%s\\n", probefunc()) next }', text="from-the-future")
 expect_match("^from-the-future$", result.out)
 for what in ["heads", "nonsense"]:
-    result, running = forge(what, 'global s probe process.function("work") { s <<< 1 printf("%d %*s\\n", 1, 2, "x") print(@hist_log(s)) print_ubacktrace() }'
+    result, running = forge(what, 'global s probe process.function("work") { s <<< 1 printf("%d %*s\\n", 1, 2, '
+                                  '"x") print(@hist_log(s)) print_ubacktrace() }'
                             ' probe end { println("end") }', "-DMAXERRORS=1000000", status=None)
     expect_match("^end$", result.out, f"{what}: the end probe")
     expect_true(len(result.err.splitlines()) <= 1020, f"{what}: warnings\n{result}")

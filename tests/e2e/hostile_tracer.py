@@ -8,7 +8,8 @@ target = start(program("server"), 60, 1, ready="ready", user="nobody")
 
 # A host of an ordinary user's: root's spile sends it neither its handlers nor its arena.
 host = Session("-v", "-e", script, "-x", target.pid, user="nobody").attached(target.pid)
-spile("-e", script, "-x", target.pid).expect(status=1, out="", err_match=rf"attach {target.pid}: a spile of another user .*not trusted")
+spile("-e", script, "-x", target.pid).expect(status=1, out="",
+                                             err_match=rf"attach {target.pid}: a spile of another user .*not trusted")
 # Its own user's may be its guest.
 guest = Session("-v", "-e", script, "-x", target.pid, user="nobody").attached(target.pid)
 wait_turns(target.pid)

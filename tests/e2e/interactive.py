@@ -22,7 +22,8 @@ def session(*lines):
 
 
 # A script is built, listed, run, changed, saved; a declaration may take several lines.
-out, err = session('probe begin {', '  println("hello world")', '  exit() }', "list", "run", "edit", "run", f"save {saved}", "quit")
+out, err = session('probe begin {', '  println("hello world")', '  exit() }', "list", "run", "edit", "run",
+                   f"save {saved}", "quit")
 expect(out, '   1  probe begin {\n   2    println("hello world")\n   3    exit() }\nhello world\nhello moon\n')
 expect(open(saved).read(), 'probe begin {\n  println("hello moon")\n  exit() }\n')
 out, err = session(f"load {saved}", "delete 2", "list", "delete", "list", "delete 9", "load /no/such")

@@ -1,5 +1,5 @@
-# process.syscall of programs to which it matters where their calls come from: seccomp filters that look at the instruction pointer,
-# and syscall user dispatch. They come to no harm, and each call is counted once.
+# process.syscall of programs to which it matters where their calls come from: seccomp filters that look at the instruction
+# pointer, and syscall user dispatch. They come to no harm, and each call is counted once.
 # variants: filter prctl dispatch harmless
 from spiletest import *
 
@@ -7,7 +7,8 @@ SCRIPT = r"""global calls, returns
 probe process.syscall { if ($syscall == 110) calls++ }
 probe process.syscall.return { if ($syscall == 110) returns++ }
 probe end { printf("%d %d\n", calls, returns) }"""
-REASON = {"filter": "a seccomp filter looks at where", "prctl": "a seccomp filter looks at where", "dispatch": "PR_SET_SYSCALL_USER_DISPATCH"}
+REASON = {"filter": "a seccomp filter looks at where", "prctl": "a seccomp filter looks at where",
+          "dispatch": "PR_SET_SYSCALL_USER_DISPATCH"}
 IN_PROCESS = "system calls are probed in the process"
 
 if VARIANT == "dispatch":
@@ -25,7 +26,8 @@ def expect_told(result, calls):
 
 # It restricts itself while it is probed: by root, and by its owner, who can't ask for filters.
 for user in None, "nobody":
-    for script in SCRIPT, SCRIPT + 'probe process("/nowhere/*").syscall { exit() }', SCRIPT + 'probe process.library("libc.so.6").function("syscall") {}':
+    for script in (SCRIPT, SCRIPT + 'probe process("/nowhere/*").syscall { exit() }',
+                   SCRIPT + 'probe process.library("libc.so.6").function("syscall") {}'):
         result = spile("-v", "-e", script, "-c", f"{program('judged')} {VARIANT} 1000", user=user, cwd="/")
         result.expect(out_match="^ready\ndone$", status=0)
         if "nowhere" not in script:

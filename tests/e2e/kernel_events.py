@@ -1,5 +1,5 @@
-# Events of handlers in the kernel have the process and the thread that they are of, as those of handlers in processes have; so have those of a bundle, which is made before anybody knows who
-# reads them.
+# Events of handlers in the kernel have the process and the thread that they are of, as those of handlers in processes have; so
+# have those of a bundle, which is made before anybody knows who reads them.
 import json
 from spiletest import *
 
@@ -15,9 +15,11 @@ for turn in range(3):
     thread.join()
 ask()
 """
-SCRIPT = 'probe kernel.trace("syscalls:sys_enter_getppid") { if (pid() == target()) printf("%d %d\\n", pid(), tid()) } probe end { println("end") }'
+SCRIPT = ('probe kernel.trace("syscalls:sys_enter_getppid") { if (pid() == target()) printf("%d %d\\n", pid(), tid()) } '
+          'probe end { println("end") }')
 PYTHON = f"python3 -c '{threads}'"
-MAPS = 'probe kernel.trace("syscalls:sys_enter_getppid") { if (pid() == target()) { printf("%d %d\\n", pid(), tid()); if (n++ == 39) exit() } } global n probe end { println("end") }'
+MAPS = ('probe kernel.trace("syscalls:sys_enter_getppid") { if (pid() == target()) { printf("%d %d\\n", pid(), tid()); '
+        'if (n++ == 39) exit() } } global n probe end { println("end") }')
 
 
 def check(out, limit=40):

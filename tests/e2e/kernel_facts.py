@@ -1,5 +1,5 @@
-# Facts of the current process and delays in handlers in the kernel, against what the process sees itself; and packets, which the thread that sends them handles.
-# variants: process ancestors delays packets
+# Facts of the current process and delays in handlers in the kernel, against what the process sees itself; and packets, which the
+# thread that sends them handles. variants: process ancestors delays packets
 from spiletest import *
 
 PYTHON = f"exec {os.path.realpath(sys.executable)} -S -E"
@@ -43,9 +43,12 @@ elif VARIANT == "ancestors":
     expect_match(r"^(load \d+\.\d\d \d+\.\d\d \d+\.\d\d|get_loadavg_index: this kernel does not list its variables.*)$", err)
     expect_match("^get_loadavg_index: 3 is not 0, 1 or 2$", err)
     # On the stack that the kernel has for the thread, and outside of the kernel.
-    expect(spile("-e", "probe begin { try { println(stack_used()) } catch (m) { println(m) } exit() }").expect(status=0).out, "stack_used: only available to probes that run in the kernel; --runtime=bpf has those of processes and system calls run there\n")
+    expect(spile("-e", "probe begin { try { println(stack_used()) } catch (m) { println(m) } exit() }").expect(status=0).out,
+           "stack_used: only available to probes that run in the kernel; --runtime=bpf has those of processes and system "
+           "calls run there\n")
 elif VARIANT == "delays":
-    for script, name in [("probe kernel.trace(\"sched:sched_process_exec\") { mdelay(1) }", "mdelay"), ("function f() { udelay(1) } probe kernel.trace(\"sched:sched_process_exec\") { f() }", "udelay")]:
+    for script, name in [("probe kernel.trace(\"sched:sched_process_exec\") { mdelay(1) }", "mdelay"),
+                         ("function f() { udelay(1) } probe kernel.trace(\"sched:sched_process_exec\") { f() }", "udelay")]:
         err = spile("-p2", "-e", script).expect(status=1).err
         expect_match(rf"<input>:1:\d+: error: '{name}' holds up the traced program, which needs guru mode", err)
         expect_match("hint: run spile with -g", err)
@@ -65,7 +68,8 @@ for i in range(7): s.sendto(b"x" * 50, r.getsockname())
 probe end { foreach ([a, b, name, user, same] in n) printf("%d %d %s %d %d %d\\n", a, b, name, user, same, n[a, b, name, user, same]) }"""
     name = os.path.basename(os.path.realpath(sys.executable))[:15]
     try:
-        result = subprocess.run(["unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$0" "$@"', SPILE, "-o", "/dev/stderr", "-e", script, "-c", f"{PYTHON} {work}"],
+        result = subprocess.run(["unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$0" "$@"', SPILE, "-o", "/dev/stderr",
+                                 "-e", script, "-c", f"{PYTHON} {work}"],
                                 capture_output=True, text=True)
     except FileNotFoundError as missing:
         skip(str(missing))

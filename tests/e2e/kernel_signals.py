@@ -1,4 +1,5 @@
-# signal.send.return and what signals carry, in handlers in the kernel that look at the command alone; and strings of wide characters of the kernel's.
+# signal.send.return and what signals carry, in handlers in the kernel that look at the command alone; and strings of wide
+# characters of the kernel's.
 from spiletest import *
 
 
@@ -9,7 +10,8 @@ def kernel(script, program, pattern):
     expect_match(f"^{pattern}$", result.err, f"{script}\n{result}")
 
 
-# 9 signals to the process, 7 to its one thread. With no room in the queue, 5 signals of the real-time kind are lost, which kill() says only of sigqueue()'s.
+# 9 signals to the process, 7 to its one thread. With no room in the queue, 5 signals of the real-time kind are lost, which kill()
+# says only of sigqueue()'s.
 kernel("""global whole, one, kept, lost, entries, texts, mine
 probe signal.send { mine = pid() == target() && (sig == 10 || sig == 40) }
 probe signal.send.return { if (pid() == target() && mine && name == "signal_generate") {
@@ -25,8 +27,8 @@ signal.pthread_sigmask(signal.SIG_BLOCK, [40])
 info = (ctypes.c_int * 32)(40, 0, -1)
 for i in range(5): ctypes.CDLL(None).syscall(129, os.getpid(), 40, info)""", r"16 9 7 5 0 -11 \(EAGAIN\)")
 
-# 4 ends of a timer of timer_create(2): the kernel keeps the entry of the queue. The registers are those with which the thread has entered the kernel, and the
-# set is what it blocks (signal 12).
+# 4 ends of a timer of timer_create(2): the kernel keeps the entry of the queue. The registers are those with which the thread has
+# entered the kernel, and the set is what it blocks (signal 12).
 kernel("""global ends, others, right, sets
 probe signal.send { if (sig_pid == target() && sig == 10) { ends += send2queue; others += !send2queue } }
 probe signal.handle { if (pid() == target() && sig == 10) {
@@ -54,4 +56,5 @@ kernel("""global texts probe kernel.trace("syscalls:sys_enter_getppid") { if (pi
        """import ctypes, os
 for name in b"-N\\x87e", b"\\x01\\xf6\\x01":
     ctypes.CDLL(None).prctl(15, name)
-    os.getppid()""", r'(.*\n)?\u4e2d\u6587"\\344\\270\\255\\346\\226\\207"bad0xffff\w+none\n.*\U0001f601"\\360\\237\\230\\201"none')
+    os.getppid()""",
+       r'(.*\n)?\u4e2d\u6587"\\344\\270\\255\\346\\226\\207"bad0xffff\w+none\n.*\U0001f601"\\360\\237\\230\\201"none')

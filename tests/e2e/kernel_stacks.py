@@ -16,7 +16,8 @@ def names(text):
 
 # The kernel's stack begins at the tracepoint, not with what calls handlers; both kinds of tracepoints show the same.
 for record in ["", "&& $prev_pid == tid() "]:
-    out = spile("-DMAXSTRINGLEN=4096", "-e", switch + "{ if (pid() == target() " + record + ') { print_backtrace(); println("--\\n", backtrace()); exit() } }',
+    out = spile("-DMAXSTRINGLEN=4096", "-e",
+                switch + "{ if (pid() == target() " + record + ') { print_backtrace(); println("--\\n", backtrace()); exit() } }',
                 "-c", "sleep 0.2").expect(status=0).out
     printed, value = out.split("--\n")
     kernel = names(printed)
@@ -26,16 +27,19 @@ for record in ["", "&& $prev_pid == tid() "]:
     expect(value.split(), [line.split()[0] for line in printed.splitlines()], "the same addresses as a value")
 
 # One stack, by each function; in functions of the script; as a key; named in the handler and by spile at the end.
-out = spile("-DMAXSTRINGLEN=4096", "-e", "global n, last function show:string() { return sprint_backtrace() } " + switch + r"""{ if (pid() == target()) {
+out = spile("-DMAXSTRINGLEN=4096", "-e",
+            "global n, last function show:string() { return sprint_backtrace() } " + switch + r"""{ if (pid() == target()) {
   n[backtrace()]++
   last = stack(0)
-  if (stack(0) == addr() && callers(0) == sprintf("%#x", stack(0)) && callers(1) == sprintf("%#x %#x", stack(0), stack(1)) && stack(1000) == 0 && stack(-1) == 0) println("same")
+  if (stack(0) == addr() && callers(0) == sprintf("%#x", stack(0)) && callers(1) == sprintf("%#x %#x", stack(0), stack(1))
+    && stack(1000) == 0 && stack(-1) == 0) println("same")
   print(show())
   printf("%s %s %s\n", symname(stack(0)), symdata(stack(0)), modname(stack(0)))
   print_syms(callers(0))
   try { println(modname(16)) } catch (m) { println(m) }
   exit() } }
-probe end { foreach (s in n) { print_stack(s); println(symname(last), " ", sprint_syms(s)) } }""", "-c", "sleep 0.2").expect(status=0).out
+probe end { foreach (s in n) { print_stack(s); println(symname(last), " ", sprint_syms(s)) } }""", "-c",
+            "sleep 0.2").expect(status=0).out
 expect_match(r"^same$", out)
 expect_match(r"^__schedule\+0x[0-9a-f]+ \[kernel\]$", out)
 expect_match(r"^__schedule __schedule\+0x[0-9a-f]+/0x[0-9a-f]+ \[kernel\] kernel$", out)
@@ -43,15 +47,18 @@ expect_match(r"^ 0xf[0-9a-f]+ : __schedule\+0x[0-9a-f]+/0x[0-9a-f]+ \[kernel\]$"
 expect_match(r"^no module has the address 0x10$", out)
 expect_match(r"^__schedule __schedule\+0x[0-9a-f]+ \[kernel\]$", out)
 # MAXBACKTRACE limits what is shown, not what is left out before the probed place.
-out = spile("-DMAXBACKTRACE=2", "-e", switch + "{ if (pid() == target()) { print_backtrace(); exit() } }", "-c", "sleep 0.2").expect(status=0).out
+out = spile("-DMAXBACKTRACE=2", "-e", switch + "{ if (pid() == target()) { print_backtrace(); exit() } }", "-c",
+            "sleep 0.2").expect(status=0).out
 expect(names(out)[0], "__schedule")
 expect(len(names(out)), 2)
 
 # A handler that interrupts a program sees an empty kernel stack.
-spile("--runtime=bpf", "-e", 'probe process.function("foo") { print_backtrace(); printf("[%s]\\n", backtrace()) }', "-c", f"{program('calls')} 1").expect(
+spile("--runtime=bpf", "-e", 'probe process.function("foo") { print_backtrace(); printf("[%s]\\n", backtrace()) }', "-c",
+      f"{program('calls')} 1").expect(
     status=0, out_match=r"^<no kernel backtrace>\n\[\]$")
 
-# Stacks of a process that runs, through frames of libc and a signal's handler: those that handlers walk, and the copies that spile walks.
+# Stacks of a process that runs, through frames of libc and a signal's handler: those that handlers walk, and the copies that
+# spile walks.
 CALLBACK = ["nap", "sized", "compare", None, "sorted", "main"]
 HANDLER = ["nap", "on_signal", None, "raised", "main"]
 
@@ -59,7 +66,8 @@ HANDLER = ["nap", "on_signal", None, "raised", "main"]
 def matches(frames, wanted):
     gap = wanted.index(None)
     inner, outer = wanted[:gap], wanted[gap + 1:]
-    return any(frames[i:i + len(inner)] == inner for i in range(len(frames))) and any(frames[i:i + len(outer)] == outer for i in range(len(frames)))
+    return any(frames[i:i + len(inner)] == inner for i in range(len(frames))) and any(
+        frames[i:i + len(outer)] == outer for i in range(len(frames)))
 
 
 def expect_both(stacks, what):
@@ -75,14 +83,18 @@ result = spile("-DMAXSTRINGLEN=4096", "-e", "global n " + switch + "{ if (" + sl
 probe timer.s(2) { exit() } probe end { foreach (s in n) { println("--"); print_usyms(s) } }""", "-x", naps.pid).expect(status=0)
 expect_both([names(text) for text in result.out.split("--\n")[1:]], "ubacktrace as a key")
 expect_true("cut off" not in result.err, f"whole stacks: {result.err}")
-out = spile("-DMAXSTRINGLEN=4096", "-e", "global c " + switch + "{ if (" + sleeps + ") { println(\"--\"); print_ubacktrace(); println(\"==\\n\", sprint_ubacktrace()); if (++c == 20) exit() } }",
+out = spile("-DMAXSTRINGLEN=4096", "-e", "global c " + switch + "{ if (" + sleeps
+            + ") { println(\"--\"); print_ubacktrace(); println(\"==\\n\", sprint_ubacktrace()); if (++c == 20) exit() } }",
             "-x", naps.pid).expect(status=0).out
 for text in out.split("--\n")[1:]:
     printed, value = text.split("==\n")
-    expect([line.split("+")[0] for line in value.split("\n") if line and not line.startswith("0x")], names(printed), "names in the handler")
+    expect([line.split("+")[0] for line in value.split("\n") if line and not line.startswith("0x")], names(printed),
+           "names in the handler")
 expect_both([names(text.split("==\n")[0]) for text in out.split("--\n")[1:]], "print_ubacktrace")
-# spile does not follow this process: its first stacks come as copies, in which a handler's own stack ends at the signal; how many do is up to the machine's load.
-out = spile("-e", switch + f"{{ if (pid() == {naps.pid} && $prev_state != 0) {{ println(\"--\"); print_ubacktrace() }} }} probe timer.s(3) {{ exit() }}").expect(status=0).out
+# spile does not follow this process: its first stacks come as copies, in which a handler's own stack ends at the signal; how many
+# do is up to the machine's load.
+out = spile("-e", switch + f"{{ if (pid() == {naps.pid} && $prev_state != 0) {{ println(\"--\"); print_ubacktrace() }} }} "
+                           f"probe timer.s(3) {{ exit() }}").expect(status=0).out
 expect_both([names(text) for text in out.split("--\n")[1:]], "of a process that is not followed")
 # What gdb shows of the same kind of stack: the same functions.
 if shutil.which("gdb"):
@@ -93,8 +105,10 @@ if shutil.which("gdb"):
 naps.kill()
 # Samples in user mode, and stacks of threads of the kernel's, which have none in user space.
 spinning = server()
-sampled = spile("--runtime=bpf", "-e", "global c probe timer.profile { if (pid() == target()) { print_ubacktrace(); if (++c == 20) exit() } }", "-x", spinning.pid).expect(status=0).out
+sampled = spile("--runtime=bpf", "-e", "global c probe timer.profile { if (pid() == target()) { print_ubacktrace(); "
+                                       "if (++c == 20) exit() } }", "-x", spinning.pid).expect(status=0).out
 expect_true({"run", "start_thread", "clone3"} <= set(names(sampled)) and "<no user" not in sampled, f"samples: {sampled}")
 finish(spinning)
-spile("-e", switch + '{ if (execname() =~ "^(kworker|rcu|ksoftirq)") { print_ubacktrace(); printf("[%s]%d\\n", ubacktrace(), ustack(0)); print_backtrace(); exit() } }').expect(
+spile("-e", switch + '{ if (execname() =~ "^(kworker|rcu|ksoftirq)") { print_ubacktrace(); printf("[%s]%d\\n", ubacktrace(), '
+                     'ustack(0)); print_backtrace(); exit() } }').expect(
     status=0, out_match=r"^<no user backtrace>\n\[\]0\n 0xf[0-9a-f]+ : __schedule\+")

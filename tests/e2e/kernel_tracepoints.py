@@ -22,7 +22,8 @@ probe end { sum = 0; foreach (n in to) sum += to[n]; printf("%d %d\n", away >= 2
        f"{sys.executable} -c 'import time; [time.sleep(0.002) for i in range(20)]'").expect(err="1 1\n")
 
 # A structure of 200 members, of which the first that fit are printed.
-kernel(r"""probe kernel.trace("sched:sched_switch") { if (pid() == target()) { s = $$parms$; printf("%d %d\n", strlen(s), s =~ "prev=.*pid|prev=.*__state="); exit() } }""",
+kernel(r"""probe kernel.trace("sched:sched_switch") { if (pid() == target()) { s = $$parms$; printf("%d %d\n", strlen(s), """
+       r"""s =~ "prev=.*pid|prev=.*__state="); exit() } }""",
        "sleep 0.1").expect(err="511 1\n")
 
 kernel(r"""global ticks

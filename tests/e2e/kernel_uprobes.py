@@ -47,7 +47,8 @@ probe end {
 }""", f"{calls} 30000").expect(err="30000 30000 30000 1\n")
 
 if VARIANT == "threads":
-    # `last` is under a lock. A handler that can't have it in time is skipped as a whole, and reported: hits and skips are the calls.
+    # `last` is under a lock. A handler that can't have it in time is skipped as a whole, and reported: hits and skips are the
+    # calls.
     result = bpf(r"""global c, a, last probe process.function("foo") { c++; a[tid()]++; last = $arg }
 probe end { threads = 0; sum = 0; foreach (t in a) { threads++; sum += a[t] }; printf("%d %d %d %d\n", c, threads, sum, last) }""",
         f"{calls} 3000 2")

@@ -1,4 +1,5 @@
-# spile killed again and again while its target opens and closes a library all the time: the target lives, and its results are right.
+# spile killed again and again while its target opens and closes a library all the time: the target lives, and its results are
+# right.
 from spiletest import *
 import random
 

@@ -266,7 +266,8 @@ for statement, message in rows(ERRORS):
     body += f'  try {{ {statement} }} catch (message) {{ println(substr(message, 0, {len(message)})) }}\n'
     wanted += message + "\n"
 
-wanted += "\033[1;1H\033[J\033[31m\033[44;31m\033[44;31;1m\033[44;31m\033[44;31;1m\033[0;0m\n\033[5;3H\033[?25l\033[?25h\033[s\033[u\n"
+wanted += (
+    "\033[1;1H\033[J\033[31m\033[44;31m\033[44;31;1m\033[44;31m\033[44;31;1m\033[0;0m\n\033[5;3H\033[?25l\033[?25h\033[s\033[u\n")
 body += """ansi_clear_screen() ansi_set_color(31) ansi_set_color(31, 44) ansi_set_color(31, 44, 1) ansi_set_color2(31, 44)
   ansi_set_color3(31, 44, 1) ansi_reset_color() ansi_new_line() ansi_cursor_move(3, 5) ansi_cursor_hide() ansi_cursor_show()
   ansi_cursor_save() ansi_cursor_restore() println("")
@@ -292,5 +293,7 @@ result = spile("-w", "-D", "MAXACTION=100000", *arguments, script, "first", "sec
 output = result.out if VARIANT == "controller" else result.err
 expect(output, wanted, str(result) if result.status else "the output")
 if VARIANT == "target":
-    shown = spile("-e", 'probe process.function("bar") { print_regs() exit() }', "-c", f"{program('calls')} 1", "-o", "/dev/stderr").expect(status=0)
-    expect_match(r"^RIP: [0-9a-f]{16}\nRSP: [0-9a-f]{16}  EFLAGS: [0-9a-f]{8}\nRAX: (.*\n){3}R10: .*\nR13: [0-9a-f]{16} R14: [0-9a-f]{16} R15: [0-9a-f]{16}$", shown.err)
+    shown = spile("-e", 'probe process.function("bar") { print_regs() exit() }', "-c", f"{program('calls')} 1", "-o",
+                  "/dev/stderr").expect(status=0)
+    expect_match(r"^RIP: [0-9a-f]{16}\nRSP: [0-9a-f]{16}  EFLAGS: [0-9a-f]{8}\nRAX: (.*\n){3}R10: .*\nR13: [0-9a-f]{16} "
+                 r"R14: [0-9a-f]{16} R15: [0-9a-f]{16}$", shown.err)

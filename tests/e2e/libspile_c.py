@@ -1,5 +1,5 @@
-# libspile from C: two sessions in two threads count exactly what their commands do, in a program that ignores SIGCHLD and has no standard input; misuse is an error, not a
-# crash; nothing is left of a session: no descriptor, child or thread.
+# libspile from C: two sessions in two threads count exactly what their commands do, in a program that ignores SIGCHLD and has no
+# standard input; misuse is an error, not a crash; nothing is left of a session: no descriptor, child or thread.
 from libspile_install import *
 
 source = r"""

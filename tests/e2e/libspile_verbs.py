@@ -41,8 +41,11 @@ with library.run(verb="top", arguments=["work", "--every=100ms"], pid=target.pid
 expect_untouched(target.pid)
 
 # Errors are the program's, with what to do.
-for verb, words, said in [("tops", [], "tops"), ("top", ["no_such_function"], "no_such_function"), ("top", ["foo", "--sort=size"], "size"), ("top", ["foo", "--nothing"], "nothing"), ("funcs", [calls], "record"),
-                          ("record", ["top", "foo"], "record"), ("-x", ["1"], "a verb is one word"), ("", [], "a verb is one word"), ("top f", [], "a verb is one word")]:
+for verb, words, said in [("tops", [], "tops"), ("top", ["no_such_function"], "no_such_function"),
+                          ("top", ["foo", "--sort=size"], "size"), ("top", ["foo", "--nothing"], "nothing"),
+                          ("funcs", [calls], "record"),
+                          ("record", ["top", "foo"], "record"), ("-x", ["1"], "a verb is one word"),
+                          ("", [], "a verb is one word"), ("top f", [], "a verb is one word")]:
     try:
         events(verb, *words)
         fail(f"{verb} {words} has run")

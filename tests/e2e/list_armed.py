@@ -21,9 +21,11 @@ def wait_session(pid):
 
 folder = temporary_directory()
 target = server()
-tracer = start(SPILE, "-x", target.pid, "-e", 'probe process.function("work") { } probe timer.ms(10) { } probe begin { println("begun") }')
+tracer = start(SPILE, "-x", target.pid, "-e",
+               'probe process.function("work") { } probe timer.ms(10) { } probe begin { println("begun") }')
 row = wait_session(tracer.pid)
-expect((row["command"][0], row["uid"], [each["pid"] for each in row["processes"]], row["everywhere"]), (str(SPILE), os.geteuid(), [target.pid], False))
+expect((row["command"][0], row["uid"], [each["pid"] for each in row["processes"]], row["everywhere"]),
+       (str(SPILE), os.geteuid(), [target.pid], False))
 work = [probe for probe in row["probes"] if "work" in probe["point"]][0]
 expect((work["runs_in"], work["places"], work["source"]), ("process", 1, "<input>:1:1"))
 since = calendar.timegm(time.strptime(row["since"], "%Y-%m-%dT%H:%M:%SZ"))
@@ -51,7 +53,8 @@ spile("list", "no such program").expect(status=1, out="", err_match="no process 
 spile("list", "-c", "true").expect(status=1, err_match="spile list has no option -c")
 
 # Exact: as many hits as calls, of processes that have ended, too.
-done = start(SPILE, "-e", f'probe process("{program("calls")}").function("foo") {{ }}', "-c", f"sh -c '{program('calls')} 1234; {program('calls')} 766; sleep 600'")
+done = start(SPILE, "-e", f'probe process("{program("calls")}").function("foo") {{ }}', "-c",
+             f"sh -c '{program('calls')} 1234; {program('calls')} 766; sleep 600'")
 wait_session(done.pid)
 wait_until(lambda: hits(done.pid, "foo") >= 2000, 60, "2000 hits", lambda: str(session_of(done.pid)))
 expect(hits(done.pid, "foo"), 2000, "hits of two programs with 2000 calls")
@@ -68,7 +71,8 @@ if os.geteuid() == 0:
     over_theirs = start(SPILE, "-x", theirs.pid, "-e", 'probe process.function("work") { }')
     wait_session(over_theirs.pid)
     told = [row for row in rows(str(theirs.pid), user="nobody")]
-    expect([(row["kind"], row["pid"], row["tracer"], row["tracer_uid"]) for row in told], [("traced", theirs.pid, over_theirs.pid, 0)])
+    expect([(row["kind"], row["pid"], row["tracer"], row["tracer_uid"]) for row in told],
+           [("traced", theirs.pid, over_theirs.pid, 0)])
     over_theirs.send_signal(signal.SIGINT)
     over_theirs.wait(60 * PATIENCE)
     finish(theirs)
@@ -80,11 +84,13 @@ row = session_of(tracer.pid)
 expect((row["answers"], row["why"], [each["pid"] for each in row["processes"]]), (False, "it is stopped", [target.pid]))
 expect_match("what it has armed is not known: it is stopped", spile("list", target.pid).expect(status=0).out)
 
-# Killed: it is gone from the list, and what it has left in the target is named until the next spile removes it. The target's death removes it, too.
+# Killed: it is gone from the list, and what it has left in the target is named until the next spile removes it. The target's
+# death removes it, too.
 os.kill(tracer.pid, signal.SIGKILL)
 tracer.wait(60 * PATIENCE)
 expect([(row["kind"], row["pid"], row["name"]) for row in rows(str(target.pid))], [("left", target.pid, "server")])
-expect_match(rf"^process {target.pid} \(server\): handlers of a spile that was killed", spile("list", target.pid).expect(status=0).out)
+expect_match(rf"^process {target.pid} \(server\): handlers of a spile that was killed",
+             spile("list", target.pid).expect(status=0).out)
 again = start(SPILE, "-x", target.pid, "-e", 'probe process.function("work") { }')
 wait_session(again.pid)
 expect([row["kind"] for row in rows(str(target.pid))], ["session"])
@@ -98,7 +104,8 @@ once_more.wait(60 * PATIENCE)
 expect([row for row in rows() if row.get("pid") in (target.pid, once_more.pid)], [], "after the target's death")
 
 
-# Any process may listen at such a name, say anything, nothing, or without end. Its number and user are the kernel's; what it says is escaped and bounded.
+# Any process may listen at such a name, say anything, nothing, or without end. Its number and user are the kernel's; what it says
+# is escaped and bounded.
 def pretend(answer):
     code = """
 import socket, sys, os
@@ -118,7 +125,8 @@ while True:
     return start(sys.executable, "-c", code, "" if answer is None else folder / "answer", ready="ready", stdin=subprocess.PIPE)
 
 
-HOSTILE = json.dumps({"since": 1 << 62, "processes": [1, -4, "x", 1 << 40, 99999999], "probes": [{"point": "\x1b]0;t\x07\n" * 40, "places": "x", "hits": -1}] * 3000,
+HOSTILE = json.dumps({"since": 1 << 62, "processes": [1, -4, "x", 1 << 40, 99999999],
+                      "probes": [{"point": "\x1b]0;t\x07\n" * 40, "places": "x", "hits": -1}] * 3000,
                       "everywhere": 1, "skipped": 1.5})
 for answer in (HOSTILE, "[" * 100000, '{"probes": {}, "processes": 3}', "", None):
     fake = pretend(answer)

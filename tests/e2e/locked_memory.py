@@ -5,7 +5,8 @@ from spiletest import *
 def kib(pid, field):
     return int(re.search(rf"^{field}:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M).group(1))
 
-SCRIPT = 'global c probe process.function("work") { c++ } probe process.function("work").return { c++ } probe end { println(c > 0) }'
+SCRIPT = ('global c probe process.function("work") { c++ } probe process.function("work").return { c++ } '
+          'probe end { println(c > 0) }')
 if VARIANT == "attached":
     target = start(program("locked_memory"), "first", 60, ready="ready")
     locked, resident = kib(target.pid, "VmLck"), kib(target.pid, "VmRSS")

@@ -1,8 +1,10 @@
-# Every verb has a manual page, made of docs/verbs.md and of `spile VERB --help`: it has all options of that and of the verb's usage, and is one that man(1) shows without complaints.
+# Every verb has a manual page, made of docs/verbs.md and of `spile VERB --help`: it has all options of that and of the verb's
+# usage, and is one that man(1) shows without complaints.
 from spiletest import *
 
 pages = temporary_directory() / "man1"
-made = subprocess.run([sys.executable, "-B", ROOT / "tools/document_verbs.py", SPILE, ROOT / "docs/verbs.md", pages], capture_output=True, text=True)
+made = subprocess.run([sys.executable, "-B", ROOT / "tools/document_verbs.py", SPILE, ROOT / "docs/verbs.md", pages],
+                      capture_output=True, text=True)
 expect((made.returncode, made.stderr), (0, ""))
 verbs = re.findall(r"^       spile \[OPTIONS\] ([a-z]+)\b", spile("--help").expect(status=0).out, re.M)
 expect_true(len(verbs) >= 19, verbs)
@@ -18,7 +20,8 @@ for verb in verbs:
     expect_match(rf"^\.TH SPILE\\-{verb.upper()} 1 ", source)
     expect_true(len(source) > 700, f"the page of {verb} has a description")
     if shutil.which("groff"):
-        shown = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-K", "utf8", pages / f"spile-{verb}.1"], capture_output=True, text=True)
+        shown = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-K", "utf8", pages / f"spile-{verb}.1"],
+                               capture_output=True, text=True)
         expect((shown.returncode, shown.stderr), (0, ""), f"groff's complaints about {verb}")
         text = re.sub(r"\x1b\[[\d;]*m|.\x08", "", shown.stdout)
         expect_true("](" not in text and "**" not in text, text)
@@ -29,5 +32,6 @@ expect_match(r"overwrites itself", (pages / "spile-snap.1").read_text())
 
 # A verb without a section is an error.
 (pages / "x.md").write_text("## hist\n\nx\n")
-lacking = subprocess.run([sys.executable, "-B", ROOT / "tools/document_verbs.py", SPILE, pages / "x.md", pages], capture_output=True, text=True)
+lacking = subprocess.run([sys.executable, "-B", ROOT / "tools/document_verbs.py", SPILE, pages / "x.md", pages],
+                         capture_output=True, text=True)
 expect((lacking.returncode, "no section is about funcs" in lacking.stderr), (1, True))

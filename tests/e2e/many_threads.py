@@ -17,7 +17,8 @@ def limit(path):
 groups = dict(line.split(":", 2)[1:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines())
 above = [f"/sys/fs/cgroup{groups.get('', '/')}", f"/sys/fs/cgroup/pids{groups.get('pids', '/')}",
          f"/sys/fs/cgroup/memory{groups.get('memory', '/')}", "/sys/fs/cgroup"]
-numbers = [limit(f"{place}/pids.max") for place in above] + [limit("/proc/sys/kernel/pid_max"), limit("/proc/sys/kernel/threads-max")]
+numbers = [limit(f"{place}/pids.max") for place in above] + [limit("/proc/sys/kernel/pid_max"),
+                                                             limit("/proc/sys/kernel/threads-max")]
 bytes_ = [limit(f"{place}/{name}") for place in above for name in ("memory.max", "memory.limit_in_bytes")]
 for number in numbers:
     if number is not None and number < THREADS + 1000:

@@ -15,7 +15,8 @@ if VARIANT == "process":
       try { println(dump(0x10, 4)) } catch (m) { println(m) }
       for (i = 0; i < 100; i++) n += strlen(sprintf("%.500m", $name - 200))
       printf("%d %.8M\n", n > 0, 3)
-    }""", "-c", f"{program('calls')} 1", "-o", "/dev/stderr").expect(status=1, err_match=r"""^w\|world\|world\|       wor\|wor       \|
+    }""", "-c", f"{program('calls')} 1", "-o", "/dev/stderr").expect(status=1,
+                                                                     err_match=r"""^w\|world\|world\|       wor\|wor       \|
 77\|776f726c6400\|      776f\|776f      \|   776f\|\|
 776f72 wor 776f72 5
 77

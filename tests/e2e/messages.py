@@ -17,7 +17,8 @@ def warnings_of(source):
         text = text_of(literals)
         if re.match("WARNING: |warning: ", text):
             yield text.partition(": ")[2]
-    # Diagnostics: `.warning(range, ...)`, of the lexer `.warn(...)`. An argument may be made of several parts, and end with a hint.
+    # Diagnostics: `.warning(range, ...)`, of the lexer `.warn(...)`. An argument may be made of several parts, and end with a
+    # hint.
     for statement in re.findall(r"\.warn(?:ing)?\(((?:[^;\"]|" + LITERALS + r")*);", source):
         yield "{}".join(text_of(literals) for literals in re.findall(LITERALS, statement.partition(".hint(")[0]))
     # Tables and lists of texts that are printed behind "WARNING: " and perhaps a number.
@@ -48,13 +49,16 @@ quotes = [quote for cell in re.findall(r"^\| (.*?) \|", document, re.M) for quot
 expect_true(len(quotes) > 80, f"{len(quotes)} messages are quoted")
 
 found = {(path.relative_to(ROOT), text) for path, source in sources.items() for text in warnings_of(source)}
-own = {(path, text) for path, text in found if len(re.sub(PLACEHOLDER + r"|\W", "", text)) > 5}  # others print a message from elsewhere
+# others print a message from elsewhere
+own = {(path, text) for path, text in found if len(re.sub(PLACEHOLDER + r"|\W", "", text)) > 5}
 expect_true(len(own) > 50, f"{len(own)} warnings found in the source")
 known = [pieces(quote) for quote in quotes]
 for path, text in sorted(own):
-    expect_true(any(is_about(parts, text) for parts in known), f"docs/troubleshooting.md has no entry for the warning of {path}: {text}")
+    expect_true(any(is_about(parts, text) for parts in known),
+                f"docs/troubleshooting.md has no entry for the warning of {path}: {text}")
 
 printed = {text_of(literals) for source in sources.values() for literals in re.findall(LITERALS, source)}
 for quote, parts in zip(quotes, known):
     for part in parts:
-        expect_true(any(part in text for text in printed), f"docs/troubleshooting.md quotes {quote!r}, and the source prints no {part!r}")
+        expect_true(any(part in text for text in printed),
+                    f"docs/troubleshooting.md quotes {quote!r}, and the source prints no {part!r}")

@@ -1,4 +1,5 @@
-# An array by ppfunc() or pp(), whose texts have their hashes with them, has the elements of equal texts that were made otherwise; a text longer than a string can be is cut alike.
+# An array by ppfunc() or pp(), whose texts have their hashes with them, has the elements of equal texts that were made otherwise;
+# a text longer than a string can be is cut alike.
 from spiletest import *
 
 p = program("narrow")

@@ -25,20 +25,27 @@ minus_long -8 -8 -8
 address 0 0 0""".splitlines()))
 expect(run(r"""
 function show(x) { return fp_to_string(x, 3) }
-probe process.function("half") { printf("%s %s %s %s %s\n", show($x), show($p->f), show($p->d), show($p->v[1]), show(@var("ratio")))
+probe process.function("half") { printf("%s %s %s %s %s\n", show($x), show($p->f), show($p->d), show($p->v[1]),
+  show(@var("ratio")))
   for (i = 0; i < 2; i++) println(show($p->v[i]))
-  println(fp_to_string(fp_mul(string_to_fp("1e44"), $p->v[2]), 2), " ", show(fp32_to_fp64($x)), " ", show(@cast($p, "struct numbers")->f)) }
-probe process.function("half").return { printf("%s %s %s %s\n", show($return), show($x), show(@var("ratio")), show(@entry(@var("ratio")))) }
+  println(fp_to_string(fp_mul(string_to_fp("1e44"), $p->v[2]), 2), " ", show(fp32_to_fp64($x)), " ",
+    show(@cast($p, "struct numbers")->f)) }
+probe process.function("half").return { printf("%s %s %s %s\n", show($return), show($x), show(@var("ratio")),
+  show(@entry(@var("ratio")))) }
 """).err, "1.500 1.500 2.500 -2.250 3.250\n1.000\n-2.250\n100.05 1.500 1.500\n0.750 1.500 3.000 3.250\n")
 # At the return; $calls is the entry's, as everything with a dollar.
-expect(run(r"""probe process.function("half").return { println(@var("calls") - $calls, " ", @var("calls") - @entry(@var("calls")), " ",
-  @defined(@var("calls")), " ", @var("numbers@narrow.c")->f == $numbers->f, " ", @uderef(4, &@var("calls")) - $calls) }""").err, "1 1 1 1 1\n")
+expect(run(r"""probe process.function("half").return { println(@var("calls") - $calls, " ", @var("calls") - @entry(@var("calls")),
+  " ",
+  @defined(@var("calls")), " ", @var("numbers@narrow.c")->f == $numbers->f, " ", @uderef(4, &@var("calls")) - $calls) }""").err,
+       "1 1 1 1 1\n")
 # Written, a float is the nearest one.
 out = run(r"""probe process.function("half") { @var("numbers")->f = string_to_fp("0.1"); $p->v[0] = string_to_fp("1e300")
   println(fp_to_string(@var("numbers")->f, 9), " ", fp_to_string($p->v[0], 0)) }""", "-g")
 expect(out.err, "0.100000001 inf\n")
 expect_match(r"3\.0000 0\.1000 9 9$", out.out)
 # Arguments and registers, by their names' types.
-expect(run(r"""probe process.function("minus_int") { if ($x < 0) println($x, int_arg(1), s32_arg(1), register("edi"), " ", uint_arg(1),
-  " ", u32_arg(1), " ", u_register("edi"), " ", long_arg(1) & 0xffffffff, " ", register("dil"), u_register("dil"), register("di") & 0xffff) }""").err,
+expect(run(r"""probe process.function("minus_int") { if ($x < 0) println($x, int_arg(1), s32_arg(1), register("edi"), " ",
+  uint_arg(1),
+  " ", u32_arg(1), " ", u_register("edi"), " ", long_arg(1) & 0xffffffff, " ", register("dil"), u_register("dil"),
+  register("di") & 0xffff) }""").err,
        "-9-9-9-9 4294967287 4294967287 4294967287 4294967287 -924765527\n")

@@ -28,8 +28,8 @@ for line, message in [(["-p9", "-e", ""], "pass number '9'"), (["-e", "a", "-e",
 # Passes one by one, files that are kept, warnings that count.
 spile("-v", "-e", "probe oneshot {}").expect(
     status=0, err_match=r"^Pass 1: parsed user script and \d+ library scripts using \d+virt/\d+res/\d+shr/\d+data kb, "
-                        r"in \d+usr/\d+sys/\d+real ms\.$(.|\n)*^Pass 2: analyzed script: 1 probe, 0 functions, 0 embeds, 0 globals"
-                        r"(.|\n)*^Pass 5: starting run\.$(.|\n)*^Pass 5: run completed in ")
+                        r"in \d+usr/\d+sys/\d+real ms\.$(.|\n)*^Pass 2: analyzed script: 1 probe, 0 functions, "
+                        r"0 embeds, 0 globals(.|\n)*^Pass 5: starting run\.$(.|\n)*^Pass 5: run completed in ")
 spile("--vp", "01", "-e", "probe oneshot {}").expect(status=0, err_match=r"^Pass 2: [^\n]*\n$")
 kept = directory / "kept"
 spile("-k", "--tmpdir", kept, "-m", "mine", "-e", "probe oneshot {}").expect(status=0, err_match="Keeping temporary directory")
@@ -45,7 +45,8 @@ spile("--color", "-e", unused).expect(status=0, err_match="\x1b\\[01;35mwarning"
 
 # Symbols of modules: there always, but a module that does not exist gets a warning.
 spile("-d", "/bin/sh", "-d", "kernel", "--ldd", "--all-modules", "-e", "probe oneshot {}").expect(status=0, out="", err="")
-for module, why in [("/nope/x", "no such file"), ("nosuchmodule", "no kernel module"), (script, "not an ELF file"), ("/tmp", "not an ELF")]:
+for module, why in [("/nope/x", "no such file"), ("nosuchmodule", "no kernel module"), (script, "not an ELF file"),
+                    ("/tmp", "not an ELF")]:
     spile("-d", module, "-e", "probe oneshot { println(1) }").expect(
         status=0, out="1\n", err_match=f"warning: missing unwind/symbol data for module '{module}'\n  hint: [^\n]*{why}")
 spile("-W", "-d", "/nope/x", "-e", "probe oneshot {}").expect(status=1, out="", err_match="-W")

@@ -19,7 +19,8 @@ spile("-e", f'''probe process("libc.so.6").function("__libc_start_main") {{ prin
       "-c", f"{fixed} 1", "-o", "/dev/stderr").expect(err=f"{sink:x}\n")
 spile("--runtime=bpf", "-p2", "-e", f'probe process.function("before") {{ println(@var("library_calls", "{LINKED}")) }}',
       "-c", f"{PROGRAM} {OPENED} 1").expect(status=1, err_match="handlers in the kernel only know the load address of the latter")
-spile("-p2", "-e", 'probe process.function("before") { println(@var("nosuch", "libc.so.6")) }', "-c", f"{PROGRAM} {OPENED} 1").expect(
+spile("-p2", "-e", 'probe process.function("before") { println(@var("nosuch", "libc.so.6")) }', "-c",
+      f"{PROGRAM} {OPENED} 1").expect(
     status=1, err_match="no global variable 'nosuch'")
 
 # In functions of the script, which belong to no module; where a process stands still; but not where nothing is traced.
@@ -35,7 +36,8 @@ probe end { printf("first %d most %d data %d\\n", first, most, data) }""", "-c",
     out=f"{own}first 0 most {int(leaf) - 1} data 10\n")
 for where, message in [("begin", "'@var' needs a traced program, and a begin probe does not run in one"),
                        ("timer.s(1)", "and a timer probe does not run in one")]:
-    spile("-p2", "-e", f'function f() {{ return @var("calls_leaf") }} probe {where} {{ println(f()) }}', "-c", f"{callees} 1").expect(
+    spile("-p2", "-e", f'function f() {{ return @var("calls_leaf") }} probe {where} {{ println(f()) }}', "-c",
+          f"{callees} 1").expect(
         status=1, err_match=message)
 spile("-p2", "-e", 'function f() { return @var("x") } probe process("/bin/true").begin { println(f()) }').expect(
     status=1, err_match="if it is a program's: @var|handlers in the kernel only know")

@@ -1,4 +1,5 @@
-# --otlp of trace, snap and of documents of trace sends calls to a collector as spans: as many as there were calls, each within its parent, a trace for each outermost call, with arguments and results.
+# --otlp of trace, snap and of documents of trace sends calls to a collector as spans: as many as there were calls, each within
+# its parent, a trace for each outermost call, with arguments and results.
 from otlptest import *
 
 port = free_port()
@@ -24,9 +25,11 @@ def check(found, has_values):
         expect((len(by_id), sum(span["parent"] is None for span in trace)), (len(trace), 1), "IDs, roots")
         for span in trace:
             attributes, parent = span["attributes"], by_id.get(span["parent"])
-            expect((span["resource"]["service.name"], span["resource"]["host.name"], attributes["thread.id"], attributes["thread.name"]), ("spile", socket.gethostname(), attributes["process.pid"], "calls"))
+            expect((span["resource"]["service.name"], span["resource"]["host.name"], attributes["thread.id"],
+                    attributes["thread.name"]), ("spile", socket.gethostname(), attributes["process.pid"], "calls"))
             expect_true(0 < span["begin"] <= span["end"] <= time.time_ns(), "times")
-            expect_true(not parent or parent["begin"] <= span["begin"] and span["end"] <= parent["end"], "a call is within its parent")
+            expect_true(not parent or parent["begin"] <= span["begin"] and span["end"] <= parent["end"],
+                        "a call is within its parent")
             expect(span["name"], "greet" if len(trace) == 1 else "fibonacci")
             if has_values and len(trace) > 1:
                 n = int(attributes["call.n"], 0)
@@ -48,11 +51,15 @@ Collector.seen[:], Collector.taken[:] = Collector.seen[ticks:], Collector.taken[
 check(traces(), True)
 
 # A snapshot of the end has all; with -o it goes to the file as well.
-spile("snap", "fibonacci", "greet", URL + "/v1/traces", "-o", folder / "x.json", "-c", f"{CALLS} 10", "--last", "60s").expect(status=0, err_match="1,974 calls")
+spile("snap", "fibonacci", "greet", URL + "/v1/traces", "-o", folder / "x.json", "-c", f"{CALLS} 10", "--last",
+      "60s").expect(status=0, err_match="1,974 calls")
 check(traces(), False)
 expect_true("fibonacci" in (folder / "x.json").read_text(), "the file")
 
 server_of_test.shutdown()
 server_of_test.server_close()
-spile("trace", "greet", URL, "-c", f"{CALLS} 10").expect(status=0, err_match=r"^WARNING: messages of spans not delivered to http://127\.0\.0\.1:\d+/v1/traces: 1 \(Connection refused\)$")
-spile("trace", "greet", URL, "--json", "-c", f"{CALLS} 10").expect(status=1, err_match="--otlp and --json are two forms of output")
+spile("trace", "greet", URL, "-c",
+      f"{CALLS} 10").expect(status=0, err_match=r"^WARNING: messages of spans not delivered to "
+                                                r"http://127\.0\.0\.1:\d+/v1/traces: 1 \(Connection refused\)$")
+spile("trace", "greet", URL, "--json", "-c", f"{CALLS} 10").expect(status=1,
+                                                                   err_match="--otlp and --json are two forms of output")

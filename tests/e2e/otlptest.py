@@ -102,6 +102,7 @@ def spans(messages):
         resource = attributes(fields(resource_spans[1][0])[1])
         for span in map(fields, scope_spans[2]):
             expect((len(span[1][0]), len(span[2][0]), span[6]), (16, 8, [1]), "lengths of the IDs, kind")
-            found.append({"trace": span[1][0], "id": span[2][0], "parent": span.get(4, [None])[0], "name": span[5][0].decode(), "begin": signed(span[7][0]), "end": signed(span[8][0]),
+            found.append({"trace": span[1][0], "id": span[2][0], "parent": span.get(4, [None])[0], "name": span[5][0].decode(),
+                          "begin": signed(span[7][0]), "end": signed(span[8][0]),
                           "attributes": attributes(span.get(9, [])), "resource": resource})
     return found

@@ -1,5 +1,5 @@
-# Threads that each use their own elements of an array, and numbers that each handler uses in one step, wait for nobody: no hit is skipped, however
-# many threads are stopped in the midst of a handler.
+# Threads that each use their own elements of an array, and numbers that each handler uses in one step, wait for nobody: no hit is
+# skipped, however many threads are stopped in the midst of a handler.
 # variants: times strings one_step killed
 from spiletest import *
 
@@ -16,7 +16,8 @@ def run(script):
 if VARIANT == "times":
     out = run("""global begun, times, odd
 probe process.function("step") { begun[tid()] = gettimeofday_ns() }
-probe process.function("step").return { if (!(tid() in begun)) odd++; else { times <<< gettimeofday_ns() - begun[tid()]; delete begun[tid()] } }
+probe process.function("step").return { if (!(tid() in begun)) odd++; else { times <<< gettimeofday_ns() - begun[tid()];
+  delete begun[tid()] } }
 probe end { println(@count(times), " ", odd) }""")
     expect(out, f"{CALLS * THREADS} 0\n")
 

@@ -15,7 +15,8 @@ os.symlink(programs, folder / "link")
 os.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
 for pattern in f"{programs}/call?", f"{folder}/link/call?", f"{folder}/*/call?", "call?", "[c]alls", path, "calls":
     for point in "begin", 'function("foo")', "end":
-        result = spile("-e", f'global n probe process("{pattern}").{point} {{ n++ }} probe end {{ println(n) }}', "-c", f"{path} 1")
+        result = spile("-e", f'global n probe process("{pattern}").{point} {{ n++ }} probe end {{ println(n) }}', "-c",
+                       f"{path} 1")
         # The wildcard is before the link: a program's real path, by which it is known when it runs, has none.
         wanted = 0 if pattern == f"{folder}/*/call?" and point in ("begin", "end") else 1
         expect(result.expect(status=0).out.split()[-1], str(wanted), f"{pattern} {point}")

@@ -15,22 +15,26 @@ def kernel(script, command):
 
 
 if VARIANT == "samples":
-    # Every page of 8 MiB is touched once for the first time; Python itself has some more. Each tenth of the same events is a tenth of the hits.
-    touch = "import mmap; m = mmap.mmap(-1, 1 << 23, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS); m.madvise(15)\nfor i in range(0, 1 << 23, 4096): m[i] = 1"
+    # Every page of 8 MiB is touched once for the first time; Python itself has some more. Each tenth of the same events is a
+    # tenth of the hits.
+    touch = ("import mmap; m = mmap.mmap(-1, 1 << 23, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS); m.madvise(15)\n"
+             "for i in range(0, 1 << 23, 4096): m[i] = 1")
     kernel(r"""global n, others
     probe perf.sw.page_faults.sample(1).process, perf.sw.page_faults.sample(10).process { if (pid() == target()) n[pp()]++; else others++ }
     probe end { all = n["perf.type(1).config(2).sample(1).process"]; tenth = n["perf.type(1).config(2).sample(10).process"]
                 printf("%d %d %d\n", all >= 2048 && all < 12000, all - 10 * tenth < 10 && all >= 10 * tenth, others) }""",
            f"exec {sys.executable} -c '{touch}'").expect(err="1 1 0\n")
-    # As many switches as the scheduler's tracepoint sees from the first one on; the last one may be that of a thread that ends. The kernel drops a
-    # sample where a thread that was moved off this CPU stands within a system call of eBPF (`bpf_prog_active`): up to 3 of 90 on a machine full of tests.
+    # As many switches as the scheduler's tracepoint sees from the first one on; the last one may be that of a thread that ends.
+    # The kernel drops a sample where a thread that was moved off this CPU stands within a system call of eBPF
+    # (`bpf_prog_active`): up to 3 of 90 on a machine full of tests.
     kernel(r"""global n, traced
     probe perf.sw.context_switches.sample(1).process { if (pid() == target()) n++ }
     probe kernel.trace("sched:sched_switch") { if (pid() == target() && n > 0) traced++ }
     probe end { printf("%d %d\n", n >= 30, n - traced <= 2 && traced - n <= 2 + traced / 10) }""",
            f"exec {sys.executable} -c 'import time; [time.sleep(0.002) for i in range(30)]'").expect(err="1 1\n")
     # An event that can't be counted ends the session, also while the command stands still.
-    spile("-e", "probe perf.type(1).config(99).process { next }", "-c", "true").expect(status=1, err_match="event 0x63 of type 1 is not known to this kernel")
+    spile("-e", "probe perf.type(1).config(99).process { next }", "-c",
+          "true").expect(status=1, err_match="event 0x63 of type 1 is not known to this kernel")
 else:
     import fcntl
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:  # brings lo up: SIOCSIFFLAGS, IFF_UP

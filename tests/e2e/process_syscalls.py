@@ -28,6 +28,8 @@ for number in sorted(set(ours) | set(theirs)):
 
 expect_match("^openat .*/nowhere/at/all = -2$", spile("-e", r"""probe process.syscall.return {
   if ($syscall == 257) printf("openat %s = %d\n", user_string($arg2), $return) }""", "-c", "cat /nowhere/at/all").out)
-spile("-p2", "-e", "probe process.syscall { println($return) }", "-c", "/bin/true").expect(status=1, err_match=r"unknown variable '\$return'")
+spile("-p2", "-e", "probe process.syscall { println($return) }", "-c",
+      "/bin/true").expect(status=1, err_match=r"unknown variable '\$return'")
 spile("-p2", "-e", "probe process.insn { exit() }", "-c", "/bin/true").expect(status=1, err_match="is not supported")
-spile("--runtime=inproc", "-e", 'probe process("/bin/true").syscall {println(1)}').expect(status=1, err_match="use -c COMMAND or -x PID")
+spile("--runtime=inproc", "-e",
+      'probe process("/bin/true").syscall {println(1)}').expect(status=1, err_match="use -c COMMAND or -x PID")

@@ -48,7 +48,8 @@ elif VARIANT == "signals":
 elif VARIANT == "library":
     known, ours = counts(OURS, f"{program('syscalls')} library 300 {program('libsyscalls_known.so')}")
     expect(ours[110], (300, 300), f"{known}")
-    expect_true(known.err.count("system calls stop the process") < known.err.count(IN_PROCESS), f"not by ptrace for good:\n{known}")
+    expect_true(known.err.count("system calls stop the process") < known.err.count(IN_PROCESS),
+                f"not by ptrace for good:\n{known}")
     # What nobody can say to be an instruction or not leaves all to ptrace.
     unknown, ours = counts(OURS, f"{program('syscalls')} library 300 {program('libsyscalls_unknown.so')}")
     expect(ours[110], (300, 300), f"{unknown}")
@@ -56,7 +57,8 @@ elif VARIANT == "library":
 elif VARIANT == "pid":
     # Of one process: its children copy its handlers, and those of vfork run in its memory meanwhile, beside its other threads.
     target = start(program("syscalls"), "spawn", 30, stdin=subprocess.PIPE)
-    pid_script = f"global others probe process({target.pid}).syscall {{ others += pid() != {target.pid} }} " + SCRIPT % ((f"process({target.pid})",) * 2)
+    pid_script = f"global others probe process({target.pid}).syscall {{ others += pid() != {target.pid} }} " + SCRIPT % (
+        (f"process({target.pid})",) * 2)
     session = Session("-v", "-e", pid_script + ' probe end { printf("others %d\\n", others) }', "-x", target.pid)
     session.wait_message(IN_PROCESS)
     target.stdin.write(b"\n")
@@ -75,7 +77,8 @@ elif VARIANT == "wait":
         session.wait_message(IN_PROCESS)
         session.stop().expect(status=0)
         expect_untouched(target.pid)
-    session = Session("-v", "-e", OURS + "probe process.syscall.return { if ($syscall == 0 || $syscall == 7) exit() }", "-x", target.pid)
+    session = Session("-v", "-e", OURS + "probe process.syscall.return { if ($syscall == 0 || $syscall == 7) exit() }",
+                      "-x", target.pid)
     session.wait_message(IN_PROCESS)
     target.stdin.write(b"x")
     target.stdin.flush()

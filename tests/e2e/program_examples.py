@@ -111,7 +111,8 @@ late = run_python("late-sleepers", "import time\nfor i in range(10): time.sleep(
 expect_match(r"^10 sleeps, \d+ us late on average, \d+ at most$", late)
 loads = run_python("loaded-libraries", "import ctypes; ctypes.CDLL('libz.so.1')")
 lines(r"python\S+\[\d+\] loads libz\.so\.1", loads, 1)
-lines("home +\"/nowhere\"", example("environment", "env", "home=/nowhere", python, "-c", "import ctypes; g = ctypes.CDLL('libc.so.6').getenv; g(b'home'); g(b'absent')"), 1)
+lines("home +\"/nowhere\"", example("environment", "env", "home=/nowhere", python, "-c",
+                                    "import ctypes; g = ctypes.CDLL('libc.so.6').getenv; g(b'home'); g(b'absent')"), 1)
 lines("absent +not set", output.read_text(), 1)
 output.unlink(missing_ok=True)
 spile("-o", output, path_of("exits"), "-c", f"{python} -c 'import os; os._exit(3)'")

@@ -1,6 +1,6 @@
-# process("PATH").begin, .end, .thread, .syscall without -x and -c: of all processes that execute that very file, and of no others.
-# Handlers of such scripts work over maps of the kernel, as all did before Linux 6.12 (docs/language.md): what of the language these have.
-# In a PID namespace of its own, as in a container, spile knows processes by that one's numbers.
+# process("PATH").begin, .end, .thread, .syscall without -x and -c: of all processes that execute that very file, and of no
+# others. Handlers of such scripts work over maps of the kernel, as all did before Linux 6.12 (docs/language.md): what of the
+# language these have. In a PID namespace of its own, as in a container, spile knows processes by that one's numbers.
 # variants: lives own_pids system_calls language
 # long
 from spiletest import *
@@ -20,7 +20,8 @@ def everywhere(script):
 
 
 if VARIANT in ("lives", "own_pids"):
-    shell, sleep, calls = shutil.copy("/bin/dash", directory / "sh"), shutil.copy("/bin/sleep", directory / "sleep"), shutil.copy(program("calls"), directory / "calls")
+    shell, sleep, calls = shutil.copy("/bin/dash", directory / "sh"), shutil.copy("/bin/sleep", directory / "sleep"), shutil.copy(
+        program("calls"), directory / "calls")
     old = start(sleep, 100)
     wait_until(lambda: os.readlink(f"/proc/{old.pid}/exe") == str(sleep), 20, "sleep to be executed")
     session = everywhere(f"""global n, births, deaths
@@ -38,7 +39,8 @@ if VARIANT in ("lives", "own_pids"):
 
 if VARIANT == "system_calls":
     path = shutil.copy("/bin/dd", directory / "dd")
-    copies = lambda: subprocess.run([path, "if=/dev/zero", "of=/dev/null", "bs=3", "count=400"], check=True, stderr=subprocess.DEVNULL)
+    copies = lambda: subprocess.run([path, "if=/dev/zero", "of=/dev/null", "bs=3", "count=400"], check=True,
+                                    stderr=subprocess.DEVNULL)
     session = everywhere(f"""global c, r, others
         probe process("{path}").syscall {{ if (execname() != "dd") others++; if ($syscall == 1 && $arg3 == 3) c++ }}
         probe process("{path}").syscall.return {{ if ($syscall == 1 && $return == 3) r++ }}

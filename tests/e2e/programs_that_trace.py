@@ -64,4 +64,5 @@ else:
     # Without probes in the processes, which are traced all the same.
     watch = 'global n probe process.begin, process.end { n++ } probe end { printf("n %d\\n", n > 2) }'
     same(f"sh -c '{installed('strace')} -o /dev/null {calls} 100; {program('leaks_gcc_address')}'", watch, hits=r"n 1\n")
-    same(f"sh -c '{program('leaks_clang_leak')} lose'", watch, hits=r"n \d\n", plain=lambda text: re.sub(r"0x[0-9a-f]+|==\d+==", "N", text))
+    same(f"sh -c '{program('leaks_clang_leak')} lose'", watch, hits=r"n \d\n",
+         plain=lambda text: re.sub(r"0x[0-9a-f]+|==\d+==", "N", text))

@@ -1,5 +1,5 @@
-# `spile record` stores exactly what a script has counted and printed; documents of two runs are one with the percentiles of all values; what a killed spile has left is readable; damaged
-# files are errors; wrong words.
+# `spile record` stores exactly what a script has counted and printed; documents of two runs are one with the percentiles of all
+# values; what a killed spile has left is readable; damaged files are errors; wrong words.
 import csv, io, json
 from spiletest import *
 sys.path.append(str(ROOT / "tests/perfetto"))
@@ -36,14 +36,17 @@ halves = [values[:1700], values[1700:]]
 runs = []
 for i, half in enumerate(halves):
     runs.append(folder / f"{i}.spile-run")
-    spile("record", folder / "take.stp", "-o", runs[-1], "--every", "20ms", "-c", values_program(f"half{i}", half)).expect(status=0, out="", err="")
+    spile("record", folder / "take.stp", "-o", runs[-1], "--every", "20ms", "-c",
+          values_program(f"half{i}", half)).expect(status=0, out="", err="")
 
 found = report(runs[0])
 elements = {(e["global"], tuple(e.get("keys", []))): e for e in found("element")}
 expect(elements["calls", ()]["value"], len(halves[0]))
-expect({k[1][0]: e["value"] for k, e in elements.items() if k[0] == "by_rest"}, {rest: sum(v % 4 == rest for v in halves[0]) for rest in range(4)})
+expect({k[1][0]: e["value"] for k, e in elements.items() if k[0] == "by_rest"},
+       {rest: sum(v % 4 == rest for v in halves[0]) for rest in range(4)})
 expect({k[1][0]: (e["count"], e["sum"], e["min"], e["max"]) for k, e in elements.items() if k[0] == "of_rest"},
-       {rest: (len(some), sum(some), min(some), max(some)) for rest in range(2) for some in [[v for v in halves[0] if v % 2 == rest]]})
+       {rest: (len(some), sum(some), min(some), max(some)) for rest in range(2)
+        for some in [[v for v in halves[0] if v % 2 == rest]]})
 fives = [e for e in found("event") if e["text"].startswith("five")]
 expect(sorted(e["values"][0] for e in fives), sorted(v for v in halves[0] if v % 5 == 0))
 expect({e["text"] for e in fives}, {f"five {v} take" for v in halves[0] if v % 5 == 0})
@@ -53,8 +56,10 @@ probe = next(p for p in found("probe") if "take" in p["point"])
 expect((probe["hits"], probe["runs_in"]), (len(halves[0]), "process"))
 run = found("run")[0]
 expect((run["script"], run["lost"], run["cut"], run["host"]), (script, [], False, socket.gethostname()))
-expect((list(run["armed"].values()), "refused" in run["armed"], 0 < run["paused_ns"] < 10**10), ([1], False, True), f"how the place was armed: {run['armed']}")
-identity = re.search(r"Build ID: (\w+)", subprocess.run(["readelf", "-n", folder / "half0"], capture_output=True, text=True).stdout)[1]
+expect((list(run["armed"].values()), "refused" in run["armed"], 0 < run["paused_ns"] < 10**10), ([1], False, True),
+       f"how the place was armed: {run['armed']}")
+identity = re.search(r"Build ID: (\w+)",
+                     subprocess.run(["readelf", "-n", folder / "half0"], capture_output=True, text=True).stdout)[1]
 expect({m["path"]: m["build_id"] for m in found("module")}[str(folder / "half0")], identity)
 expect([m["path"] for m in found("module") if m["path"].startswith("/memfd:")], [], "code of spile is not the program's")
 expect_true(len(found("tick")) >= 1 and found("tick")[-1]["globals"]["calls"] == len(halves[0]), found("tick"))
@@ -83,13 +88,15 @@ expect_match(r"^calls = 3000$", text)
 expect_match(rf"^times = n=3,000 .* p50=", text)
 
 # Globals that only handlers use, which would be divided among threads otherwise; and those of handlers in the kernel.
-spile("record", "-e", 'global begun, sum probe process.function("take") { begun[tid()] = $value } probe process.function("take").return { sum += begun[tid()] }',
+spile("record", "-e", 'global begun, sum probe process.function("take") { begun[tid()] = $value } '
+                      'probe process.function("take").return { sum += begun[tid()] }',
       "-o", folder / "own", "-c", folder / "half0").expect(status=0, err="")
 own = {(e["global"], len(e.get("keys", []))): e for e in report(folder / "own")("element")}
 expect(own["sum", 0]["value"], sum(halves[0]))
 expect(len([e for e in report(folder / "own")("element") if e["global"] == "begun"]), 3, "an element for each thread")
 if os.geteuid() == 0:
-    spile("record", "-e", 'global ended, names probe kernel.trace("sched:sched_process_exit") { if (pid() == target()) { ended++; names[execname()]++; printf("%s\\n", execname()) } }',
+    spile("record", "-e", 'global ended, names probe kernel.trace("sched:sched_process_exit") { if (pid() == target()) { '
+                          'ended++; names[execname()]++; printf("%s\\n", execname()) } }',
           "-o", folder / "kernel", "-c", "exec true").expect(status=0, err="")
     kernel = report(folder / "kernel")
     expect([(e["global"], e.get("keys"), e["value"]) for e in kernel("element")], [("ended", None, 1), ("names", ["true"], 1)])
@@ -99,12 +106,14 @@ if os.geteuid() == 0:
 # Killed in the midst: what it has left can be read, and says so.
 target = start(program("lively"), "60")
 left = folder / "killed.spile-run"
-tracer = start(SPILE, "record", "-e", 'global n probe process.function("step") { n++ if (n % 100 == 0) printf("%d\\n", n) }', "-x", target.pid, "--every", "10ms", "-o", left)
+tracer = start(SPILE, "record", "-e", 'global n probe process.function("step") { n++ if (n % 100 == 0) printf("%d\\n", n) }',
+               "-x", target.pid, "--every", "10ms", "-o", left)
 
 
 def ticks():
     result = spile("report", left, "--json")
-    return [t for t in map(json.loads, result.out.splitlines()) if t["kind"] == "tick" and t["globals"].get("n", 0) > 0] if result.status == 0 else []
+    return [t for t in map(json.loads, result.out.splitlines()) if t["kind"] == "tick"
+            and t["globals"].get("n", 0) > 0] if result.status == 0 else []
 
 
 wait_until(lambda: len(ticks()) >= 3, 60, "three ticks while it records")
@@ -127,17 +136,21 @@ for _ in range(25):
 spile("report", folder / "take.stp").expect(status=1, err_match="take.stp: not a run of spile record")
 
 # Samples.
-spile("record", "flame", "--hz", "200", "-o", folder / "samples", "-c", f"exec {program('profiled')} 300").expect(status=0, err="")
+spile("record", "flame", "--hz", "200", "-o", folder / "samples", "-c",
+      f"exec {program('profiled')} 300").expect(status=0, err="")
 expect_match(r"^profiled;.*;spend;seventy;burn \d+$", spile("report", folder / "samples", "--folded").expect(status=0).out)
 spile("report", runs[0], "--folded").expect(status=1, err_match="has no samples")
 
 # A verb's run has its words at the head. What has no meaning for documents is not ignored.
 expect_match(rf"^{folder}/samples: spile flame --hz 200 on ", spile("report", folder / "samples").expect(status=0, err="").out)
 for option in (["-x", os.getpid()], ["-T", 1], ["-c", "true"]):
-    spile("report", runs[0], *option).expect(status=1, out="", err_match=f"spile report has no option {option[0]}\n  hint: see spile report --help")
+    spile("report", runs[0], *option).expect(status=1, out="",
+                                             err_match=f"spile report has no option {option[0]}\n  hint: see spile report --help")
 (folder / "rc").write_text("-DMAXACTION=5000\n")
-subprocess.run([SPILE, "report", runs[0]], env={**os.environ, "SPILE_DIR": str(folder)}, stdout=subprocess.DEVNULL, check=True)  # the rc file is for all commands
-spile("record", "snap", "take", "-o", folder / "snap", "-c", folder / "half0").expect(status=1, out="", err_match="spile snap can't be recorded")
+# the rc file is for all commands
+subprocess.run([SPILE, "report", runs[0]], env={**os.environ, "SPILE_DIR": str(folder)}, stdout=subprocess.DEVNULL, check=True)
+spile("record", "snap", "take", "-o", folder / "snap", "-c",
+      folder / "half0").expect(status=1, out="", err_match="spile snap can't be recorded")
 expect((folder / "snap").exists(), False)
 
 # A trace for Perfetto: counters and instants, and samples.
@@ -146,17 +159,22 @@ tracks = PerfettoTrace(folder / "a.pftrace").tracks.values()
 expect([t.values[-1][1] for t in tracks if t.descriptor.name == "calls" and t.values], [len(halves[0])])
 expect(sum(i.name.startswith("five ") for t in tracks for i in t.instants), len(fives))
 spile("report", folder / "samples", "--perfetto", folder / "b.pftrace").expect(status=0)
-expect_true(any(("seventy" in [f[0] for f in stack]) for *_, stack in PerfettoTrace(folder / "b.pftrace").samples), "a sample within seventy")
+expect_true(any(("seventy" in [f[0] for f in stack]) for *_, stack in PerfettoTrace(folder / "b.pftrace").samples),
+            "a sample within seventy")
 
 # Words.
 spile("record", folder / "take.stp", "-c", "true").expect(status=1, err_match="record needs the name of the file to write")
 spile("record", "-o", folder / "x").expect(status=1, err_match="a script must be specified")
 spile("record", "funcs", "-o", folder / "x", "ls").expect(status=1, err_match="record needs a script, or a verb that traces")
-spile("record", folder / "take.stp", "-b", "-o", folder / "x", "-c", "true").expect(status=1, err_match="record can't be used with -b")
-spile("record", folder / "take.stp", "--every", "1ns", "-o", folder / "x", "-c", "true").expect(status=1, err_match="--every 1ns: out of range")
-spile("record", "-e", "probe begin { exit() }", "-o", "/nowhere/x").expect(status=1, err_match="open output file /nowhere/x: No such file")
+spile("record", folder / "take.stp", "-b", "-o", folder / "x", "-c",
+      "true").expect(status=1, err_match="record can't be used with -b")
+spile("record", folder / "take.stp", "--every", "1ns", "-o", folder / "x", "-c",
+      "true").expect(status=1, err_match="--every 1ns: out of range")
+spile("record", "-e", "probe begin { exit() }", "-o", "/nowhere/x").expect(status=1,
+                                                                           err_match="open output file /nowhere/x: No such file")
 spile("-e", 'probe begin { println(@1) exit() }', "record").expect(status=0, out="record\n")
 spile("report").expect(status=1, err_match="report needs files")
 shutil.copy(runs[0], folder / "copy")
-spile("report", *runs, folder / "copy").expect(status=1, out="", err_match="copy is the same document as .*: its numbers would be added twice\n  hint: leave one of them out")
+spile("report", *runs, folder / "copy").expect(status=1, out="", err_match="copy is the same document as .*: its numbers would "
+                                                                           "be added twice\n  hint: leave one of them out")
 spile("report", runs[0], "--json", "--csv").expect(status=1, err_match="report prints one form")

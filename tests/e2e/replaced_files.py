@@ -2,7 +2,8 @@
 # What runs is probed, whatever has become of its file since; and what is another file is not touched.
 from spiletest import *
 
-SCRIPT = r'global n, r probe %s.function("work") { if (++n > 2000 && r > 1000) exit() } probe %s.function("work").return { r++ } probe end { printf("%%d %%d\n", n > 1000, r > 1000) }'
+SCRIPT = (r'global n, r probe %s.function("work") { if (++n > 2000 && r > 1000) exit() } probe %s.function("work").return { '
+          r'r++ } probe end { printf("%%d %%d\n", n > 1000, r > 1000) }')
 COUNT = SCRIPT % ("process", "process")
 directory = temporary_directory()
 copy = directory / "served"
@@ -42,10 +43,12 @@ elif VARIANT in ("library", "unreadable"):
     shutil.copy(libc, directory / "libc.so.6")
     process = start(copy, 60, user=user, ready="ready", env={**os.environ, "LD_LIBRARY_PATH": str(directory)})
     (directory / "libc.so.6").unlink()
-    script = 'global n probe process.library("libc.so.6").function("usleep") { if (++n > 20) exit() } probe end { println(n > 10) }'
+    script = ('global n probe process.library("libc.so.6").function("usleep") { if (++n > 20) exit() } '
+              'probe end { println(n > 10) }')
     result = spile("-e", script, "-T", "30", "-x", process.pid, user=user)
     if user:
-        result.expect(status=1, err_match=r"libc.so.6 was replaced after process \d+ mapped it, and the mapped file can't be opened")
+        result.expect(status=1,
+                      err_match=r"libc.so.6 was replaced after process \d+ mapped it, and the mapped file can't be opened")
     else:
         result.expect(out="1\n", status=0)
     unharmed(process)
@@ -59,7 +62,8 @@ elif VARIANT == "meanwhile":
         process.stdin.flush()
         expect(process.stdout.readline(), b"opened 14950\n", "the program runs on")
 
-    session = Session("-v", "-e", 'global n, r probe process.function("work") { n++ } probe process.function("work").return { r++ } '
+    session = Session("-v", "-e",
+                      'global n, r probe process.function("work") { n++ } probe process.function("work").return { r++ } '
                       r'probe end { printf("%d %d\n", n, r) }', "-x", process.pid).attached(process.pid)
     opened(program("libplugin.so"))
     copy.rename(directory / "renamed")
@@ -74,7 +78,8 @@ else:
     if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
         skip("needs root, and leave to make a mount namespace")
     script = f'global n probe process("{copy}").function("work") {{ n++ }} probe end {{ println(n) }}'
-    session = Session("-e", script, "-c", f"unshare -m --propagation private sh -c 'mount --bind {program('family')} {copy} || exit 9; exec {copy} 3'")
+    session = Session("-e", script, "-c", f"unshare -m --propagation private sh -c 'mount --bind {program('family')} {copy} "
+                                          f"|| exit 9; exec {copy} 3'")
     session.wait_output("^ready$").wait_message("has mapped another file of that name")
     os.kill(children(session.process.pid)[0], signal.SIGUSR1)
     result = session.wait()

@@ -38,7 +38,8 @@ for user in None, "nobody":
     result = spile("-e", SCRIPT, "-c", command, user=user, cwd="/", input="1000 100 10\n")
     result.expect(out="ready\nchild 3.0 traps 0\nc 1111\n", status=0)
 
-# Bad pointers in handlers, for longer than a second: what can't be looked after under the filter is no trouble if nothing is lost.
+# Bad pointers in handlers, for longer than a second: what can't be looked after under the filter is no trouble if nothing is
+# lost.
 bad = 'global c, sum probe process.function("foo") { c++ sum += user_long(1) } probe end { printf("c %d %d\\n", c, sum) }'
 result = spile("-e", bad, "-c", command, user="nobody", cwd="/", input="40000 1 1\n")
 result.expect(out="ready\nchild 3.0 traps 0\nc 40003 0\n", status=0)

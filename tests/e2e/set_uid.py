@@ -40,5 +40,7 @@ server = program("server")
 SHARED = f'global n probe process("{server}").function("work") {{ n++ }} probe end {{ println(n > 0) }}'
 for second, wanted in [(f"{' '.join(become)} {server} 2", 1), (f"{server} 2", 0)]:
     result = spile("-e", SHARED, "-c", f"sh -c '{server} 2 & {second} & wait'")
-    expect(len(re.findall(r"^WARNING: process \d+ of user \d+ and process \d+ of user \d+ share memory while spile traces both: .*-x PID", result.err, re.M)), wanted,
+    expect(
+        len(re.findall(r"^WARNING: process \d+ of user \d+ and process \d+ of user \d+ share memory while spile traces "
+                       r"both: .*-x PID", result.err, re.M)), wanted,
            f"warnings\n{result}")

@@ -30,7 +30,8 @@ def child_of(session):
     def children():
         with open(f"/proc/{session.process.pid}/task/{session.process.pid}/children") as file:
             return [int(pid) for pid in file.read().split()]
-    wait_until(lambda: children() and os.readlink(f"/proc/{children()[0]}/exe").startswith(str(BUILD / "programs")), 30, "the command")
+    wait_until(lambda: children() and os.readlink(f"/proc/{children()[0]}/exe").startswith(str(BUILD / "programs")), 30,
+               "the command")
     return children()[0]
 
 
@@ -108,7 +109,8 @@ def left():
         else:
             owner.stop()
         for guest in guests:
-            wait_until(lambda: "has ended; hits may have been missed" in guest.session.read(guest.session.err), 60, "the guest to go on",
+            wait_until(lambda: "has ended; hits may have been missed" in guest.session.read(guest.session.err), 60,
+                       "the guest to go on",
                        lambda: guest.session.read(guest.session.err))
         ping(redis, guests)
         for guest in guests:
@@ -121,8 +123,10 @@ def left():
 def lives():
     """Those that come later see processes and threads begin and end, and take samples, as the first one does; system calls they can't see."""
     shell = start("sh", stdin=subprocess.PIPE)
-    script = """global begins, ends, bad, live probe process.begin { if (begins++ == 0) println("seen") live[pid()]++ if (pid() != tid()) bad++ }
-    probe process.end { ends++ if (--live[pid()] != 0 || pid() != tid()) bad++ } probe end { printf("%d %d %d\\n", begins, ends, bad) }"""
+    script = """global begins, ends, bad, live
+    probe process.begin { if (begins++ == 0) println("seen") live[pid()]++ if (pid() != tid()) bad++ }
+    probe process.end { ends++ if (--live[pid()] != 0 || pid() != tid()) bad++ }
+    probe end { printf("%d %d %d\\n", begins, ends, bad) }"""
     sessions = [Session("-e", script, "-x", shell.pid).wait_output("^seen$") for _ in range(3)]
     shell.communicate(b"cat /dev/null; /bin/true\n" * 10 + b"exit 0\n", timeout=300)
     for session in sessions:
@@ -131,9 +135,12 @@ def lives():
     target = server(seconds=120, threads=3)
     first = Session("-v", "-e", 'global c probe process.function("work") { c++ }', "-x", target.pid).attached(target.pid)
     spile("-e", "probe process.syscall { exit() }", "-x", target.pid).expect(
-        status=1, out="", err_match=rf"attach {target.pid}: another spile \(process {first.process.pid}\) traces it.*\n.*leave out process.syscall")
-    second = Session("--runtime=inproc", "-e", """global begins, ends, samples probe process.thread.begin { begins++ } probe process.thread.end { ends++ }
-    probe timer.profile { if (samples++ == 3) println("sampled") } probe process.end { printf("%d %d\\n", begins, ends) }""", "-x", target.pid)
+        status=1, out="",
+        err_match=rf"attach {target.pid}: another spile \(process {first.process.pid}\) traces it.*\n.*leave out process.syscall")
+    second = Session("--runtime=inproc", "-e", """global begins, ends, samples probe process.thread.begin { begins++ }
+    probe process.thread.end { ends++ }
+    probe timer.profile { if (samples++ == 3) println("sampled") } probe process.end { printf("%d %d\\n", begins, ends) }""",
+                     "-x", target.pid)
     second.wait_output("^sampled$", 60)
     finish(target)
     second.wait().expect(out_match="^3 3$", status=0, err="")
@@ -160,7 +167,8 @@ def stacks():
         for session, script in zip(sessions, (first, second)):
             # The shell has none of the script's places; its child has, perhaps before that is a warning's worth.
             result = session.wait().expect(status=0)
-            expect_true(result.err in ("", f"WARNING: process {shell.pid} has not loaded {path}, which the script probes; hits are counted once that is loaded\n"), result)
+            expect_true(result.err in ("", f"WARNING: process {shell.pid} has not loaded {path}, which the script probes; "
+                                           f"hits are counted once that is loaded\n"), result)
             if walks in script:
                 expect(names(result.out), alone, f"stacks\n{result}")
             if returns in script:
@@ -174,4 +182,5 @@ def campaign():
     several_spiles.campaign(2, seed=1)
 
 
-{"orders": orders, "exceptions": exceptions, "killed": killed, "left": left, "lives": lives, "stacks": stacks, "campaign": campaign}[VARIANT]()
+{"orders": orders, "exceptions": exceptions, "killed": killed, "left": left, "lives": lives, "stacks": stacks,
+ "campaign": campaign}[VARIANT]()

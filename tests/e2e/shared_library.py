@@ -11,5 +11,6 @@ probe end {{ printf("%d %d %d\\n", a, b, m > 0) }}""", "-c", f"{program('linked'
 # By the name that programs need it by, which is a link: libsqlite3.so.0 is libsqlite3.so.0.8.6.
 sqlite = installed("sqlite3")
 for point in ['process.library("libsqlite3.so.0")', 'process("libsqlite3.so.0")']:
-    spile("-e", f'global n probe {point}.function("sqlite3_initialize") {{ n++ }} probe end {{ println(n > 0) }}', "-c", f"{sqlite} :memory: .exit").expect(
+    spile("-e", f'global n probe {point}.function("sqlite3_initialize") {{ n++ }} probe end {{ println(n > 0) }}', "-c",
+          f"{sqlite} :memory: .exit").expect(
         out_match="^1$", status=0)

@@ -223,7 +223,8 @@ class Session:
         def found():
             return re.search(pattern, self.read(file), re.M)
 
-        wait_until(lambda: self.process.poll() is not None or found(), timeout, f"{pattern!r} to be printed", lambda: str(self.result()))
+        wait_until(lambda: self.process.poll() is not None or found(), timeout, f"{pattern!r} to be printed",
+                   lambda: str(self.result()))
         if not found():
             fail(f"spile ended without printing {pattern!r}\n{self.result()}")
         return self
@@ -350,10 +351,11 @@ def turns(pid):
 
 
 def wait_turns(pid, more=100, timeout=60):
-    """Returns when a program that calls what is probed in a loop, and sleeps now and then, has gone on: so its probes were hit. The
-    stops of a tracer that attaches or arms count as well; `more` has to be above their number."""
+    """Returns when a program that calls what is probed in a loop, and sleeps now and then, has gone on: so its probes were hit.
+    The stops of a tracer that attaches or arms count as well; `more` has to be above their number."""
     before = turns(pid)
-    wait_until(lambda: turns(pid) >= before + more, timeout, f"process {pid} to go on", lambda: f"{turns(pid) - before} turns of {more}")
+    wait_until(lambda: turns(pid) >= before + more, timeout, f"process {pid} to go on",
+               lambda: f"{turns(pid) - before} turns of {more}")
 
 
 def executable_mappings(pid):

@@ -20,12 +20,14 @@ expect(run.stdout, "<one\n><\n><" + "x" * 100 + "><stop\n>" + " 1011 4 1000 4\n"
 # The end of the input ends the last line, and not the session.
 run = piped("a\nlast", "-T", "2")
 expect(run.stdout, "<a\n><last> 6 2 0 1\n", run.stderr)
-spile("-p2", "-e", 'probe procfs("__stdin").read { $value = "" }').expect(status=1, err_match="the standard input can't be read from as a file")
+spile("-p2", "-e", 'probe procfs("__stdin").read { $value = "" }').expect(
+    status=1, err_match="the standard input can't be read from as a file")
 
 # Typed on a terminal: each character comes without the end of a line, and the terminal's settings are as before.
 ours, theirs = pty.openpty()
 before = termios.tcgetattr(theirs)
-process = subprocess.Popen([SPILE, "-e", 'probe begin { println("ready") } probe input.char { printf("[%s]\\n", char) if (char == "q") exit() }'], stdin=theirs,
+process = subprocess.Popen([SPILE, "-e", 'probe begin { println("ready") } probe input.char { printf("[%s]\\n", '
+                                         'char) if (char == "q") exit() }'], stdin=theirs,
                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 expect(process.stdout.readline(), "ready\n")
 wait_until(lambda: not termios.tcgetattr(theirs)[3] & termios.ICANON, 20, "keys without lines")

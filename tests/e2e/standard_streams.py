@@ -1,4 +1,5 @@
-# Standard output and error that can't be written, or are closed: spile goes on, or ends with a status that says so; never by abort.
+# Standard output and error that can't be written, or are closed: spile goes on, or ends with a status that says so; never by
+# abort.
 import subprocess
 
 from spiletest import *
@@ -28,19 +29,24 @@ status, out, err = run('"$@" >&-', "-e", "probe begin { exit() }", "-c", "sh -c 
 expect_true(status in (0, 1), f"status {status} with a command\n{err}")
 
 # Output that can't be written is an error.
-for arguments in [["-e", 'probe begin { println("x") exit() }'], ["-e", "probe begin { exit() }", "-p1"], ["--dump-functions"], ["--help"]]:
+for arguments in [["-e", 'probe begin { println("x") exit() }'], ["-e", "probe begin { exit() }", "-p1"], ["--dump-functions"],
+                  ["--help"]]:
     status, out, err = run('"$@" >/dev/full', *arguments)
     expect((arguments, status), (arguments, 1), "status with a full disk")
     expect_match("No space left on device", err, "the error")
     status, out, err = run('"$@" >&-', *arguments)
     expect((arguments, status), (arguments, 1), "status with standard output closed")
     expect_match("^ERROR: write output: standard output is closed$", err, "the error")
-expect(run('"$@"', "-o", "/dev/full", "-e", 'probe begin { println("x") exit() }'), (1, "", "ERROR: write output file /dev/full: No space left on device\nPass 5: run failed.\n"), "a file on a full disk")
-expect(run('"$@"', "record", "-o", "/dev/full", "-e", 'probe begin { println("x") exit() }'), (1, "", "spile: write /dev/full: No space left on device\n  hint: nothing was recorded; name a file by -o on another disk, or make room\nPass 5: run failed.\n"), "a run on a full disk")
+expect(run('"$@"', "-o", "/dev/full", "-e", 'probe begin { println("x") exit() }'),
+       (1, "", "ERROR: write output file /dev/full: No space left on device\nPass 5: run failed.\n"), "a file on a full disk")
+expect(run('"$@"', "record", "-o", "/dev/full", "-e", 'probe begin { println("x") exit() }'),
+       (1, "", "spile: write /dev/full: No space left on device\n  hint: nothing was recorded; "
+               "name a file by -o on another disk, or make room\nPass 5: run failed.\n"), "a run on a full disk")
 expect(run('"$@" >&-', "-e", "probe begin { exit() }"), (0, "", ""), "nothing to write")
 
 # A reader that goes has what it wanted: silence.
-for arguments in [["-e", "probe timer.ms(1) { for (i = 0; i < 99; i++) println(i) }"], ["--dump-functions"], ["-l", f"process(\"{program('calls')}\").function(\"*\")"]]:
+for arguments in [["-e", "probe timer.ms(1) { for (i = 0; i < 99; i++) println(i) }"], ["--dump-functions"],
+                  ["-l", f"process(\"{program('calls')}\").function(\"*\")"]]:
     status, out, err = run('"$@" | head -1; exit ${PIPESTATUS[0]}', *arguments)
     expect((arguments, err), (arguments, ""), "standard error")
     expect_true(status in (0, 1) and "-l" in arguments or status == 0, f"status {status} of {arguments}")

@@ -38,7 +38,8 @@ os._exit(0)
 """)
 PYTHON = f"{os.path.realpath(sys.executable)} -S -E {WORK}"
 
-# The point, a condition, what its handler prints then (the arguments of printf), and the expected text, a pattern where it has \\d.
+# The point, a condition, what its handler prints then (the arguments of printf), and the expected text, a pattern where it has
+# \\d.
 CASES = [
     ("openat", 'filename_unquoted == "%s"' % str(FILE).replace('"', '\\"'), '"%s", argstr',
      'AT_FDCWD, "%s", O_RDWR|O_CLOEXEC|O_CREAT|O_EXCL, 0640' % str(FILE).replace('"', '\\"')),
@@ -57,7 +58,8 @@ CASES = [
     ("sysfs", "option == 1", '"%s %d", user_string(arg1), $arg1', "ext4 1"),
     ("unlinkat", 'pathname =~ "nowhere/folder"', '"%s", argstr', 'AT_FDCWD, "/nowhere/folder", AT_REMOVEDIR'),
     ("epoll_create", "flags > 0", '"%s", argstr', "EPOLL_CLOEXEC"),
-    ("connect", 'uaddr_af == "AF_INET"', '"%s:%s %s", uaddr_ip, uaddr_ip_port, argstr', r"127.0.0.1:4711 \d+, {AF_INET, 127.0.0.1, 4711}, 16"),
+    ("connect", 'uaddr_af == "AF_INET"', '"%s:%s %s", uaddr_ip, uaddr_ip_port, argstr',
+     r"127.0.0.1:4711 \d+, {AF_INET, 127.0.0.1, 4711}, 16"),
     ("connect", 'uaddr_af == "AF_UNIX"', '"%s", argstr', r'\d+, {AF_UNIX, "/nowhere/socket"}, 18'),
     ("kill", "sig == 23", '"%s", sig_name', "SIGURG"),
     ("setpriority", "prio == 5", '"%s", argstr', "PRIO_PROCESS, 0, 5"),
@@ -106,28 +108,37 @@ elif VARIANT == "names":
     expect(subprocess.run([ROOT / "tools/syscalls/make_tapset", made, page]).returncode, 0)
     expect_true(page.read_text() == (ROOT / "docs/syscalls.md").read_text(), "docs/syscalls.md is not what ./dev docs makes")
     for file in made.glob("*.stp"):
-        expect_true(file.read_text() == (ROOT / "tapset" / file.name).read_text(), f"tapset/{file.name} is not what ./dev docs makes")
-    expect(len(list(made.glob("*.stp"))), len([*(ROOT / "tapset").glob("syscalls_*.stp"), *(ROOT / "tapset").glob("syscall_names_*.stp")]))
+        expect_true(file.read_text() == (ROOT / "tapset" / file.name).read_text(),
+                    f"tapset/{file.name} is not what ./dev docs makes")
+    expect(len(list(made.glob("*.stp"))),
+           len([*(ROOT / "tapset").glob("syscalls_*.stp"), *(ROOT / "tapset").glob("syscall_names_*.stp")]))
     listed = spile("-l", "syscall.*").expect(status=0).out.splitlines()
     returns = spile("-l", "syscall.*.return").expect(status=0).out.splitlines()
     expect_true(len(listed) > 350 and len(returns) > 350, f"{len(listed)} {len(returns)}")
     # All bodies are right, with all of their variables.
-    spile("-p2", "-e", "probe syscall.* { println($$vars) } probe syscall.*.return { println($$vars) }", "-c", "true").expect(status=0)
+    spile("-p2", "-e", "probe syscall.* { println($$vars) } probe syscall.*.return { println($$vars) }", "-c",
+          "true").expect(status=0)
     # What is wrong is said.
-    for point, message in (('process.syscall("opn")', "no system call is named 'opn'"), ('process("true").syscall("read")', "probed of all processes"),
+    for point, message in (('process.syscall("opn")', "no system call is named 'opn'"),
+                           ('process("true").syscall("read")', "probed of all processes"),
                            ("process.syscall(3)", "unexpected parameter"), ("syscall.opn", "did you mean 'syscall.open'"),
                            ('process.syscall("read").begin', "can't follow")):
         expect_match(message, spile("-p2", "-e", f"probe {point} {{ next }}", "-c", "true").expect(status=1).err)
 elif VARIANT == "any":
     # One handler for all calls shows what the call's own alias shows.
     own = "\n".join('probe syscall.%s { printf("%%s(%%s)\\n", name, argstr) }' % name
-                    for name in ("openat", "write", "lseek", "chmod", "socket", "connect", "setsockopt", "setpriority", "futex", "clock_nanosleep"))
-    one = 'probe syscall.* { if (name =~ "^(openat|write|lseek|chmod|socket|connect|setsockopt|setpriority|futex|clock_nanosleep)$") printf("%s(%s)\\n", name, argstr) }'
+                    for name in ("openat", "write", "lseek", "chmod", "socket", "connect", "setsockopt", "setpriority", "futex",
+                                 "clock_nanosleep"))
+    one = (
+        'probe syscall.* { '
+        'if (name =~ "^(openat|write|lseek|chmod|socket|connect|setsockopt|setpriority|futex|clock_nanosleep)$") '
+        'printf("%s(%s)\\n", name, argstr) }')
     def lines(script):
         return re.sub(r"0x[0-9a-f]+", "0x", spile("-e", script, "-c", PYTHON).expect(status=0).out)
     expect(lines(one), lines(own))
     expect_match(r"^openat\(", lines(one))
-    names = spile("-e", 'probe syscall.*.return { if (retval == -2) printf("%s %s %s\\n", pn(), name, retstr) }', "-c", PYTHON).expect(status=0).out
+    names = spile("-e", 'probe syscall.*.return { if (retval == -2) printf("%s %s %s\\n", pn(), name, retstr) }', "-c",
+                  PYTHON).expect(status=0).out
     expect_match(r"^syscall.openat.return openat -2 \(ENOENT\)$", names)
 elif VARIANT == "counts":
     script = """global entered, left
@@ -157,12 +168,14 @@ for i in range(2): r.recvfrom(10)
 """)
     script = """global n, shown
 probe syscall.send { n[name]++; shown = argstr } probe syscall.recv { n[name]++ }
-probe syscall.send.return { n[name . ".return"] += len == retval } probe nd_syscall.recv.return { n[name . ".return"] += retval == 5 }
+probe syscall.send.return { n[name . ".return"] += len == retval }
+probe nd_syscall.recv.return { n[name . ".return"] += retval == 5 }
 probe syscall.sendto, syscall.recvfrom { n["own " . name]++ } probe syscall.send* { n["send* " . name]++ }
-probe syscall.* { if (name =~ "^(send|recv)") n["all " . name]++ } probe syscall.*.return { if (name =~ "^(send|recv)") n["all.return " . name]++ }
+probe syscall.* { if (name =~ "^(send|recv)") n["all " . name]++ }
+probe syscall.*.return { if (name =~ "^(send|recv)") n["all.return " . name]++ }
 probe end { foreach (k+ in n) printf("%s %d, ", k, n[k]); println(substr(shown, isinstr(shown, ",") + 1, 100)) }"""
-    expected = ("all recvfrom 6, all sendto 8, all.return recvfrom 6, all.return sendto 8, own recvfrom 6, own sendto 8, recv 4, recv.return 4, send 5, send* sendto 8, "
-                "send.return 5,  \"hello\", 5, 0x0\n")
+    expected = ("all recvfrom 6, all sendto 8, all.return recvfrom 6, all.return sendto 8, own recvfrom 6, own sendto 8, recv 4, "
+                "recv.return 4, send 5, send* sendto 8, send.return 5,  \"hello\", 5, 0x0\n")
     out = spile("-e", script, "-c", f"{os.path.realpath(sys.executable)} -S -E {work}").expect(status=0).out
     expect(out, expected)
     listed = spile("-l", "syscall.send*").expect(status=0).out.split()

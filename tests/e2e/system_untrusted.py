@@ -11,7 +11,8 @@ OWN = f'global once probe process.function("work") {{ if (once++ == 0) system("t
 
 target = start(program("server"), 60, 1, ready="ready", user="nobody")
 result = spile("-e", MADE, "-x", target.pid)
-result.expect(status=1, out="", err_match=rf"<input>:1:\d+: error: system\(\): the command is computed in a handler.*process {target.pid} belongs to user \d+")
+result.expect(status=1, out="", err_match=rf"<input>:1:\d+: error: system\(\): the command is computed in a handler.*process "
+                                          rf"{target.pid} belongs to user \d+")
 expect_match("hint: use a literal command", result.err)
 expect_untouched(target.pid)
 expect(made.exists(), False, "the command was run")

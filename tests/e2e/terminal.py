@@ -40,7 +40,8 @@ WHERE = f'probe process("{program("calls")}").function("foo")'
 for what, script in [
         ("printf in a process", WHERE + ' { printf("\\033[1m%s\\033[m\\n", env_var("EVIL")) }'),
         ("through a global", 'global s ' + WHERE + ' { s = env_var("EVIL") } probe end { print("\\033[1m", s, "\\033[m\\n") }'),
-        ("by the character", WHERE + ' { s = env_var("EVIL") print("\\033[1m") for (i = 0; i < strlen(s); i++) printf("%c", stringat(s, i)) print("\\033[m\\n") }'),
+        ("by the character", WHERE + ' { s = env_var("EVIL") print("\\033[1m") for (i = 0; i < strlen(s); '
+                                     'i++) printf("%c", stringat(s, i)) print("\\033[m\\n") }'),
         ("a color in a variable", WHERE + ' { on = "\\033[1m" printf("%s%s%s\\n", on, env_var("EVIL"), "\\033[m") }'),
         ("a global color", 'global on = "\\033[1m" ' + WHERE + ' { print(on, env_var("EVIL"), "\\033[m\\n") }')]:
     got, status = on_terminal(*environment(script))
@@ -51,7 +52,8 @@ for what, script in [("warn()", WHERE + ' { warn(env_var("EVIL")) }'), ("error()
     expect_true(SHOWN in got and b"\x07" not in got, f"{what}: {got}")
 
 # The tapset's functions, and what a script makes of its own text.
-got, status = on_terminal("-e", 'function red(s) { return "\\033[31m" . s . "\\033[m" } probe begin { ansi_clear_screen() ansi_set_color(31) '
+got, status = on_terminal("-e", 'function red(s) { return "\\033[31m" . s . "\\033[m" } '
+                                'probe begin { ansi_clear_screen() ansi_set_color(31) '
                           'x = red("own") x = x . sprintf("\\033[%dm", 1) println(x) exit() }')
 expect(got, b"\x1b[1;1H\x1b[J\x1b[31m\x1b[31mown\x1b[m\x1b[1m\n", "the script's own")
 # Names of files and functions, in lists and messages.

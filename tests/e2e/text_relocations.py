@@ -1,12 +1,14 @@
-# Programs and libraries whose text the dynamic linker writes into (-z notext) do what they do without probes. The program is counted
-# exactly from its start; a library that is opened later is refused with the reason, and probed by -x.
+# Programs and libraries whose text the dynamic linker writes into (-z notext) do what they do without probes. The program is
+# counted exactly from its start; a library that is opened later is refused with the reason, and probed by -x.
 from spiletest import *
 
 relocated, library = program("calls_textrel"), program("libplugin_textrel.so")
 wanted = subprocess.run([relocated, "1000"], capture_output=True, text=True).stdout
-for point, hits in [('function("foo")', 1000), ('function("foo").return', 1000), ('function("eight")', 1), ('statement("foo@*:*")', None),
+for point, hits in [('function("foo")', 1000), ('function("foo").return', 1000), ('function("eight")', 1),
+                    ('statement("foo@*:*")', None),
                     ('function("*")', None)]:
-    result = spile("-e", f'global c probe process.{point} {{ c++ }} probe end {{ printf("c %d\\n", c) }}', "-c", f"{relocated} 1000")
+    result = spile("-e", f'global c probe process.{point} {{ c++ }} probe end {{ printf("c %d\\n", c) }}', "-c",
+                   f"{relocated} 1000")
     result.expect(status=0)
     expect(result.out[:len(wanted)], wanted, point)
     number = int(result.out[len(wanted):].split()[1])

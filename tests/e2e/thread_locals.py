@@ -23,10 +23,13 @@ for i in range(1, N + 1):
 expect(result.err, wanted, f"\n{result}")
 
 # Written to, in the thread that is meant; in a static program; and not from the kernel.
-spile("-g", "-e", """probe process.function("step") { if ($number == 2) @var("counter") = 1000 }""", "-c", f"{PROGRAM} {OPENED} 3").expect(
+spile("-g", "-e", """probe process.function("step") { if ($number == 2) @var("counter") = 1000 }""", "-c",
+      f"{PROGRAM} {OPENED} 3").expect(
     out_match=r"^1 8 .*\n2 1002 .*\n3 10 ")
-static = spile("-e", """probe process.function("library_seen") { printf("%d %c %d\\n", @var("counter"), @var("letter"), @var("hidden")) }""",
+static = spile("-e", """probe process.function("library_seen") { printf("%d %c %d\\n", @var("counter"), @var("letter"), """
+                     """@var("hidden")) }""",
                "-c", f"{program('thread_locals_static')} none 2", "-o", "/dev/stderr")
 expect(static.err, "8 b 13\n8 b 15\n8 b 15\n8 b 17\n9 b 13\n9 b 17\n", f"\n{static}")
-spile("--runtime=bpf", "-p2", "-e", 'probe process.function("before") { println(@var("counter")) }', "-c", f"{PROGRAM} {OPENED} 1").expect(
+spile("--runtime=bpf", "-p2", "-e", 'probe process.function("before") { println(@var("counter")) }', "-c",
+      f"{PROGRAM} {OPENED} 1").expect(
     status=1, err_match="'counter' is thread-local: handlers in the kernel can't find it")

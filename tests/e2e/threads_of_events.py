@@ -1,4 +1,5 @@
-# Events have the process and the thread that they are of, also where threads and children come and go and take over each other's memory: in JSON Lines, documents, CSV and traces.
+# Events have the process and the thread that they are of, also where threads and children come and go and take over each other's
+# memory: in JSON Lines, documents, CSV and traces.
 import csv, io, json
 from spiletest import *
 

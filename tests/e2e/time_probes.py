@@ -21,18 +21,22 @@ expect_match("^" + ROW % ("begin", 1, "cycles", "begin", 0) + ROW % (r"timer\.ms
              ROW % ("end", 1, "cycles", "end", 2) + "$", report, "the report")
 
 # Those in a process: one row for each place of a probe that has several, one row for one hit by several threads.
-done = spile("-t", "-e", 'probe process.function("foo").return { if ($return == 1) next } probe process.function("eight"), process.function("leaf") {}',
+done = spile("-t", "-e", 'probe process.function("foo").return { if ($return == 1) next } probe process.function("eight"), '
+                         'process.function("leaf") {}',
              "-c", f"{program('calls')} 1000 2")
 done.expect(status=0)
 report = rows(done.out)
-expect_match(ROW % (r'process\("[^"]*calls"\)\.function\("foo[^"]*"\)\.return', 2000, "cycles", r'process\.function\("foo"\)\.return', 0), report)
+expect_match(ROW % (r'process\("[^"]*calls"\)\.function\("foo[^"]*"\)\.return', 2000, "cycles",
+                    r'process\.function\("foo"\)\.return', 0), report)
 for name in ("eight", "leaf"):
     expect_match(r'function\("%s[^"]*"\) \(<input>:1:\d+\), hits: 1, ' % name, report)
 
 if os.geteuid() == 0:
-    done = spile("--runtime=bpf", "-t", "-e", 'probe process.function("foo") { if ($arg == 1) next }', "-c", f"{program('calls')} 500")
+    done = spile("--runtime=bpf", "-t", "-e", 'probe process.function("foo") { if ($arg == 1) next }', "-c",
+                 f"{program('calls')} 500")
     done.expect(status=0)
-    expect_match(ROW % (r'process\("[^"]*calls"\)\.function\("foo[^"]*"\)', 500, "ns", r'process\.function\("foo"\)', 0), rows(done.out))
+    expect_match(ROW % (r'process\("[^"]*calls"\)\.function\("foo[^"]*"\)', 500, "ns", r'process\.function\("foo"\)', 0),
+                 rows(done.out))
 
 # spile's own printing at the end does not count as a probe of the script.
 done = spile("-t", "-e", "global c probe oneshot { c++ }")

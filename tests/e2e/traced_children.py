@@ -1,5 +1,5 @@
-# A program whose children ask to be traced by it, all the time, is attached to and left: no child finds that somebody else traces it (it
-# would stand still, since its parent does not see its stops).
+# A program whose children ask to be traced by it, all the time, is attached to and left: no child finds that somebody else traces
+# it (it would stand still, since its parent does not see its stops).
 from spiletest import *
 
 folder = temporary_directory()

@@ -1,13 +1,13 @@
-# Every step of docs/tutorial.md, in order and in one shell, as a reader types it. Its output has to be what the document shows below the
-# command, apart from the size of numbers: see `pattern`.
+# Every step of docs/tutorial.md, in order and in one shell, as a reader types it. Its output has to be what the document shows
+# below the command, apart from the size of numbers: see `pattern`.
 # timing
 # long
 import json
 
 from spiletest import *
 
-# The seconds of -T limit the compilation, too, and a busy machine may need more: so each script of these is compiled before (-p4), and
-# comes from the cache then.
+# The seconds of -T limit the compilation, too, and a busy machine may need more: so each script of these is compiled before
+# (-p4), and comes from the cache then.
 TIMED = r"^spile (.*) -T \d+"
 COMPILED_BEFORE = r"spile -p4 \1 -T 100"
 END = "@@ end of the step, status "
@@ -38,7 +38,8 @@ def steps(text):
 
 
 DATE = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}"
-VARYING = [  # what a line may have otherwise than the document: how it looks, and what may stand there instead; the first that fits counts
+# what a line may have otherwise than the document: how it looks, and what may stand there instead; the first that fits counts
+VARYING = [
     (DATE, DATE),
     (r"0x[0-9a-f]+", r"0x[0-9a-f]+"),
     (r"\d[\d,]*", None),  # numbers, see below
@@ -65,16 +66,20 @@ def compare(command, shown, out):
     lines = [line.strip() for line in out.splitlines() if line.strip()]
     whole = f"$ {command}\n--- shown\n" + "\n".join(shown) + f"\n--- printed\n{out}"
     for line, wanted in patterns.items():
-        expect_true(any(wanted.fullmatch(line) for line in lines), f"nothing is printed like {line!r} ({wanted.pattern})\n{whole}")
+        expect_true(any(wanted.fullmatch(line) for line in lines),
+                    f"nothing is printed like {line!r} ({wanted.pattern})\n{whole}")
     if "..." not in shown:
         for line in lines:
-            expect_true(any(wanted.fullmatch(line) for wanted in patterns.values()), f"not shown in the document: {line!r}\n{whole}")
+            expect_true(any(wanted.fullmatch(line) for wanted in patterns.values()),
+                        f"not shown in the document: {line!r}\n{whole}")
 
 
 class Shell:
     def __init__(self):
-        self.process = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder,
-                                        env={**os.environ, "PATH": f"{SPILE.parent}:{os.environ['PATH']}"}, start_new_session=True)
+        self.process = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, cwd=folder,
+                                        env={**os.environ, "PATH": f"{SPILE.parent}:{os.environ['PATH']}"},
+                                        start_new_session=True)
         atexit.register(self.end)
 
     def run(self, command):

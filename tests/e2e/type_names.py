@@ -1,4 +1,5 @@
-# Types by the names that C++ programs write: with arguments of templates, of inline namespaces and of those without a name, whatever the compiler writes of them.
+# Types by the names that C++ programs write: with arguments of templates, of inline namespaces and of those without a name,
+# whatever the compiler writes of them.
 from spiletest import *
 
 directory = temporary_directory()
@@ -6,15 +7,19 @@ directory = temporary_directory()
 template <class A, class B = long> struct Pair { A a; B b; };
 template <int N, char C> struct Numbers { char bytes[N]; };
 namespace { struct Hidden { int a, b, c; }; }
-namespace one { inline namespace v2 { struct In { short s; }; } namespace { struct Deep { char x[7]; }; } struct one { int q[5]; }; template <class T> struct Box { T t; }; }
+namespace one { inline namespace v2 { struct In { short s; }; } namespace { struct Deep { char x[7]; }; } struct one { int q[5];
+  }; template <class T> struct Box { T t; }; }
 int main() {
-  Hidden h{}; one::In i{}; one::Deep d{}; one::one o{}; Pair<one::In, char> p{}; Pair<int*> q{}; Numbers<9, 'x'> n{}; one::Box<Pair<Hidden>> b{};
+  Hidden h{}; one::In i{}; one::Deep d{}; one::one o{}; Pair<one::In, char> p{}; Pair<int*> q{}; Numbers<9, 'x'> n{};
+  one::Box<Pair<Hidden>> b{};
   asm volatile("" : : "r"(&h), "r"(&i), "r"(&d), "r"(&o), "r"(&p), "r"(&q), "r"(&n), "r"(&b) : "memory");
 }
 """)
-SIZES = {"Hidden": 12, "one::In": 2, "one::v2::In": 2, "one::Deep": 7, "one::one": 20, "Pair<one::v2::In, char>": 4, "Pair<int*, long>": 16, "Pair< int * >": 16, "Numbers<9, 'x'>": 9,
+SIZES = {"Hidden": 12, "one::In": 2, "one::v2::In": 2, "one::Deep": 7, "one::one": 20, "Pair<one::v2::In, char>": 4,
+         "Pair<int*, long>": 16, "Pair< int * >": 16, "Numbers<9, 'x'>": 9,
          "one::Box<Pair<(anonymous namespace)::Hidden, long> >": 24}
-KINDS = [("g++", "-gdwarf-4"), ("g++", "-gdwarf-5"), ("g++", "-gdwarf-5", "-fdebug-types-section"), ("clang++-19", "-gdwarf-4"), ("clang++-19", "-gdwarf-5"), ("clang++-19", "-gdwarf-5", "-gsimple-template-names")]
+KINDS = [("g++", "-gdwarf-4"), ("g++", "-gdwarf-5"), ("g++", "-gdwarf-5", "-fdebug-types-section"), ("clang++-19", "-gdwarf-4"),
+         ("clang++-19", "-gdwarf-5"), ("clang++-19", "-gdwarf-5", "-gsimple-template-names")]
 for kind in KINDS:
     if not shutil.which(kind[0]):
         continue
@@ -33,4 +38,5 @@ for kind in KINDS:
                 result = spile("-e", f'probe begin {{ println(@sizeof("{name}", "{program_file}")) exit() }}')
             expect(result.out, f"{size}\n", f"size of {name_asked} by {kind}: {result.err}")
     for name in "one", "v2::Hidden", "Pair<float>", "Pair", "one::Box<", "Box<int>", "<", "::", "Pair<>":
-        spile("-e", f'probe begin {{ println(@sizeof("{name}", "{program_file}")) }}').expect(status=1, err_match="has no type|is not")
+        spile("-e", f'probe begin {{ println(@sizeof("{name}", "{program_file}")) }}').expect(
+            status=1, err_match="has no type|is not")

@@ -1,5 +1,5 @@
-# A null pointer is printed as NULL, and one that leads nowhere as <0x10: unreadable>; where the way to the value can't be read, it is ERROR, and
-# what $$vars can't read is "?": none is an error of the script.
+# A null pointer is printed as NULL, and one that leads nowhere as <0x10: unreadable>; where the way to the value can't be read,
+# it is ERROR, and what $$vars can't read is "?": none is an error of the script.
 # A value that the script asks for by itself still is one.
 # variants: pretty pretty_O0 pretty_gcc
 from spiletest import *

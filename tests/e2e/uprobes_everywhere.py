@@ -1,5 +1,5 @@
-# Without -x and -c: places of a program, in every process that executes that very file. Each variant has a copy of the program of its own, so that
-# it probes nobody else.
+# Without -x and -c: places of a program, in every process that executes that very file. Each variant has a copy of the program of
+# its own, so that it probes nobody else.
 # variants: processes namespaces replaced many semaphores registers
 from spiletest import *
 
@@ -45,7 +45,8 @@ if VARIANT == "namespaces":
     session = everywhere(f"""global c probe process("{path}").function("foo") {{ c++ }} probe end {{ println(c) }}""")
     run("unshare", "-mp", "--fork", path, 100)
     # Another name of the file, in a mount namespace of its own; a copy is another file.
-    run("unshare", "-m", "--propagation", "private", "sh", "-c", f"mount --bind {directory} {directory}/there && exec {directory}/there/calls 20")
+    run("unshare", "-m", "--propagation", "private", "sh", "-c",
+        f"mount --bind {directory} {directory}/there && exec {directory}/there/calls 20")
     other = temporary_directory()
     shutil.copy(path, other)
     run(f"{other}/calls", 1000)
@@ -53,16 +54,19 @@ if VARIANT == "namespaces":
 
 if VARIANT == "registers":
     # Handlers in the kernel have the general registers.
-    (directory / "half.c").write_text("""__attribute__((noinline)) double half(double x, int n) { asm volatile("" : : : "memory"); return x / n; }
+    (directory / "half.c").write_text("""__attribute__((noinline)) double half(double x, int n) { asm volatile("" : : : "memory");
+      return x / n; }
 int main(int argc, char **argv) { return half(3, argc) == 4; }
 """)
     run("gcc", "-g", "-O1", "-o", directory / "half", directory / "half.c")
-    session = everywhere(f"""probe process("{directory}/half").function("half") {{ println($$parms, " ", @defined($x), " ", $n) }}""")
+    session = everywhere(f"""probe process("{directory}/half").function("half") {{ println($$parms, " ", @defined($x), """
+                         f"""" ", $n) }}""")
     run(directory / "half")
     session.wait_output("^x=\\? n=0x1 0 1$")
     session.stop().expect(status=0)
     for wrong in f'function("half") {{ println($x) }}', f'function("half").return {{ println($return) }}':
-        spile("-e", f'probe process("{directory}/half").{wrong}').expect(status=1, err_match="is in a floating-point or vector register here, which handlers in the kernel can't read")
+        spile("-e", f'probe process("{directory}/half").{wrong}').expect(
+            status=1, err_match="is in a floating-point or vector register here, which handlers in the kernel can't read")
 
 if VARIANT == "replaced":
     # A file that takes the path later is another one.
@@ -78,7 +82,8 @@ if VARIANT == "replaced":
 if VARIANT == "many":
     # One link for all functions of a program: on and off at once.
     path = copy("calls")
-    session = everywhere(f"""global c probe process("{path}").function("*").call {{ c[probefunc()]++ }} probe end {{ printf("%d %d\\n", c["foo"], c["fibonacci"]) }}""")
+    session = everywhere(f"""global c probe process("{path}").function("*").call {{ c[probefunc()]++ }} """
+                         f"""probe end {{ printf("%d %d\\n", c["foo"], c["fibonacci"]) }}""")
     messages = session.read(session.err)
     if "uprobe.multi" in messages:
         expect_true(" uprobe at " not in messages, "every place has its part of a link")
@@ -88,7 +93,8 @@ if VARIANT == "many":
 if VARIANT == "semaphores":
     # The program comes to its mark only while a semaphore is raised.
     path = copy("values")
-    session = everywhere(f"""global c, s probe process("{path}").mark("step") {{ c++; s += $arg2 }} probe end {{ printf("%d %d\\n", c, s) }}""")
+    session = everywhere(f"""global c, s probe process("{path}").mark("step") {{ c++; s += $arg2 }} """
+                         f"""probe end {{ printf("%d %d\\n", c, s) }}""")
     expect_match("semaphore at ", session.read(session.err), "messages")
     run(path)
     session.stop().expect(out_match=r"^3 -?\d+$")

@@ -40,7 +40,8 @@ check(spile("-e", f'global n probe process.function("leaf") {body} '
             'probe end { printf("%d returns\\n", n) }',
             "-c", path).expect(out_match="^46 returns$").out, "through probed frames")
 # As strings: names found inside the handler, and by the end probe, when the process has gone.
-check(spile("-DMAXSTRINGLEN=4096", "-e", 'probe process.function("leaf") { printf("stack %d\\n%send\\n", int_arg(1), sprint_ubacktrace()) }',
+check(spile("-DMAXSTRINGLEN=4096", "-e",
+            'probe process.function("leaf") { printf("stack %d\\n%send\\n", int_arg(1), sprint_ubacktrace()) }',
             "-c", path).expect(status=0).out, "sprint_ubacktrace")
 check(spile("-DMAXSTRINGLEN=4096", "-e", 'global s probe process.function("leaf") { s[int_arg(1)] = ubacktrace() } '
             'probe end { foreach (n+ in s) { printf("stack %d\\n", n); print_usyms(s[n]); printf("end\\n") } }',

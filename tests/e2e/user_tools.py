@@ -8,7 +8,8 @@ if os.geteuid() == 0:
     # As root only if no python3 is one that others may run.
     nobody = ["setpriv", "--reuid=nobody", f"--regid={pwd.getpwnam('nobody').pw_gid}", "--clear-groups"]
     for path in (python, "/usr/bin/python3"):
-        if user is None and os.path.exists(path) and subprocess.run([*nobody, path, "-c", f"open({path!r}, 'rb')"], capture_output=True).returncode == 0:
+        if user is None and os.path.exists(path) and subprocess.run([*nobody, path, "-c", f"open({path!r}, 'rb')"],
+                                                                    capture_output=True).returncode == 0:
             python, user = os.path.realpath(path), "nobody"
 output = temporary_directory(user) / "output"
 
@@ -47,7 +48,8 @@ expect(waits[0][0] <= 20 and waits == sorted(waits, key=lambda wait: -wait[1]), 
 
 if shutil.which("script") and shutil.which("bash"):
     output.unlink(missing_ok=True)
-    shell = subprocess.Popen([SPILE, "-o", output, ROOT / "examples/kernel/bashreadline.stp", "-c", "script -qc 'bash --norc -i' /dev/null"],
+    shell = subprocess.Popen(
+        [SPILE, "-o", output, ROOT / "examples/kernel/bashreadline.stp", "-c", "script -qc 'bash --norc -i' /dev/null"],
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     shell.stdin.write(b"echo 1\necho 2\nexit\n")
     shell.stdin.close()
@@ -58,8 +60,9 @@ if shutil.which("script") and shutil.which("bash"):
 # A client and a server in one process: 5 messages of 20 bytes there, of 50 bytes back.
 openssl = shutil.which("openssl")
 directory = temporary_directory(user)
-made = openssl and subprocess.run([openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", directory / "key", "-out", directory / "certificate",
-                                   "-days", "1", "-subj", "/CN=localhost"], capture_output=True)
+made = openssl and subprocess.run(
+    [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", directory / "key", "-out", directory / "certificate",
+     "-days", "1", "-subj", "/CN=localhost"], capture_output=True)
 if not made or made.returncode != 0 or subprocess.run([python, "-c", "import ssl"], capture_output=True).returncode != 0:
     skip("the rest needs openssl and python's module ssl")
 (directory / "key").chmod(0o644)
@@ -86,7 +89,8 @@ with context.wrap_socket(socket.create_connection(listener.getsockname())) as co
         assert connection.recv(100) == b"x" * 50
 server.join()
 """)
-if "libssl.so.3" not in subprocess.run(["ldd", subprocess.run([python, "-c", "import _ssl; print(_ssl.__file__)"], capture_output=True, text=True).stdout.strip()],
+if "libssl.so.3" not in subprocess.run(
+    ["ldd", subprocess.run([python, "-c", "import _ssl; print(_ssl.__file__)"], capture_output=True, text=True).stdout.strip()],
                                        capture_output=True, text=True).stdout:
     skip("python's module ssl does not use the machine's libssl")
 calls = tool("sslsnoop", python, talk)

@@ -10,7 +10,8 @@ TOOL = ROOT / "tools/torture/values_like_gdb.py"
 if VARIANT in ("gcc", "clang"):
     # Everything that can be declared, from what compilers make of it at each level, in both versions of DWARF.
     compilers = {".c": {"gcc": "gcc", "clang": "clang-19"}[VARIANT], ".cpp": {"gcc": "g++", "clang": "clang++-19"}[VARIANT]}
-    for name, *options in ("value_kinds.c", "-O2", "-gdwarf-5"), ("value_kinds.c", "-O3", "-gdwarf-4"), ("value_kinds_cpp.cpp", "-O2", "-gdwarf-5"):
+    for name, *options in ("value_kinds.c", "-O2", "-gdwarf-5"), ("value_kinds.c", "-O3",
+                                                                  "-gdwarf-4"), ("value_kinds_cpp.cpp", "-O2", "-gdwarf-5"):
         source = ROOT / "tests/programs" / name
         built = temporary_directory() / "kinds"
         subprocess.run([installed(compilers[source.suffix]), "-g", "-w", *options, "-o", built, source], check=True)

@@ -4,7 +4,8 @@ from spiletest import *
 
 PATH = program(VARIANT)
 result = spile("-e", r"""probe process.function("main") {
-  printf("%d %d %d %d %d\n", @var("counter::count"), @var("::counter::count"), @var("plane::counter::count"), @var("plane::height"),
+  printf("%d %d %d %d %d\n", @var("counter::count"), @var("::counter::count"), @var("plane::counter::count"),
+    @var("plane::height"),
          @var("height@pretty.cpp"))
 }""", "-c", PATH, "-o", "/dev/stderr").expect(status=0)
 expect(result.err, "1 1 2 3 3\n")
@@ -15,12 +16,16 @@ spile("-e", 'probe process.function("foo").return { println($return) }', "-c", f
 
 # Names of inline namespaces may be left out.
 folder = temporary_directory()
-(folder / "inline.cpp").write_text("""namespace shop { inline namespace v2 { int price = 7; namespace { int secret = 8; } } int plain = 9; }
+(folder / "inline.cpp").write_text("""namespace shop { inline namespace v2 { int price = 7; namespace { int secret = 8; } }
+  int plain = 9; }
 int price = 1;
 int main() { return shop::price + shop::secret + shop::plain + price == 25 ? 0 : 1; }
 """)
 subprocess.run(["g++", "-g", "-o", folder / "inline", folder / "inline.cpp"], check=True)
-names = ("shop::price", "shop::v2::price", "v2::price", "::shop::price", "::shop::v2::price", "shop::secret", "shop::plain", "::price")
+names = ("shop::price", "shop::v2::price", "v2::price", "::shop::price", "::shop::v2::price", "shop::secret",
+         "shop::plain", "::price")
 values = " ".join(f'printf("%d ", @var("{name}"))' for name in names)
-expect(spile("-e", f'probe process.function("main") {{ {values} }}', "-c", folder / "inline", "-o", "/dev/stderr").expect(status=0).err, "7 7 7 7 7 8 9 1 ")
-spile("-e", 'probe process.function("main") { println(@var("shop::v1::price")) }', "-c", folder / "inline").expect(status=1, err_match="no global variable 'shop::v1::price'")
+expect(spile("-e", f'probe process.function("main") {{ {values} }}', "-c", folder / "inline", "-o",
+             "/dev/stderr").expect(status=0).err, "7 7 7 7 7 8 9 1 ")
+spile("-e", 'probe process.function("main") { println(@var("shop::v1::price")) }', "-c",
+      folder / "inline").expect(status=1, err_match="no global variable 'shop::v1::price'")

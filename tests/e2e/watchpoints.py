@@ -34,5 +34,6 @@ spile("-e", f'probe process("{libc}").data("optind").rw {{ println("read") }} pr
       ).expect(status=0, err="")
 
 # What is read of memory is not what was written: said where a script does so.
-late = spile("-e", 'probe process.data("counter").write { println(@var("counter")) print_ubacktrace() exit() }', "-c", f"{path} 20").expect(status=0)
+late = spile("-e", 'probe process.data("counter").write { println(@var("counter")) print_ubacktrace() exit() }', "-c",
+             f"{path} 20").expect(status=0)
 expect_match("^<input>:1:47: warning: the value is read some time after the access", late.err)

@@ -23,4 +23,5 @@ probe begin {
   foreach (k in ring) println(k)
   word(7) println(words["a"], words["b"], [3] in small)
   put(4)
-}""").expect(status=1, out="Array overflow, check size limit (2)\n4\n5\n710\n", err_match="^ERROR: Array overflow, check size limit .2.")
+}""").expect(status=1, out="Array overflow, check size limit (2)\n4\n5\n710\n",
+             err_match="^ERROR: Array overflow, check size limit .2.")

@@ -1,11 +1,12 @@
-# LLVM's XRay writes over the begin of functions when it is turned on, which is after they were armed: both see all calls, and so they
-# do when it is off.
+# LLVM's XRay writes over the begin of functions when it is turned on, which is after they were armed: both see all calls, and so
+# they do when it is off.
 from spiletest import *
 
 binary = program("sleds")
 place = temporary_directory()
 NAMES = ["factorial", "leaf", "looped"]
-SCRIPT = "global e, r\n" + "".join(f'probe process.function("{n}").call {{ e[ppfunc()]++ }} probe process.function("{n}").return {{ r[ppfunc()]++ }}\n' for n in NAMES)
+SCRIPT = "global e, r\n" + "".join(f'probe process.function("{n}").call {{ e[ppfunc()]++ }} '
+                                   f'probe process.function("{n}").return {{ r[ppfunc()]++ }}\n' for n in NAMES)
 SCRIPT += 'probe end { foreach (f+ in e) printf("%s %d %d\\n", f, e[f], r[f]) }'
 
 

@@ -1,5 +1,6 @@
-"""Reads a .pftrace as Perfetto's trace_processor does, by code that protoc makes of the published schema (schema.proto), and rejects what the schema's documentation does
-not allow: unknown fields, interned data that is used before it is given, events of tracks without a descriptor, slices that end out of turn, times that go back."""
+"""Reads a .pftrace as Perfetto's trace_processor does, by code that protoc makes of the published schema (schema.proto), and
+rejects what the schema's documentation does not allow: unknown fields, interned data that is used before it is given, events of
+tracks without a descriptor, slices that end out of turn, times that go back."""
 import collections
 import importlib.util
 import pathlib
@@ -24,7 +25,8 @@ def compiled_schema():
 
 
 def reject_unknown(message):
-    assert len(message.UnknownFields()) == 0, f"fields that the schema lacks: {[f.field_number for f in message.UnknownFields()]} in {message.DESCRIPTOR.name}"
+    assert len(message.UnknownFields(
+        )) == 0, f"fields that the schema lacks: {[f.field_number for f in message.UnknownFields()]} in {message.DESCRIPTOR.name}"
     for field, value in message.ListFields():
         if field.message_type:
             for each in value if field.label == field.LABEL_REPEATED else [value]:
@@ -91,7 +93,8 @@ class PerfettoTrace:
         return "/".join(self.interned["mapping_paths"][part].str.decode() for part in mapping.path_string_ids)
 
     def annotation(self, annotation):
-        name = self.interned["debug_annotation_names"][annotation.name_iid].name if annotation.HasField("name_iid") else annotation.name
+        name = self.interned["debug_annotation_names"][annotation.name_iid].name if annotation.HasField(
+            "name_iid") else annotation.name
         kind = annotation.WhichOneof("value")
         value = getattr(annotation, kind)
         return name, self.interned["debug_annotation_string_values"][value].str.decode() if kind == "string_value_iid" else value
@@ -109,12 +112,14 @@ class PerfettoTrace:
         elif event.type == 2:
             assert track.open, "an end without a beginning"
             name, begin, arguments, flows, index = track.open.pop()
-            track.slices[index] = Slice(name, begin, time, len(track.open), track.open[-1][4] if track.open else None, arguments, flows)
+            track.slices[index] = Slice(name, begin, time, len(track.open), track.open[-1][4] if track.open else None,
+                                        arguments, flows)
         elif event.type == 3:
             track.instants.append(Instant(name, time, len(track.open), arguments, list(event.flow_ids)))
         else:
             assert event.type == 4
-            track.values.append((time, event.double_counter_value if event.HasField("double_counter_value") else event.counter_value))
+            track.values.append(
+                (time, event.double_counter_value if event.HasField("double_counter_value") else event.counter_value))
 
     def threads(self):
         """By tid: the tracks of threads."""
