@@ -32,6 +32,7 @@ reads_of() {
   [ $((found + $3)) -ge $reads ] || fail "$1: $found, not $reads reads: $(head -5 /tmp/spans)"
   within=$(grep -c ' rw_verify_area ' /tmp/spans)
   [ $((within + $3)) -ge $reads ] || fail "$1: $within calls within $found reads: $(head -5 /tmp/spans)"
+  met
 }
 
 # How many calls and returns spile says that it does not show.

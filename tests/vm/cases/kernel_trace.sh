@@ -10,6 +10,7 @@ spile trace --kernel vfs_read --depth 3 --also read_zero -c "$program" >/tmp/tre
 grep -Ev "this kernel does not count them|the kernel missed|hit inside another probe.s handler|a global's lock could not be taken in time|Number of errors: 0" /tmp/err >/tmp/warnings && fail "warnings: $(cat /tmp/warnings)"
 [ "$(grep -c '| vfs_read(.*count=512' /tmp/tree)" = $reads ] || fail "not $reads reads of 512 bytes: $(head -40 /tmp/tree)"
 [ "$(grep -c '| } vfs_read = 512$' /tmp/tree)" = $reads ] || fail "not $reads results: $(head -40 /tmp/tree)"
+met
 [ "$(grep -c '|   rw_verify_area(read_write=0, file=0x[0-9a-f]*, ppos=0x[0-9a-f]*, count=512) = 0$' /tmp/tree)" = $reads ] || {
   [ "$(grep -c '|   rw_verify_area(read_write=0, file=0x[0-9a-f]*, ppos=0x[0-9a-f]*, count=512) {$' /tmp/tree)" = $reads ] || fail "not $reads checks: $(head -40 /tmp/tree)"; }
 [ "$(grep -c '|   read_zero(' /tmp/tree)" -ge $reads ] || fail "the function that is called through a pointer: $(head -40 /tmp/tree)"
