@@ -7,8 +7,10 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 find_program(SPILE_CCACHE ccache)
 if(SPILE_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${SPILE_CCACHE})
-  set(CMAKE_C_COMPILER_LAUNCHER ${SPILE_CCACHE})
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/cached_compiler.in ${CMAKE_BINARY_DIR}/cached_compiler @ONLY
+                 FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_BINARY_DIR}/cached_compiler)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_BINARY_DIR}/cached_compiler)
 endif()
 
 find_program(SPILE_CLANG clang-19 REQUIRED)        # compiles the runtime to bitcode
