@@ -4,7 +4,8 @@
 # programs: bpftrace
 # files: build/release/bench/kernel_calls
 #
-# KERNEL_CALLS  the program (kernel_calls.c)     KERNEL_TURNS  how often all of it is done     KERNEL_ONLY  names: an extended regular expression
+# KERNEL_CALLS  the program (kernel_calls.c)     KERNEL_TURNS  how often all of it is done     KERNEL_ONLY  names: an extended
+#                                                                                                           regular expression
 # KERNEL_RECORDS  how many calls each of two loops does for the records that are lost
 # SPILE         the program to be measured
 calls=${KERNEL_CALLS:-/files/kernel_calls}
@@ -48,8 +49,8 @@ ms() {
   esac
 }
 
-# parts START END TOOL COMMAND...: how long a command takes from its start to the line of its first hit, and from SIGINT to its end, ms: rows of these two names.
-# Beside it, a call is made each 10 ms.
+# parts START END TOOL COMMAND...: how long a command takes from its start to the line of its first hit, and from SIGINT to its
+# end, ms: rows of these two names. Beside it, a call is made each 10 ms.
 parts() {
   start_row=$1 end_row=$2 tool=$3
   shift 3
@@ -77,7 +78,8 @@ records() {
   echo "records lost, of $((2 * each)) from two CPUs | $tool | $(timeout 300 "$@" 2>/dev/null | awk -v all=$((2 * each)) '/^r[0-9]/ { n++ } END { print n < all ? all - n : 0 }')"
 }
 
-# exact NAME HITS SCRIPT: of HITS, how many the script has not counted ("counted N") in two loops at once, and how many it says to have skipped.
+# exact NAME HITS SCRIPT: of HITS, how many the script has not counted ("counted N") in two loops at once, and how many it says to
+# have skipped.
 exact() {
   case $1 in *"$only"*) ;; *) return ;; esac
   out=$(timeout 300 "$spile" -e "$3" -c "$two" 2>&1)

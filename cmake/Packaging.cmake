@@ -46,7 +46,8 @@ set(CPACK_DEBIAN_UNSPECIFIED_DESCRIPTION "Probes running programs and kernels wi
  language are compiled in milliseconds, armed in live processes without a
  rebuild, a restart or root, and cost nanoseconds a hit.")
 
-# Four packages: all that has no component is the program's; those of the library are in src/libspile/CMakeLists.txt. A library and its headers and module are of one version.
+# Four packages: all that has no component is the program's; those of the library are in src/libspile/CMakeLists.txt. A library
+# and its headers and module are of one version.
 install(FILES examples/library/count.c examples/library/latency.cpp examples/library/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libspile-dev/examples COMPONENT libspile-dev)
 install(FILES docs/man/libspile.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT libspile-dev)
 install(FILES examples/library/watch.py DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/python3-spile/examples COMPONENT python3-spile)

@@ -1,6 +1,6 @@
 #pragma once
-// Text of another language (HTML, JavaScript, scripts) lives in files of its own, which spile_embed() of cmake/Embed.cmake puts into
-// the program: it needs none of them where it runs.
+// Text of another language (HTML, JavaScript, scripts) lives in files of its own, which spile_embed() of cmake/Embed.cmake puts
+// into the program: it needs none of them where it runs.
 
 #include <string_view>
 

@@ -1,4 +1,5 @@
-# Which capabilities suffice for the kernel side, and how those are named that are missing: CAP_BPF and CAP_PERFMON, where tracefs can be read.
+# Which capabilities suffice for the kernel side, and how those are named that are missing: CAP_BPF and CAP_PERFMON, where tracefs
+# can be read.
 from spiletest import *
 
 if os.geteuid() != 0:

@@ -1,4 +1,5 @@
-# A bundle and spile-run carried into a root folder that has no LLVM, no debug information, no scripts and no compiler: only the libraries that spile-run names.
+# A bundle and spile-run carried into a root folder that has no LLVM, no debug information, no scripts and no compiler: only the
+# libraries that spile-run names.
 from spiletest import *
 
 if os.geteuid() != 0:

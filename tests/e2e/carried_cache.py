@@ -1,4 +1,5 @@
-# Exported answers carried into a root folder without debug information: probes, values, inlined calls, lists and verbs are as they were.
+# Exported answers carried into a root folder without debug information: probes, values, inlined calls, lists and verbs are as
+# they were.
 from spiletest import *
 
 if os.geteuid() != 0:

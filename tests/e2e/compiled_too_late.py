@@ -1,5 +1,5 @@
-# A script that takes longer to compile than -T allows: the error says what to do, what was learnt until then is kept for the next try,
-# and so is the code, also where thousands of probes with a handler each make it large.
+# A script that takes longer to compile than -T allows: the error says what to do, what was learnt until then is kept for the next
+# try, and so is the code, also where thousands of probes with a handler each make it large.
 # long
 from spiletest import *
 

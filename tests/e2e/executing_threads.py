@@ -1,6 +1,6 @@
 # variants: counted attached
-# A thread other than the first executes a program: the kernel ends all others, and it takes the first one's number. What the threads
-# had of the arena is free again, and nobody who was about to do something with the first one does it to the new program.
+# A thread other than the first executes a program: the kernel ends all others, and it takes the first one's number. What the
+# threads had of the arena is free again, and nobody who was about to do something with the first one does it to the new program.
 from spiletest import *
 
 PROGRAM = program("executes")

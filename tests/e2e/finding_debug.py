@@ -1,6 +1,6 @@
 # variants: mismatch split package types alternate kept mini unwind server ask
-# Where debug information is found, and what is said of files that are missing, of another build, or on a server that does not answer.
-# long
+# Where debug information is found, and what is said of files that are missing, of another build, or on a server that does not
+# answer. long
 import threading
 import urllib.request
 
@@ -200,7 +200,8 @@ elif VARIANT == "alternate":
     run("dwz", "-m", "common", "three", "four")
     reads(directory / "one").expect(status=1, err_match=r"needs common, which is of another build: its build-id is [0-9a-f]{40} instead of [0-9a-f]{40}")
 elif VARIANT == "kept":
-    # Large compressed files beside a program's own, those of dwz and .dwp files, are uncompressed once: the second run finds them in the cache.
+    # Large compressed files beside a program's own, those of dwz and .dwp files, are uncompressed once: the second run finds them
+    # in the cache.
     if subprocess.run(["df", "--output=fstype", directory], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[-1] in ("tmpfs", "ramfs"):
         skip("the test's folder is not on a disk, where nothing is kept")
     (directory / "digits").write_text(os.urandom(18 << 20).hex())

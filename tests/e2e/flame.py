@@ -1,5 +1,5 @@
-# `spile flame`: the shares of a program whose split of processor time is known, by folded stacks, speedscope's file, the picture and the page, which Chromium shows where it is
-# installed; CPython, which we did not write; wrong words.
+# `spile flame`: the shares of a program whose split of processor time is known, by folded stacks, speedscope's file, the picture
+# and the page, which Chromium shows where it is installed; CPython, which we did not write; wrong words.
 # long
 import html, json, shutil, xml.etree.ElementTree
 from spiletest import *

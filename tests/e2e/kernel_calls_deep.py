@@ -1,5 +1,5 @@
-# Functions of a script may call each other deeper than eBPF lets functions nest: the compiler makes parts of the chain one function.
-# long
+# Functions of a script may call each other deeper than eBPF lets functions nest: the compiler makes parts of the chain one
+# function. long
 from spiletest import *
 
 if os.geteuid() != 0:

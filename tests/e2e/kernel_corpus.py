@@ -1,5 +1,5 @@
-# Over 300 scripts with handlers in the kernel (tests/kernel_corpus) are loaded, or rejected in words of the script, each in 0.3 s; where this kernel
-# was recorded, the verifier follows no more instructions than then.
+# Over 300 scripts with handlers in the kernel (tests/kernel_corpus) are loaded, or rejected in words of the script, each in 0.3
+# s; where this kernel was recorded, the verifier follows no more instructions than then.
 # long
 # processors: 2
 from spiletest import *

@@ -7,7 +7,8 @@ SCRIPT = 'global t probe process.function("probed").return { t <<< gettimeofday_
 
 
 def added(chunks):
-    """What the probe adds to a call, in ns: without what other processes take away, which most chunks of 2 ms have to bear on a busy machine."""
+    """What the probe adds to a call, in ns: without what other processes take away, which most chunks of 2 ms have to bear on a
+    busy machine."""
     plain, probed = (sorted(costs)[len(costs) // 10] for costs in zip(*chunks))
     return probed - plain
 
@@ -28,4 +29,5 @@ expect_true(took < seconds / 2, f"spile took {took} s to attach")
 chunks = json.loads(out.read_text())["chunks"]
 before, after = added(json.loads(alive.read_text())["chunks"]), added(chunks[-len(chunks) // 3:])
 print(f"{before:.1f} ns were added to a call, {after:.1f} ns after spile's death")
-expect_true(after < 100 and after < 1.5 * before + 20, f"{before:.1f} ns were added to a call, {after:.1f} ns after spile's death")
+expect_true(after < 100 and after < 1.5 * before + 20,
+            f"{before:.1f} ns were added to a call, {after:.1f} ns after spile's death")

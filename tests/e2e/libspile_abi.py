@@ -1,6 +1,6 @@
-# The ABI of libspile.so.0 is the one that tests/abi/libspile.txt records: exported symbols with their versions, sizes and offsets of the structures of spile.h, values of
-# the enumerations; nothing else is exported; Python has the same structures. A change of what is recorded needs another SOVERSION, but for symbols and values that are added.
-# `libspile_abi.py --update` writes the file.
+# The ABI of libspile.so.0 is the one that tests/abi/libspile.txt records: exported symbols with their versions, sizes and offsets
+# of the structures of spile.h, values of the enumerations; nothing else is exported; Python has the same structures. A change of
+# what is recorded needs another SOVERSION, but for symbols and values that are added. `libspile_abi.py --update` writes the file.
 # long
 from libspile_install import *
 

@@ -1,6 +1,6 @@
-# libspile from Python: a session that is stopped leaves its process as it was; a process that ends; a spile that is killed is an error, and what was read holds; a program that is
-# killed takes its spile along; a program that does not read loses events, which are counted, and neither the process nor the run waits for it.
-# long
+# libspile from Python: a session that is stopped leaves its process as it was; a process that ends; a spile that is killed is an
+# error, and what was read holds; a program that is killed takes its spile along; a program that does not read loses events, which
+# are counted, and neither the process nor the run waits for it. long
 from libspile_install import *
 
 os.environ.update(ENVIRONMENT)
@@ -64,7 +64,8 @@ for wrong, kind in [(dict(script=COUNT, pid=2**31 - 1), library.Error), (dict(sc
     except kind:
         pass
 
-# Stopped while it compiles: neither the start nor the end waits for that. With a process, so that no uprobe is put into others' redis.
+# Stopped while it compiles: neither the start nor the end waits for that. With a process, so that no uprobe is put into others'
+# redis.
 session = library.Session()
 library._library.spile_add_process(session._session, target.pid)
 library._library.spile_set_script(session._session, b'global n probe process("' + installed("redis-server").encode() + b'").function("*") { n[ppfunc()]++ }')

@@ -10,7 +10,8 @@ for limit in [1 << 20, 100 << 10]:
     expect_match(r"^2000 1000$", result.out, f"counts with {limit} KiB")
 tight = spile("-e", SCRIPT, "-c", f"sh -c 'ulimit -v 12000; exec {calls} 1000'")
 expect_match(r"address space is limited to 11\.7 MiB \(RLIMIT_AS\).*prlimit --pid", tight.err, "the error")
-# Each mapping of a process that already runs names the limit that forbids it. In KiB above what it has, and what could not be mapped.
+# Each mapping of a process that already runs names the limit that forbids it. In KiB above what it has, and what could not be
+# mapped.
 WALLS = {(resource.RLIMIT_AS, 64): "the process table", (resource.RLIMIT_AS, 8 << 10): "the arena", (resource.RLIMIT_AS, 20 << 10): "code",
          (resource.RLIMIT_DATA, 0): "the process table"}
 for (kind, more), what in WALLS.items():

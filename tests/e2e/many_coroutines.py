@@ -15,7 +15,8 @@ def run(count, rounds):
     expect_true(more, f"spile says nothing:\n{result.err}")
     return float(more.group(1))
 
-# Two calls with four probes; searching all of them took 100,000 ns. Other processes may have the caches: the least of some runs counts.
+# Two calls with four probes; searching all of them took 100,000 ns. Other processes may have the caches: the least of some runs
+# counts.
 for _ in range(4):
     few, many = run(4, 20000), run(10000, 10)
     print(f"more: {few} ns with 4, {many} ns with 10,000")

@@ -1,4 +1,5 @@
-# $$parms of thousands of functions without debug information: one warning, which names the package that has it, and no look-up for each function.
+# $$parms of thousands of functions without debug information: one warning, which names the package that has it, and no look-up
+# for each function.
 from spiletest import *
 
 postgres = installed("postgres", "/usr/lib/postgresql/15/bin")

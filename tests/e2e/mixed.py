@@ -175,8 +175,8 @@ probe {CALL} {{ if (pid() == target()) {{ n = n + 1; a[1000 + (n & 255)] = n }} 
         target.wait()
 
 if VARIANT == "stacks":
-    # Stacks of the process in handlers of both sides: printed, and as keys, which both name alike. The handler of the return has put an address of
-    # its own on the stack, in place of that which leads back to main().
+    # Stacks of the process in handlers of both sides: printed, and as keys, which both name alike. The handler of the return has
+    # put an address of its own on the stack, in place of that which leads back to main().
     out = spile("-o", "/dev/stdout", "-e", f"""global n, m, stacks, returns
 probe process.function("step").return {{ returns++ }}
 probe process.function("step") {{ if (n == 0) {{ println("process"); print_ubacktrace() }} n++; stacks["process", ubacktrace()]++ }}

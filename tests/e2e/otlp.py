@@ -1,5 +1,7 @@
-# --otlp sends globals, hits and losses to a collector, whose messages are decoded here by the field numbers of opentelemetry-proto 1.x: gauges, exponential histograms with the quantiles of the values,
-# attributes of keys. A collector that is away, or asks for a pause, gets them later; one that never comes costs nothing but a warning with a count, and keeps no handler waiting.
+# --otlp sends globals, hits and losses to a collector, whose messages are decoded here by the field numbers of
+# opentelemetry-proto 1.x: gauges, exponential histograms with the quantiles of the values, attributes of keys. A collector that
+# is away, or asks for a pause, gets them later; one that never comes costs nothing but a warning with a count, and keeps no
+# handler waiting.
 import math
 import re
 import socket

@@ -1,5 +1,5 @@
-# Threads and children that end at once, some between the moment when they are found and the one when sampling them begins: that is no
-# reason for a warning.
+# Threads and children that end at once, some between the moment when they are found and the one when sampling them begins: that
+# is no reason for a warning.
 # long
 from spiletest import *
 

@@ -1,5 +1,5 @@
-# What a user at a terminal sees before there is output: what spile does when that takes long, then what is armed and how to end it. Nothing of it elsewhere, nor with -w.
-# long
+# What a user at a terminal sees before there is output: what spile does when that takes long, then what is armed and how to end
+# it. Nothing of it elsewhere, nor with -w. long
 import pty, threading
 from spiletest import *
 
@@ -54,7 +54,8 @@ for arguments in (["-w"], ["-v"]):
 spile("-T", "1", "-e", 'global n probe process.function("work") { n++ }', "-x", target.pid).expect(status=0, err="")
 expect_untouched(target.pid)
 
-# Ctrl-C at any moment: nothing is left, though another thread prints meanwhile. All of an interpreter's functions take longer than the patience of that thread.
+# Ctrl-C at any moment: nothing is left, though another thread prints meanwhile. All of an interpreter's functions take longer
+# than the patience of that thread.
 interpreter = start("/usr/bin/python3", "-u", "-c", "import time\nprint('ready')\nwhile True: time.sleep(0.001)", ready="ready")
 compiled("-T", "1", "-e", 'global n probe process.function("*") { n++ }', "-x", interpreter.pid)
 began = time.monotonic()

@@ -1,5 +1,5 @@
-# The page of `spile report --html`, in Chromium where that is installed: tables that a click sorts, a histogram, a heat map, the flame graph's search and zoom, events with their text as
-# printf makes it; hostile names are text; under 100 KB without its data.
+# The page of `spile report --html`, in Chromium where that is installed: tables that a click sorts, a histogram, a heat map, the
+# flame graph's search and zoom, events with their text as printf makes it; hostile names are text; under 100 KB without its data.
 # long
 import html, json
 from spiletest import *

@@ -1,5 +1,5 @@
-# $$parms of all functions of sqlite3: one handler that reads tables serves them (docs/decisions/035). Its text is that of handlers of each
-# function's own, hit for hit, and making it takes two seconds at most.
+# $$parms of all functions of sqlite3: one handler that reads tables serves them (docs/decisions/035). Its text is that of
+# handlers of each function's own, hit for hit, and making it takes two seconds at most.
 import os
 import re
 from spiletest import ROOT, debian_source_program, expect, expect_true, processor_seconds, spile, temporary_directory
@@ -19,7 +19,8 @@ def hits(pattern, own, *options, suffix="", text="$$parms", body='printf("%s(%s)
     return sorted(re.sub(r"0x[0-9a-f]{7,}", "P", line) for line in out.splitlines() if "(" in line)
 
 
-# The same hits with the same texts, whichever way they are compiled: entries, returns, inlined calls; $$vars and single variables.
+# The same hits with the same texts, whichever way they are compiled: entries, returns, inlined calls; $$vars and single
+# variables.
 for pattern, suffix, text in [("sqlite3VdbeAdd*", "", "$$parms"), ("sqlite3Str*", "", "$$vars"),
                               ("sqlite3Expr[A-D]*", ".return", "$$vars")]:
     own, shared = hits(pattern, 100000, suffix=suffix, text=text), hits(pattern, 0, suffix=suffix, text=text)

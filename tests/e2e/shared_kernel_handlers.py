@@ -1,5 +1,5 @@
-# $$parms of many functions by uprobes: handlers in the kernel that read tables (docs/decisions/035) serve them. Their text is that of handlers in the
-# process, hit for hit, and making them takes two seconds at most.
+# $$parms of many functions by uprobes: handlers in the kernel that read tables (docs/decisions/035) serve them. Their text is
+# that of handlers in the process, hit for hit, and making them takes two seconds at most.
 import os
 import re
 from spiletest import debian_source_program, expect, expect_true, processor_seconds, skip, spile, temporary_directory
@@ -32,7 +32,8 @@ for pattern, suffix, text in [("sqlite3VdbeAdd*", ".call", "$$parms"), ("sqlite3
     expect(hits("bpf", pattern, suffix, text), in_process, f"{text} of {pattern}{suffix} by tables")
     expect(hits("bpf", pattern, suffix, text, own=100000), in_process, f"{text} of {pattern}{suffix} by handlers of each function's own")
 
-# Calls that are inlined into each other begin at one place, in any order; what they read of the function's entry is not known in the kernel.
+# Calls that are inlined into each other begin at one place, in any order; what they read of the function's entry is not known in
+# the kernel.
 inlined = ["\n".join(sorted(hits("bpf", "sqlite3VdbeMem[R-S]*", "", "$$vars", own).splitlines())) for own in (0, 100000)]
 expect_true(inlined[0].count("\n") > 20, f"inlined calls: only {inlined[0].count(chr(10))} hits")
 expect(*inlined, "inlined calls")

@@ -1,5 +1,5 @@
-# Ctrl-Z: spile lets the process go before it stands still, so the process forks, makes threads and gets signals; when spile goes on,
-# so do the counts, and Ctrl-C leaves the process as it was.
+# Ctrl-Z: spile lets the process go before it stands still, so the process forks, makes threads and gets signals; when spile goes
+# on, so do the counts, and Ctrl-C leaves the process as it was.
 # variants: command attached guest
 from spiletest import *
 import pty

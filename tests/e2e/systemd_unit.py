@@ -1,5 +1,5 @@
-# The unit tools/systemd/spile@.service: systemd accepts it, and a spile with its capabilities and its system calls, and no others, probes a process of another user and the kernel, and serves
-# the globals.
+# The unit tools/systemd/spile@.service: systemd accepts it, and a spile with its capabilities and its system calls, and no
+# others, probes a process of another user and the kernel, and serves the globals.
 import ctypes.util, urllib.request
 from spiletest import *
 

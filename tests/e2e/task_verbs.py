@@ -1,5 +1,5 @@
-# The verbs that print tables: counts equal what programs do, times are within what is known of them, JSON Lines, the live table's keys on a terminal, wrong words.
-# variants: top lat activity stacks live wrong
+# The verbs that print tables: counts equal what programs do, times are within what is known of them, JSON Lines, the live table's
+# keys on a terminal, wrong words. variants: top lat activity stacks live wrong
 # long
 import fcntl, json, pty, struct, termios, threading
 from spiletest import *
@@ -139,7 +139,8 @@ def stacks():
     lost = [row for row in rows(result) if row["bytes"] == 50 * 77777]
     expect((len(lost), lost[0]["blocks"]), (1, 50), result.out)
     expect_true(any("ffi_call" in frame for frame in lost[0]["stack"]) and "66666" not in result.out, lost)
-    # More stacks than a handler may make turns of a loop (MAXACTION): reports are bounded by what is kept alone. Each of f's 14 calls is made at one of two places.
+    # More stacks than a handler may make turns of a loop (MAXACTION): reports are bounded by what is kept alone. Each of f's 14
+    # calls is made at one of two places.
     folder = temporary_directory()
     (folder / "many.c").write_text("#include <stdlib.h>\nstatic void* volatile kept;\n__attribute__((noipa)) void f(int depth, int bits) {\n"
                                    "  if (depth == 0) { kept = malloc(77); return; }\n  if (bits & 1) { f(depth - 1, bits >> 1); __asm__ volatile(\"\"); } else { f(depth - 1, bits >> 1); __asm__ volatile(\"nop\"); }\n}\n"
@@ -269,7 +270,8 @@ def wrong():
     ]:
         result = spile(*words).expect(status=1, out="")
         expect_true(message in result.err, f"{message} in {result.err}")
-    # What can't be read in some calls ends nothing, and shows no line of a script that the user has not written: these calls are left out, and counted, whatever the addresses were.
+    # What can't be read in some calls ends nothing, and shows no line of a script that the user has not written: these calls are
+    # left out, and counted, whatever the addresses were.
     unread = '$arg % 2 ? "1" : user_string($arg * 8)'
     left_out = (r"^WARNING: read fault near 'user_string': hits like this are left out, and counted\n"
                 r"WARNING: 50 hits left out: read fault near 'user_string'\nWARNING: Number of errors: 50, skipped probes: 0\n$")

@@ -1,6 +1,6 @@
 #!/bin/sh
-# compare.sh RECORD RESULTS [FACTOR]: says what has become worse in RESULTS (of load.sh) since RECORD, which has earlier results for this kernel; status 1
-# if anything. FACTOR: how many times slower than a processor this machine's emulator is (default 1).
+# compare.sh RECORD RESULTS [FACTOR]: says what has become worse in RESULTS (of load.sh) since RECORD, which has earlier results
+# for this kernel; status 1 if anything. FACTOR: how many times slower than a processor this machine's emulator is (default 1).
 #   a script does something else than load or be rejected in spile's words, or is rejected and was loaded
 #   the verifier follows over 20 % more instructions (and over 100: some are the kernel's and the machine's)
 #   a verification takes more than 0.3 s

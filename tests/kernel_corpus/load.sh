@@ -1,6 +1,7 @@
 #!/bin/sh
-# load.sh CORPUS EVERY FIRST [FACTOR]: loads every EVERY-th script of CORPUS (scripts.py), from the FIRST on (0: the first), into this machine's kernel by
-# `spile -v` in PATH, and prints a line for each, fields apart by a tab. FACTOR: how many times slower than a processor this machine's emulator is (default 1).
+# load.sh CORPUS EVERY FIRST [FACTOR]: loads every EVERY-th script of CORPUS (scripts.py), from the FIRST on (0: the first), into
+# this machine's kernel by `spile -v` in PATH, and prints a line for each, fields apart by a tab. FACTOR: how many times slower
+# than a processor this machine's emulator is (default 1).
 #   NAME  loaded   PROGRAMS  INSTRUCTIONS  MILLISECONDS
 #   NAME  rejected MESSAGE
 #   NAME  failed   MESSAGE       where spile did something else: a crash, no message, the verifier's words

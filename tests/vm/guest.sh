@@ -38,8 +38,8 @@ nfs_modules() {
     [ ! -e /modules/$name.ko ] || insmod /modules/$name.ko || fail "no $name.ko"
   done
 }
-# nfs_server: serves /export of this guest to itself, with the kernel's own files in place of daemons: which machine is the domain "all", what it may have,
-# and which folder the file system number 0 is. Needs nfs_modules.
+# nfs_server: serves /export of this guest to itself, with the kernel's own files in place of daemons: which machine is the domain
+# "all", what it may have, and which folder the file system number 0 is. Needs nfs_modules.
 nfs_server() {
   mkdir -p /export /var/lib/nfs/v4recovery
   mount -t tmpfs tmpfs /export || fail "no tmpfs"

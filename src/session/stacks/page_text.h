@@ -14,8 +14,8 @@ namespace spile::session {
 // A name, and the text that stands for {{NAME}}.
 using PagePart = std::pair<std::string_view, std::string_view>;
 
-// Returns `page` with the text of parts instead of each {{NAME}}, without the newline at a text's end. What stands in a part's text
-// is not looked at. REQUIRES: parts has the name of each {{NAME}}, but for the shared ones: page.css, flame.html, flame.js.
+// Returns `page` with the text of parts instead of each {{NAME}}, without the newline at a text's end. What stands in a part's
+// text is not looked at. REQUIRES: parts has the name of each {{NAME}}, but for the shared ones: page.css, flame.html, flame.js.
 std::string fill_page(std::string_view page, std::vector<PagePart> parts);
 
 }  // namespace spile::session

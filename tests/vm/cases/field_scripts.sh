@@ -1,5 +1,5 @@
-# What scripts of the field use of the kernel: values of system calls' begins, functions that SystemTap's library has for itself, and @cast without a
-# module in functions. Each with a cause that is counted.
+# What scripts of the field use of the kernel: values of system calls' begins, functions that SystemTap's library has for itself,
+# and @cast without a module in functions. Each with a cause that is counted.
 # kernels: 6.12
 . /guest.sh
 
@@ -39,7 +39,8 @@ out=$(spile -e 'global n probe kernel.function("sys_writ[e]")?, kernel.function(
   -c 'dd if=/dev/zero of=/dev/null bs=3 count=200 2>/dev/null' 2>&1)
 check "both names" "$out" '^once 200$'
 
-# Functions under their names of older kernels: of programs that begin (with the shell of -c), of those that end with a dump of their memory, of ticks.
+# Functions under their names of older kernels: of programs that begin (with the shell of -c), of those that end with a dump of
+# their memory, of ticks.
 out=$(spile -e 'global begun, dumped, ticks
   probe kernel.function("flush_old_exec").return { if ($return == 0) begun++ }
   probe kernel.function("do_coredump") { dumped++ }

@@ -1,4 +1,5 @@
-# Aliases of the library whose causes need a disk, a driver or a thread of the kernel of their own. docs/library.md says why the few others can't be tried.
+# Aliases of the library whose causes need a disk, a driver or a thread of the kernel of their own. docs/library.md says why the
+# few others can't be tried.
 . /guest.sh
 ip link set lo up
 mkdir -p /ram && mount -t ramfs ram /ram || fail "no ramfs"

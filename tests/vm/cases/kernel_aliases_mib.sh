@@ -14,7 +14,8 @@ kernel_counter() {
   cat /proc/net/snmp /proc/net/netstat | awk -v name=$1 '{ kind = $1 } names[kind] == "" { names[kind] = $0; next }
     { n = split(names[kind], keys, " "); split($0, values, " "); for (i = 2; i <= n; i++) if (keys[i] == name) { print values[i]; exit } names[kind] = "" }'
 }
-# grows ALIAS LEAST COMMAND: while the command runs, the alias' counter and its handler's hits count what the kernel does, and at least so many.
+# grows ALIAS LEAST COMMAND: while the command runs, the alias' counter and its handler's hits count what the kernel does, and at
+# least so many.
 grows() {
   name=${1#*.}
   before=$(kernel_counter $name)

@@ -9,7 +9,8 @@ counted() {
   check "$1" "$out" "$2"
 }
 
-# Signals: 10 rounds of two sigactions, kill, tkill, tgkill, sigprocmask and sigpending. From the second round on they are blocked, and not ignored.
+# Signals: 10 rounds of two sigactions, kill, tkill, tgkill, sigprocmask and sigpending. From the second round on they are
+# blocked, and not ignored.
 counted "signals" '^10 10 10 10 10 10 30 30 3 20 10 10 10 10$' 'exec causes actions 10' '
   global kills, kills_done, tkills, tkills_done, tgkills, tgkills_done, allowed, granted, ignored, acts, acts_new, masks, pending, pending_done
   probe signal.syskill { if (pid() == target() && sig == 12 && sig_name == "SIGUSR2" && sig_pid == pid() && task == task_current() && pid_name == execname()) kills++ }
@@ -131,7 +132,8 @@ counted "vfs" '^20 20 21 20 20$' 'dd if=/dev/zero of=/ram/pages bs=4096 count=20
   probe vfs.do_sync_write.return { if (filename == "pages" && ret == 4096) bytes++ }
   probe end { printf("%d %d %d %d %d\n", added, removed, reads, writes, bytes) }'
 
-# A disk: 20 direct writes. The cloud kernels have no scheduler that adds or plugs requests: probes of that are armed, and no more.
+# A disk: 20 direct writes. The cloud kernels have no scheduler that adds or plugs requests: probes of that are armed, and no
+# more.
 [ -d /sys/module/loop ] || insmod /modules/loop.ko || fail "no loop.ko"
 dd if=/dev/zero of=/root/disk bs=1M count=4 2>/dev/null && losetup /dev/loop5 /root/disk || fail "no disk"
 scheduler=$(sed -n 's/.*\[\(.*\)\].*/\1/p' /sys/block/loop5/queue/scheduler)

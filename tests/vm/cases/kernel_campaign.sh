@@ -1,11 +1,12 @@
-# Many functions of the kernel armed and disarmed under load, counted beside ftrace, and spile killed in the midst of it: the kernel lives on, says
-# nothing, and has nothing of spile's left. tools/kernel_campaign does this with all functions, and longer.
+# Many functions of the kernel armed and disarmed under load, counted beside ftrace, and spile killed in the midst of it: the
+# kernel lives on, says nothing, and has nothing of spile's left. tools/kernel_campaign does this with all functions, and longer.
 # often: 6.12
 . /guest.sh
 every=${EVERY:-40} kills=${KILLS:-5}
 tracing=/sys/kernel/tracing
 
-# Processes start, files are written and read, and pipes are filled, until the file is removed. Each turn is short: it ends when asked to.
+# Processes start, files are written and read, and pipes are filled, until the file is removed. Each turn is short: it ends when
+# asked to.
 touch /tmp/load
 load() {
   while [ -e /tmp/load ]; do
@@ -30,7 +31,8 @@ clean() {
   [ -z "$complaint" ] || fail "$1: the kernel says: $complaint"
 }
 
-# -- all functions at once, beside ftrace's tracer (Debian's kernels lack its profile): functions that only the loop below makes happen.
+# -- all functions at once, beside ftrace's tracer (Debian's kernels lack its profile): functions that only the loop below makes
+# happen.
 case $(uname -r) in 6.1.*) ;; *)
   printf 'ksys_sync\nsync_bdevs\n' >$tracing/set_ftrace_filter
   echo function >$tracing/current_tracer || fail "no function tracer"

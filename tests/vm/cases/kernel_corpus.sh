@@ -1,5 +1,5 @@
-# A part of the corpus of scripts (tests/kernel_corpus), loaded: what the verifier follows is compared with what was recorded for this kernel.
-# tools/kernel_corpus does this with all scripts; tests/e2e/kernel_corpus.py on the host's own kernel.
+# A part of the corpus of scripts (tests/kernel_corpus), loaded: what the verifier follows is compared with what was recorded for
+# this kernel. tools/kernel_corpus does this with all scripts; tests/e2e/kernel_corpus.py on the host's own kernel.
 # often: 6.1
 # made: tests/kernel_corpus/scripts.py
 # files: tests/kernel_corpus/load.sh tests/kernel_corpus/compare.sh tests/kernel_corpus/recorded-6.1.txt tests/kernel_corpus/recorded-6.12.txt

@@ -51,7 +51,8 @@ out=$(spile -e 'global same, time, is_defined
     is_defined = @defined($file->f_flags) * 100 + @defined($nothing) * 10 + @choose_defined($nothing, 7) } }
   probe end { printf("%d %d %d\n", same, time, is_defined) }' -c "exec $reads")
 check "casts and variables" "$out" '^3 1 107$'
-# The result by its register, and as text; all registers, those with which the process has entered the kernel, and the module of the place.
+# The result by its register, and as text; all registers, those with which the process has entered the kernel, and the module of
+# the place.
 out=$(spile -e 'global c probe kernel.function("vfs_read").return { if (pid() == target()) c[returnval(), returnstr(1), @entry($count)]++ }
   probe end { foreach ([r, text, count] in c) println(r, " ", text, " ", count, ": ", c[r, text, count]) }' -c "exec $reads")
 check "returnval()" "$out" '^1 1 1: 1000$'
@@ -71,7 +72,8 @@ out=$(spile -e 'probe kernel.function("vfs_read") { if (pid() == target()) print
   -c "exec $reads" 2>&1)
 check "memory of the process" "$out" '^ERROR: read fault at 0x[0-9a-f]+ near .@cast'
 
-# Handlers at fentry and fexit have the language of all others, functions that ask for arguments included, where handlers work over an arena.
+# Handlers at fentry and fexit have the language of all others, functions that ask for arguments included, where handlers work
+# over an arena.
 case $(uname -r) in
   6.1.*) ;;
   *) out=$(spile -v -e 'global texts, start
@@ -90,8 +92,8 @@ for point in 'kernel.function("vfs_read").return' 'kernel.function("vfs_*").retu
   check "latency of $point" "$out" '^1 1$'
 done
 
-# A handler that reads the kernel's memory calls a function that is probed as well: the kernel counts those hits as missed, and so they are
-# reported.
+# A handler that reads the kernel's memory calls a function that is probed as well: the kernel counts those hits as missed, and so
+# they are reported.
 out=$(spile -e 'global reads probe kernel.function("copy_from_kernel_nofault") { reads <<< kernel_long(&@var("jiffies")) }
   probe kernel.function("vfs_read") { if (pid() == target()) reads <<< $file->f_flags }' -c "exec $reads" 2>&1)
 check "missed hits" "$out" '^WARNING: the kernel missed [0-9]+ hits? of kernel.function\("copy_from_kernel_nofault"\)$'

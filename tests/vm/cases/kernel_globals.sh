@@ -10,7 +10,8 @@ out=$(spile -DMAXSKIPPED=0 -e '
   probe kernel.trace("syscalls:sys_exit_read") {
     if (tid() in open) { pairs++; if (!open[tid()] || $ret != 1) wrong++; delete open[tid()] } }
   probe end { left = 0; foreach (t in open) left++; printf("%d %d %d %d\n", pairs, wrong, left, n) }' -c "$two" 2>&1)
-# A lock is waited for 10 ms. A processor of an emulator on a busy machine may stand still for longer: its hits are skipped, and counted.
+# A lock is waited for 10 ms. A processor of an emulator on a busy machine may stand still for longer: its hits are skipped, and
+# counted.
 lost=$(echo "$out" | sed -n 's/.*WARNING: \([0-9]*\) skipped.*/\1/p' | head -1)
 lost=${lost:-0} all=$((2 * reads))
 set -- $(echo "$out" | grep -E '^[0-9]+ [0-9]+ [0-9]+ [0-9]+$')

@@ -9,7 +9,8 @@ refused() { # refused WHAT PATTERN SCRIPT...: the run fails, with these words.
 }
 
 refused "a module that is not loaded" "the module 'loop' is not loaded" spile -e 'probe module("loop").function("lo_ioctl") {}' -c true
-# Of a module that loads later: armed when it is loaded, before its own code runs, and again when it is loaded anew; nothing is left in tracefs.
+# Of a module that loads later: armed when it is loaded, before its own code runs, and again when it is loaded anew; nothing is
+# left in tracefs.
 mkdir -p "/lib/modules/$(uname -r)"
 echo "kernel/drivers/block/loop.ko:" >"/lib/modules/$(uname -r)/modules.dep"
 echo "p:spile_99999/p0 vfs_read" >>/sys/kernel/tracing/kprobe_events

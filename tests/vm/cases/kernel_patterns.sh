@@ -1,7 +1,8 @@
-# Patterns of many functions at once: one link of kprobe.multi, or on Linux 6.1 a kprobe each; on and off; and all functions of the kernel.
+# Patterns of many functions at once: one link of kprobe.multi, or on Linux 6.1 a kprobe each; on and off; and all functions of
+# the kernel.
 . /guest.sh
-# Bars, ms: the emulator is some ten times slower than the processor. On 6.12 that is 0.3 s on and off. On 6.1, 73 kprobes took 0.7 to 0.9 s on and
-# 4.1 to 4.4 s off: each one waits for the kernel when it is closed, 64 at a time.
+# Bars, ms: the emulator is some ten times slower than the processor. On 6.12 that is 0.3 s on and off. On 6.1, 73 kprobes took
+# 0.7 to 0.9 s on and 4.1 to 4.4 s off: each one waits for the kernel when it is closed, 64 at a time.
 case $(uname -r) in
   6.1.*) most_on=5000 most_off=20000 ;;
   *) most_on=3000 most_off=3000 ;;

@@ -1,4 +1,5 @@
-# Spans of `spile trace --kernel --otlp`, and of a recorded one: as many as calls, each within its parent, at the time of day. The collector is busybox's web server.
+# Spans of `spile trace --kernel --otlp`, and of a recorded one: as many as calls, each within its parent, at the time of day. The
+# collector is busybox's web server.
 . /guest.sh
 old=$(uname -r | grep -c '^6\.1\.')
 ip link set lo up 2>/dev/null || ifconfig lo 127.0.0.1 up
@@ -46,7 +47,8 @@ reads_of trace '.* call.count=512.* call.result=512' "$(not_shown)"
 
 spile record trace --kernel vfs_read --depth 3 -o /tmp/a.spile-run -c "$program" 2>/tmp/err || fail "record: $(cat /tmp/err)"
 [ -z "$(ls /taken)" ] || fail "record sends"
-# Other processes read while the probes are attached, and a hit within another handler is skipped: their calls are in parts, which is told.
+# Other processes read while the probes are attached, and a hit within another handler is skipped: their calls are in parts, which
+# is told.
 spile report /tmp/a.spile-run --otlp $url 2>/tmp/err
 parts='^WARNING: [0-9]+ (returns are not shown: their calls were lost, or began before spile did|calls are not shown: the calls that they belong to were lost)$'
 grep -vqE "$parts" /tmp/err && fail "report: $(cat /tmp/err)"

@@ -5,8 +5,9 @@ reads=20
 program="dd if=/dev/zero of=/dev/null bs=512 count=$reads 2>/dev/null"
 
 spile trace --kernel vfs_read --depth 3 --also read_zero -c "$program" >/tmp/tree 2>/tmp/err || fail "trace: $(cat /tmp/err)"
-# What the kernel misses, or handlers skip, are hits in interrupts that come in the midst of a handler, and of what handlers call. Kernels before 6.7 do not count them.
-# On a busy host, the emulator lets a processor stand still that holds a lock. That nothing of the reads is lost is seen below.
+# What the kernel misses, or handlers skip, are hits in interrupts that come in the midst of a handler, and of what handlers call.
+# Kernels before 6.7 do not count them. On a busy host, the emulator lets a processor stand still that holds a lock. That nothing
+# of the reads is lost is seen below.
 grep -Ev "this kernel does not count them|the kernel missed|hit inside another probe.s handler|a global's lock could not be taken in time|Number of errors: 0" /tmp/err >/tmp/warnings && fail "warnings: $(cat /tmp/warnings)"
 [ "$(grep -c '| vfs_read(.*count=512' /tmp/tree)" = $reads ] || fail "not $reads reads of 512 bytes: $(head -40 /tmp/tree)"
 [ "$(grep -c '| } vfs_read = 512$' /tmp/tree)" = $reads ] || fail "not $reads results: $(head -40 /tmp/tree)"
@@ -39,7 +40,8 @@ awk 'NR == FNR { probed[$1] = 1; next } !/\|/ || /^#/ { next } { sub(/^[^|]*\|  
   while (top > 0 && level[top] >= depth) top--
   if (!(name in probed) && !(base in probed)) next
   top++; level[top] = depth; at[top] = name; if (top > 1 && top <= 3) print at[top - 1], name }' /tmp/probed /tmp/graph | sort | uniq -c | sort -k2 >/tmp/edges.ftrace
-# A thread that is preempted in the midst of a call runs the scheduler there, which either tracer may see: only calls that each read makes are compared.
+# A thread that is preempted in the midst of a call runs the scheduler there, which either tracer may see: only calls that each
+# read makes are compared.
 for tracer in spile ftrace; do
   awk -v reads=$reads '$1 >= reads' /tmp/edges.$tracer >/tmp/edges
   mv /tmp/edges /tmp/edges.$tracer
@@ -48,7 +50,8 @@ cat /tmp/edges.ftrace
 [ "$(wc -l </tmp/edges.ftrace)" -ge 3 ] || fail "ftrace saw too little: $(head -50 /tmp/graph)"
 cmp -s /tmp/edges.spile /tmp/edges.ftrace || fail "calls differ: spile $(cat /tmp/edges.spile) ftrace $(cat /tmp/edges.ftrace)"
 
-# Interrupts: the timer's, each a tree of its own. Without --interrupts they are not shown, also where they come in the midst of a call.
+# Interrupts: the timer's, each a tree of its own. Without --interrupts they are not shown, also where they come in the midst of a
+# call.
 spile trace --kernel hrtimer_interrupt --depth 2 --interrupts -c "dd if=/dev/zero of=/dev/null bs=1M count=20 2>/dev/null" >/tmp/tree 2>/tmp/err || fail "trace --interrupts: $(cat /tmp/err)"
 grep -qE '^------ interrupt on CPU [01] \(in ' /tmp/tree || fail "no tree of an interrupt: $(head -20 /tmp/tree) $(cat /tmp/err)"
 grep -q '|   __hrtimer_run_queues(' /tmp/tree || fail "no calls in interrupts: $(head -20 /tmp/tree)"

@@ -1,5 +1,5 @@
-# Threads of work queues: the kernel makes and ends those of a queue whose niceness changes. signal.handle.return, of 10 handlers that run and 3 without a
-# stack; nfsderror(); dump_stack(); tty.init.
+# Threads of work queues: the kernel makes and ends those of a queue whose niceness changes. signal.handle.return, of 10 handlers
+# that run and 3 without a stack; nfsderror(); dump_stack(); tty.init.
 . /guest.sh
 mount -t sysfs none /sys 2>/dev/null
 queue=/sys/devices/virtual/workqueue/writeback

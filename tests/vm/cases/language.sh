@@ -1,5 +1,5 @@
-# The language in the kernel: many bodies in one script, the same output as in spile itself. Without BPF arenas (6.1), what handlers over the
-# kernel's maps can't do is rejected.
+# The language in the kernel: many bodies in one script, the same output as in spile itself. Without BPF arenas (6.1), what
+# handlers over the kernel's maps can't do is rejected.
 # often: 6.1
 # files: tests/language/corpus.txt
 . /guest.sh
@@ -14,7 +14,8 @@ case $(uname -r) in 6.1.*)
   limits=-DMAXSTRINGLEN=128
 esac
 
-# script BEGIN END FROM TO: the corpus with each body between the two; blocks that end the session, or are rejected here, are left out.
+# script BEGIN END FROM TO: the corpus with each body between the two; blocks that end the session, or are rejected here, are left
+# out.
 script() {
   awk -v begin="$1" -v end="$2" -v from="$3" -v to="$4" -v without="exit $rejected $unordered" '
     BEGIN { count = split(without, names, /[ \n]+/); for (i = 1; i <= count; i++) left_out[names[i]] = 1 }
@@ -27,8 +28,8 @@ script() {
 # What is printed, without names of files and what is said of skipped hits.
 plain() { sed 's/stp:[0-9:]*//; s,/tmp/[a-z]*\.,,; /^WARNING: .*skipped/d; /^$/d'; }
 
-# The emulator runs one processor at a time, so one that waits for a lock that the other has waits in vain: a hit that is skipped and
-# reported is tried again.
+# The emulator runs one processor at a time, so one that waits for a lock that the other has waits in vain: a hit that is skipped
+# and reported is tried again.
 for from in 1 13 25 37 49 61; do
   script 'probe begin {' 'println("----") }' $from $((from + 12)) >/tmp/here.stp
   script 'probe kernel.trace("sched:sched_process_exit") { if (pid() == target()) {' 'println("----") } }' $from $((from + 12)) >/tmp/there.stp

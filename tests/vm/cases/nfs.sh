@@ -1,4 +1,5 @@
-# The client of NFS, version 4.2 and version 3, at a server in the same guest: what programs do, what the page cache does, and the calls to the server.
+# The client of NFS, version 4.2 and version 3, at a server in the same guest: what programs do, what the page cache does, and the
+# calls to the server.
 . /guest.sh
 out=$(spile -e 'probe nfs.fop.open { println(file_name) }' -c true 2>&1) && fail "nfs is not loaded"
 check "nfs is not loaded" "$out" "^<input>:1:7: error: 'nfs.fop.open': the module 'nfs' is not loaded"

@@ -1,4 +1,5 @@
-# Samples of what the kernel counts: exact counts of faults and switches in traced processes, rates, and events that the machine does not have.
+# Samples of what the kernel counts: exact counts of faults and switches in traced processes, rates, and events that the machine
+# does not have.
 . /guest.sh
 echo never >/sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null
 
@@ -14,7 +15,8 @@ out=$(spile -e 'global c probe perf.type(1).config(2).sample(1).process, perf.ty
                             printf("tenth %d %d\n", all > 1000, all - 10 * tenth < 10 && all >= 10 * tenth) }' -c 'exec dd if=/dev/zero of=/dev/null bs=4M count=1 2>/dev/null' 2>&1)
 check "each tenth" "$out" '^tenth 1 1$'
 
-# Context switches, beside the scheduler's tracepoint. Over maps, and with a statement that maps can't have over an arena where there is one.
+# Context switches, beside the scheduler's tracepoint. Over maps, and with a statement that maps can't have over an arena where
+# there is one.
 for more in '' 'try { error("x") } catch { caught++ }'; do
   [ -n "$more" ] && case $(uname -r) in 6.1.*) continue ;; esac
   out=$(spile -e "global n, traced, caught probe perf.sw.context_switches.sample(1).process { if (pid() == target()) n++; $more }

@@ -10,7 +10,8 @@ TEXT
 # Timers start when the probes are in.
 trace() { spile -v "$@" 2>&1; }
 
-# The first thread may end before the last of the others has: what it joins is awake a little earlier. Every one of 20 commands is a fork and an exec, each of 10 subshells a fork; one program has 7 more threads.
+# The first thread may end before the last of the others has: what it joins is awake a little earlier. Every one of 20 commands is
+# a fork and an exec, each of 10 subshells a fork; one program has 7 more threads.
 out=$(trace -e 'global begins, ends, births, deaths, names, started, ended
   probe process.begin { begins[execname()] <<< 1; names[pn()] <<< 1 }
   probe process.end { ends[execname()] <<< 1 }

@@ -5,8 +5,8 @@ out=$(spile --runtime=bpf -e 'global n, s probe timer.profile { n[execname()]++;
   -c 'calls_static 30000000') || fail "status $?: $out"
 check samples "$out" '^calls 1 all 1$'
 
-# The command, its children and theirs, each from its beginning; another busy process is not sampled. Over maps and, with a statement that maps can't
-# have, over an arena where there is one.
+# The command, its children and theirs, each from its beginning; another busy process is not sampled. Over maps and, with a
+# statement that maps can't have, over an arena where there is one.
 cat >/tmp/tree.sh <<'TEXT'
 calls_static 3000000 >/dev/null
 i=0; while [ $i -lt 30 ]; do (j=0; while [ $j -lt 300 ]; do j=$((j + 1)); done); i=$((i + 1)); done

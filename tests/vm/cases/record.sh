@@ -1,5 +1,5 @@
-# spile record with handlers in the kernel, over its maps (6.1) and over an arena (6.12): numbers, arrays, statistics and texts that handlers change while spile reads them; hits in processes and
-# in the kernel together; the metrics of the same.
+# spile record with handlers in the kernel, over its maps (6.1) and over an arena (6.12): numbers, arrays, statistics and texts
+# that handlers change while spile reads them; hits in processes and in the kernel together; the metrics of the same.
 . /guest.sh
 
 cat >/tmp/reads.stp <<'END'

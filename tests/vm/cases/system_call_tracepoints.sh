@@ -1,4 +1,5 @@
-# The tracepoints of all system calls together: by one program, which looks at the number of the call. Counts equal those of the program.
+# The tracepoints of all system calls together: by one program, which looks at the number of the call. Counts equal those of the
+# program.
 . /guest.sh
 
 reads=5000
@@ -30,7 +31,8 @@ out=$(spile -e 'global n probe kernel.trace("syscalls:sys_enter_*") { if (pid() 
   probe end { printf("%d %d\n", n["sys_enter_read"], n["sched_process_exit alone"]) }' -c "exec $work" 2>&1)
 check "\$\$name" "$out" "^$reads 1\$"
 
-# A handler that uses nothing of the record runs on a raw tracepoint, others on the one with a record; a name that has no raw one too.
+# A handler that uses nothing of the record runs on a raw tracepoint, others on the one with a record; a name that has no raw one
+# too.
 out=$(spile -v -e 'global a, b probe kernel.trace("sched:sched_process_fork") { if (pid() == target()) a++ } probe kernel.trace("sched:sched_process_fork") { if (pid() == target()) b += $parent_pid > 0 }
   probe end { printf("%d %d\n", a > 0, a == b) }' -c 'true; /bin/true; (exit 3); true | true' 2>&1)
 check "a raw tracepoint" "$out" ': raw tracepoint sched:sched_process_fork$'

@@ -46,7 +46,8 @@ out=$(spile -DMAXMAPENTRIES=64 -e 'global last, n probe kernel.trace("syscalls:s
   -c 'i=0; while [ $i -lt 700 ]; do /bin/true; i=$((i + 1)); done' 2>&1)
 check "too many threads" "$out" "^ERROR: Array overflow, check MAXMAPENTRIES near identifier 'last'"
 
-# The idle threads of all processors have the number 0, and an element each. On a busy host it takes a guest long to have nothing to do.
+# The idle threads of all processors have the number 0, and an element each. On a busy host it takes a guest long to have nothing
+# to do.
 rm -f /tmp/rested
 out=$(spile -e '
   global on, wrong, n
@@ -55,7 +56,8 @@ out=$(spile -e '
   probe end { printf("%d %d\n", n > 10, wrong) }' -c "i=0; while [ ! -e /tmp/rested ] && [ \$i -lt 300 ]; do usleep 300000; i=\$((i + 1)); done" 2>&1)
 check "idle threads" "$out" "^1 0\$"
 
-# A handler of a timer's interrupt that comes in the midst of another of its thread's is skipped and counted; the other one is whole.
+# A handler of a timer's interrupt that comes in the midst of another of its thread's is skipped and counted; the other one is
+# whole.
 out=$(spile -DMAXSKIPPED=0 -e '
   global open, pairs, inside, samples
   probe kernel.trace("syscalls:sys_enter_read") { if (execname() == "dd" && $count == 1) open[tid()] = 1 }

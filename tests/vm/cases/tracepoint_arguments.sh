@@ -1,4 +1,5 @@
-# The arguments of tracepoints, typed: of the kernel, of a module; equal to what the record says. Over an arena, and over maps of the kernel.
+# The arguments of tracepoints, typed: of the kernel, of a module; equal to what the record says. Over an arena, and over maps of
+# the kernel.
 . /guest.sh
 
 out=$(spile -v -e 'global typed, fields, packets

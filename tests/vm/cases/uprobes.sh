@@ -37,7 +37,8 @@ out=$($kernel -e '
   probe end { total += c; foreach (k in a) sum += a[k]; printf("%d %d\n", total, sum) }' -c 'calls 30000')
 check "cleared by a timer" "$out" '^30000 30000$'
 
-# All functions of a program at once, in every process: one link where the kernel has that. The mark of `values` is passed only while its semaphore is raised.
+# All functions of a program at once, in every process: one link where the kernel has that. The mark of `values` is passed only
+# while its semaphore is raised.
 everywhere() { # everywhere SCRIPT COMMAND: output and messages are in /tmp/out and /tmp/messages
   rm -f /tmp/out
   spile -v -o /tmp/out -e "$1 global ticks probe timer.ms(50) { if (!ticks++) println(\"armed\") }" 2>/tmp/messages &

@@ -1,5 +1,5 @@
-# Points by the kernel's debug information: exact counts against the program's own loop and against ftrace, values of locals, what is refused.
-# seconds: 600
+# Points by the kernel's debug information: exact counts against the program's own loop and against ftrace, values of locals, what
+# is refused. seconds: 600
 . /guest.sh
 
 reads='dd if=/dev/zero of=/dev/null bs=1 count=1000 2>/dev/null'
@@ -36,8 +36,9 @@ count 1000 'kernel.function("vfs_read").callee("rw_verify_area")' '$count == 1'
 count 1000 'kernel.function("vfs_read").callee("add_rchar")' '$amt == 1'
 count 1000 'kernel.function("add_rchar").inline' '$amt == 1 && probefunc() == "add_rchar"'
 
-# Against ftrace's function tracer: ksys_read and ksys_write call vfs_read and vfs_write behind the inlined file_ppos. Only the command's own
-# calls are counted on both sides, from its exec on: ftrace, which names a thread after the last program that it has executed, begins there.
+# Against ftrace's function tracer: ksys_read and ksys_write call vfs_read and vfs_write behind the inlined file_ppos. Only the
+# command's own calls are counted on both sides, from its exec on: ftrace, which names a thread after the last program that it has
+# executed, begins there.
 (echo vfs_read; echo vfs_write) >$tracing/set_ftrace_filter && echo function >$tracing/current_tracer && echo 0 >$tracing/tracing_on && echo >$tracing/trace || fail "no function tracer"
 out=$(spile -e 'global c probe kernel.function("file_ppos").inline { if (execname() == "dd") c++ } probe end { println(c) }' \
   -c "echo 1 >$tracing/tracing_on; exec $reads")
