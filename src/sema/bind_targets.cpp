@@ -46,23 +46,6 @@ struct Problem {
   size_t points = 0;
 };
 
-// Calls f for the direct slots of a node, and for those of its children that are not slots themselves.
-template <typename Node, typename F>
-void for_each_inner_slot(Node& node, F&& f) {
-  auto each = [&](auto& child) {
-    if constexpr (std::is_same_v<decltype(child), ExpressionPtr&>) {
-      f(child);
-    } else {
-      for_each_slot(*child, f);
-    }
-  };
-  if constexpr (std::is_base_of_v<Expression, Node>) {
-    walk::expression_children(node, each);
-  } else {
-    walk::statement_expressions(node, each);
-  }
-}
-
 // Stands for whether the point's function was called by Site::callers. No script can have this name.
 constexpr const char* kCalledFrom = "$(called_from)";
 

@@ -6,7 +6,7 @@
 // Where no comment says otherwise, a child pointer is not null. Pointers to declarations (Global*, Local*, Function*) own nothing
 // and are valid as long as sema's Program. Members without an initializer are set by whoever makes the node.
 //
-// To add a node: a Kind, a struct here, its line in visitor.h, clone.cpp, print_expression.cpp or print.cpp, and for
+// To add a node: a Kind, a struct here, its line in visitor.cpp, clone.cpp, print_expression.cpp or print.cpp, and for
 // the tests in tree_shape_test.cpp.
 
 #include <cstdint>
