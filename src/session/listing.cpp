@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/diagnostics.h"
+#include "base/json.h"
 #include "base/print.h"
 #include "sema/program.h"
 #include "session/open_world.h"
@@ -65,12 +65,12 @@ std::string as_text(const std::string& point, const TypedNames& variables) {
 }
 
 std::string as_json(const std::string& point, const TypedNames* variables) {
-  nlohmann::ordered_json object = {{"point", point}};
+  Json object = {{"point", point}};
   if (variables) {
-    object["variables"] = nlohmann::ordered_json::array();
+    object["variables"] = Json::array();
     for (const auto& [name, type] : *variables) object["variables"].push_back({{"name", name}, {"type", type}});
   }
-  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return object.dump();
 }
 
 // Returns the lines of one elaborated listing: aliases by their name, other points by the point that they were resolved to.

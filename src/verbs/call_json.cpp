@@ -1,13 +1,12 @@
 #include "verbs/call_json.h"
 
 #include <charconv>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace spile::verbs {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json value_of(const CallValue& value) {
   if (!value.number) return value.text;
@@ -40,7 +39,7 @@ std::string json_line(const CallRecord& record) {
   object["begin_ns"] = record.began;
   if (!record.runs) object["duration_ns"] = record.duration;
   object["end"] = record.runs ? "runs" : record.returned ? "returned" : "left";
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return object.dump() + "\n";
 }
 
 }  // namespace spile::verbs

@@ -1,5 +1,5 @@
 #pragma once
-// Calls as JSON Lines (docs/verbs.md has the schema). nlohmann-json stays in call_json.cpp.
+// Calls as JSON Lines (docs/verbs.md has the schema).
 
 #include <cstdint>
 #include <optional>

@@ -5,18 +5,13 @@
 #include <fmt/format.h>
 #include <time.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/address.h"
+#include "base/json.h"
 #include "base/print.h"
 
 namespace spile::verbs {
 
-using Json = nlohmann::ordered_json;
-
-inline void print_json(const Json& object) {
-  print_to(stdout, "{}\n", object.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
+inline void print_json(const Json& object) { print_to(stdout, "{}\n", object.dump()); }
 // Addresses are texts, "0x4011d6": numbers of JSON hold 53 bits.
 inline std::string json_address(FileAddress address) { return fmt::format("{:#x}", address.value); }
 // Times are texts in UTC, "2026-11-25T15:20:10Z", of seconds since 1970; empty: no calendar has that time.

@@ -150,7 +150,7 @@ std::string table_json(const Table& table, int64_t time_ns, bool with_ms) {
         object[column.json] = std::get<int64_t>(row[i]);
       }
     }
-    out += object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    out += object.dump() + "\n";
   }
   return out;
 }

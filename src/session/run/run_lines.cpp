@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "session/run/run_events.h"
 #include "session/run/run_text.h"
 #include "session/text/event_lines.h"
@@ -12,9 +11,7 @@ namespace spile::session {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string dump(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& object) { return object.dump(); }
 
 Json json_of(const RunKey& key) {
   if (const auto* number = std::get_if<int64_t>(&key)) return *number;

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "abi/aggregate.h"
 #include "base/embedded_text.h"
+#include "base/json.h"
 #include "base/number_text.h"
 #include "session/run/run_events.h"
 #include "session/run/run_text.h"
@@ -23,8 +23,6 @@ SPILE_EMBEDDED_TEXT(spile_run_page_js)
 namespace spile::session {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostPageElements = 2'000, kMostPageEvents = 2'000'000, kMostColumns = 900;
 constexpr int64_t kExact = int64_t{1} << 53;  // numbers of JavaScript are exact below
@@ -178,20 +176,24 @@ Json globals_of(const std::vector<RunDocument>& runs) {
 // The formats of all runs, of which each has its own; the first of a run is at `first`.
 Json formats_of(const RunDocument& run) {
   Json formats = Json::array();
-  for (const Json& in : Json::parse(formats_to_json(run.formats))) {
+  for (const Json& in : formats_as_json(run.formats)) {
     Json format{{"parts", Json::array()}, {"strings", Json::array()}};
-    if (in.contains("printf")) {
-      for (const Json& part : in["printf"]) {
-        if (part.contains("literal")) {
-          format["parts"].push_back({{"t", part["literal"]}});
-        } else {
-          format["parts"].push_back({{"c", part["conversion"]},
-                                     {"f", part.value("flags", "")},
-                                     {"width", part.contains("width") ? part["width"] : Json(0)},
-                                     {"precision", part.contains("precision") ? part["precision"] : Json(-1)}});
+    if (const Json* parts = in.find("printf")) {
+      for (const Json& part : *parts) {
+        if (const Json* literal = part.find("literal")) {
+          format["parts"].push_back({{"t", *literal}});
+          continue;
         }
+        const auto member = [&part](std::string_view name, Json otherwise) {
+          const Json* found = part.find(name);
+          return found ? *found : std::move(otherwise);
+        };
+        format["parts"].push_back({{"c", member("conversion", "")},
+                                   {"f", member("flags", "")},
+                                   {"width", member("width", 0)},
+                                   {"precision", member("precision", -1)}});
       }
-      for (const Json& type : in["arguments"]) format["strings"].push_back(type == "string" ? 1 : 0);
+      for (const Json& type : *in.find("arguments")) format["strings"].push_back(type.text() == "string" ? 1 : 0);
     }
     formats.push_back(std::move(format));
   }
@@ -299,7 +301,7 @@ Json probes_in_page(const std::vector<RunDocument>& runs) {
       if (is_new) rows.push_back(Json::array({probe.point, probe.source, probe.runs_in, probe.places, "?"}));
       if (!tick || !tick->hits[i]) continue;
       Json& hits = rows[place->second][4];
-      hits = exact(*tick->hits[i] + (hits.is_number_unsigned() ? hits.get<uint64_t>() : 0));
+      hits = exact(*tick->hits[i] + (hits.is_unsigned() ? hits.unsigned_number() : 0));
     }
   }
   return rows;

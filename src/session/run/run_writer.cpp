@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "session/text/stream_file.h"
 
 namespace spile::session {
@@ -11,15 +11,13 @@ namespace spile::session {
 namespace {
 
 using debuginfo::ByteWriter;
-using Json = nlohmann::ordered_json;
-
 constexpr size_t kFlushBytes = 1 << 20;
 constexpr size_t kMostKnown = 64 << 20;  // bytes of texts that are remembered, so that they are written once
 constexpr size_t kMostKnownOfStream = 8 << 20;
 constexpr size_t kMostOfState = kMostPlain - (1 << 20);
 constexpr size_t kMostText = 1 << 20;  // bytes; handlers make no longer ones
 
-std::string dump(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& object) { return object.dump(); }
 
 Json json_of(const std::vector<ValueType>& types) {
   Json names = Json::array();
@@ -79,7 +77,7 @@ Result<std::unique_ptr<RunWriter>> RunWriter::begin(std::shared_ptr<FrameWriter>
               {"processes", facts.processes},
               {"probes", Json::array()},
               {"globals", Json::array()},
-              {"formats", Json::parse(formats_to_json(formats))}};
+              {"formats", formats_as_json(formats)}};
   for (const RunProbe& probe : probes)
     object["probes"].push_back(
         {{"point", probe.point}, {"source", probe.source}, {"runs_in", probe.runs_in}, {"places", probe.places}});

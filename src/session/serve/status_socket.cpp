@@ -8,36 +8,33 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "engine/share/peer.h"
 
 namespace spile::session {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kBacklog = 8;
 constexpr int64_t kPatienceNs = 300'000'000;
 constexpr size_t kLongestText = 1000;
 
 std::string text_of(const Json& object, const char* name) {
-  auto found = object.find(name);
-  if (found == object.end() || !found->is_string()) return "";
-  return found->get<std::string>().substr(0, kLongestText);
+  const Json* found = object.find(name);
+  return found && found->is_text() ? found->text().substr(0, kLongestText) : "";
 }
 
 uint64_t number_of(const Json& object, const char* name) {
-  auto found = object.find(name);
-  return found != object.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
+  const Json* found = object.find(name);
+  return found && found->is_unsigned() ? found->unsigned_number() : 0;
 }
 
 const Json& list_of(const Json& object, const char* name) {
   static const Json kEmpty = Json::array();
-  auto found = object.find(name);
-  return found != object.end() && found->is_array() ? *found : kEmpty;
+  const Json* found = object.find(name);
+  return found && found->is_array() ? *found : kEmpty;
 }
 
 }  // namespace
@@ -56,22 +53,23 @@ std::string to_json(const SessionStatus& status) {
                     {"probes", std::move(probes)},
                     {"probes_left_out", status.probes_left_out},
                     {"skipped", status.skipped}};
-  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return all.dump();
 }
 
 std::optional<SessionStatus> parse_status(const std::string& json) {
-  const Json all = Json::parse(json, nullptr, false);
-  if (!all.is_object()) return std::nullopt;
+  const std::optional<Json> read = Json::parse(json);
+  if (!read || !read->is_object()) return std::nullopt;
+  const Json& all = *read;
   SessionStatus status;
   constexpr uint64_t kLatest = uint64_t{1} << 40;
   status.since = static_cast<int64_t>(std::min(number_of(all, "since"), kLatest));
   for (const Json& pid : list_of(all, "processes")) {
-    if (!pid.is_number_unsigned() || pid.get<uint64_t>() > INT32_MAX || status.processes.size() == kMostListed) continue;
-    status.processes.push_back(static_cast<pid_t>(pid.get<uint64_t>()));
+    if (!pid.is_unsigned() || pid.unsigned_number() > INT32_MAX || status.processes.size() == kMostListed) continue;
+    status.processes.push_back(static_cast<pid_t>(pid.unsigned_number()));
   }
   status.processes_left_out = number_of(all, "processes_left_out");
-  auto everywhere = all.find("everywhere");
-  status.everywhere = everywhere != all.end() && everywhere->is_boolean() && everywhere->get<bool>();
+  const Json* everywhere = all.find("everywhere");
+  status.everywhere = everywhere && everywhere->is_boolean() && everywhere->boolean();
   for (const Json& probe : list_of(all, "probes")) {
     if (!probe.is_object() || status.probes.size() == kMostListed) continue;
     ProbeStatus one{text_of(probe, "point"), number_of(probe, "places"), text_of(probe, "source"), text_of(probe, "runs_in"),

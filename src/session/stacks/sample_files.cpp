@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/embedded_text.h"
+#include "base/json.h"
 #include "session/stacks/page_text.h"
 #include "session/terms/utf8_text.h"
 
@@ -18,9 +18,7 @@ namespace spile::session {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string dump(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& object) { return object.dump(); }
 
 std::string folded_name(std::string text) {
   for (char& c : text) {
@@ -183,7 +181,7 @@ std::string svg_picture(const Samples& samples, const SampleFacts& facts) {
       kWidth, height, xml_text(facts.title), tree.totals[0], unit_text(samples.unit()), xml_text(facts.host), boxes);
 }
 
-nlohmann::ordered_json stacks_json(const Samples& samples) {
+Json stacks_json(const Samples& samples) {
   Json frames = Json::array(), stacks = Json::array();
   for (const Samples::Frame& frame : samples.frames()) frames.push_back(Json::array({text_of(frame), frame.module}));
   for (const Samples::Stack& stack : samples.stacks()) stacks.push_back(Json::array({stack.caller, stack.frame, stack.weight}));
@@ -191,7 +189,7 @@ nlohmann::ordered_json stacks_json(const Samples& samples) {
 }
 
 // Within a script element, "</script>" in a name must not end it.
-std::string page_json(const nlohmann::ordered_json& data) {
+std::string page_json(const Json& data) {
   const std::string json = dump(data);
   std::string text;
   text.reserve(json.size());

@@ -2,9 +2,9 @@
 // Files of samples, for people and for other programs. Each is a text, made of the model alone. Names from traced processes are
 // escaped as the file's form asks.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "session/stacks/samples.h"
 
 namespace spile::session {
@@ -32,8 +32,8 @@ std::string html_page(const Samples& samples, const SampleFacts& facts);
 
 // What pages of samples have in common: the members "frames", [function, module] each, and "stacks", [caller, frame, samples]
 // each.
-nlohmann::ordered_json stacks_json(const Samples& samples);
+Json stacks_json(const Samples& samples);
 // Returns data as text that may stand in a script element of a page.
-std::string page_json(const nlohmann::ordered_json& data);
+std::string page_json(const Json& data);
 
 }  // namespace spile::session

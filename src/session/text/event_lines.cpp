@@ -4,17 +4,13 @@
 #include <fmt/format.h>
 
 #include <ctime>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "session/serve/session_status.h"
 
 namespace spile::session {
 
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-}  // namespace
+namespace {}  // namespace
 
 std::string utc_text(int64_t ns) {
   constexpr int64_t kSecond = 1'000'000'000;
@@ -45,7 +41,7 @@ void EventLines::append(std::string& out, const abi::OwnedHeader& header, int64_
     }
     object["values"] = std::move(values);
   }
-  out += object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  out += object.dump();
 }
 
 }  // namespace spile::session

@@ -47,7 +47,7 @@ std::string text_to_bytes(std::string_view text) {
   return bytes;
 }
 
-json part_to_json(const syntax::FormatPart& part) {
+Json part_to_json(const syntax::FormatPart& part) {
   if (part.kind == Kind::kLiteral) return {{"literal", bytes_to_text(part.literal)}};
   std::string flags;
   if (part.left) flags += '-';
@@ -55,12 +55,12 @@ json part_to_json(const syntax::FormatPart& part) {
   if (part.plus) flags += '+';
   if (part.space) flags += ' ';
   if (part.alternate) flags += '#';
-  json out = {{"conversion", std::string(1, kConversions[static_cast<size_t>(part.kind) - 1])}};
+  Json out = {{"conversion", std::string(1, kConversions[static_cast<size_t>(part.kind) - 1])}};
   if (!flags.empty()) out["flags"] = flags;
-  if (part.width_argument) out["width"] = "*";
-  else if (part.width >= 0) out["width"] = part.width;
   if (part.precision_argument) out["precision"] = "*";
   else if (part.precision >= 0) out["precision"] = part.precision;
+  if (part.width_argument) out["width"] = "*";
+  else if (part.width >= 0) out["width"] = part.width;
   return out;
 }
 
@@ -106,25 +106,25 @@ Result<void> write_all(int fd, std::span<const char> bytes, const char* what) {
 
 }  // namespace
 
-std::string formats_to_json(std::span<const codegen::OutputFormat> formats) {
-  json out = json::array();
+Json formats_as_json(std::span<const codegen::OutputFormat> formats) {
+  Json out = Json::array();
   for (const codegen::OutputFormat& format : formats) {
     if (format.kind == codegen::OutputFormat::Kind::kHistogram) {
-      out.push_back({{"histogram", format.is_log ? "log" : "linear"},
-                     {"low", format.low},
+      out.push_back({{"elision", format.elision},
                      {"high", format.high},
-                     {"width", format.width},
-                     {"elision", format.elision},
+                     {"histogram", format.is_log ? "log" : "linear"},
+                     {"low", format.low},
                      {"summary", format.has_summary},
-                     {"unit", format.unit}});
+                     {"unit", format.unit},
+                     {"width", format.width}});
       continue;
     }
-    json parts = json::array(), arguments = json::array();
+    Json parts = Json::array(), arguments = Json::array();
     for (const syntax::FormatPart& part : format.parts) parts.push_back(part_to_json(part));
     for (ValueType type : format.arguments) arguments.push_back(type == ValueType::kString ? "string" : "long");
-    out.push_back({{"printf", parts}, {"arguments", arguments}});
+    out.push_back({{"arguments", std::move(arguments)}, {"printf", std::move(parts)}});
   }
-  return out.dump();
+  return out;
 }
 
 Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& text) {
@@ -159,7 +159,7 @@ Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& 
 }
 
 StreamFiles::StreamFiles(std::string base, const codegen::CompiledScript& script)
-    : base_(std::move(base)), json_(formats_to_json(script.formats)) {}
+    : base_(std::move(base)), json_(formats_as_json(script.formats).dump()) {}
 
 Result<int> StreamFiles::file_of(ArenaView& arena, uint32_t stream) {
   UniqueFd& fd = files_[stream];

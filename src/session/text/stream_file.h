@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "abi/record.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "codegen/codegen.h"
@@ -54,9 +55,9 @@ class StreamFiles {
   std::map<uint32_t, UniqueFd> files_;
 };
 
-// Convert formats to JSON text, and back. The text may come from anywhere: numbers in it are limited. Errors: the text is
+// Convert formats to JSON, and back from its text, which may come from anywhere: numbers in it are limited. Errors: the text is
 // damaged.
-std::string formats_to_json(std::span<const codegen::OutputFormat> formats);
+Json formats_as_json(std::span<const codegen::OutputFormat> formats);
 Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& text);
 
 }  // namespace spile::session

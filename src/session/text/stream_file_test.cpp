@@ -25,7 +25,7 @@ TEST(StreamFormats, ComeBackAsTheyWere) {
   histogram.kind = codegen::OutputFormat::Kind::kHistogram;
   histogram.low = -5, histogram.high = 95, histogram.width = 10, histogram.elision = 4;
 
-  auto read = formats_from_json(formats_to_json(std::vector{printf, histogram}));
+  auto read = formats_from_json(formats_as_json(std::vector{printf, histogram}).dump());
   ASSERT_TRUE(read.ok()) << read.error().message;
   ASSERT_EQ(read->size(), 2u);
   const codegen::OutputFormat& format = (*read)[0];

@@ -4,18 +4,17 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/number_text.h"
 
 namespace spile::session {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Kind = NestedEvent::Kind;
 
-std::string dump(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& object) { return object.dump(); }
 
 std::string cut_text(uint8_t cut) {
   if (cut == Timeline::kWhole) return "";
