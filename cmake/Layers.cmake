@@ -39,9 +39,10 @@ add_custom_target(unit_tests_of_threads)
 # spile_folder(LIBS lib...)          declares the folder's library from all its *.cpp, recursively.
 #   LIBS          third-party libraries, private to the folder
 #   TEST_LIBS     more for its test binary
+#   PRECOMPILED   headers of src/ that most of its files include, to be precompiled with those of Toolchain.cmake
 #   THREADS       its code runs in several threads at once: its tests have the label "threads", and run under ThreadSanitizer
 function(spile_folder)
-  cmake_parse_arguments(ARG "THREADS" "" "LIBS;TEST_LIBS;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "" "LIBS;TEST_LIBS;EXCLUDE;PRECOMPILED" ${ARGN})
   get_filename_component(name ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   foreach(machine IN LISTS SPILE_MACHINES)
@@ -75,8 +76,11 @@ function(spile_folder)
   if(compiled)
     add_library(spile_${name} STATIC ${sources})
     target_link_libraries(spile_${name} PUBLIC spile_flags ${uses} PRIVATE ${ARG_LIBS})
-    # codegen precompiles LLVM's headers instead; who doesn't link fmt is small.
-    if("fmt::fmt" IN_LIST ARG_LIBS AND NOT "spile_llvm" IN_LIST ARG_LIBS)
+    # Who doesn't link fmt is small.
+    if(ARG_PRECOMPILED)
+      list(TRANSFORM ARG_PRECOMPILED REPLACE "(.+)" "<\\1>")
+      target_precompile_headers(spile_${name} PRIVATE ${SPILE_PRECOMPILED} ${ARG_PRECOMPILED})
+    elseif("fmt::fmt" IN_LIST ARG_LIBS)
       target_precompile_headers(spile_${name} REUSE_FROM spile_precompiled)
     endif()
   else()
