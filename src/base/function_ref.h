@@ -1,6 +1,6 @@
 #pragma once
-// FunctionRef<R(Arguments...)>: refers to something that can be called, without owning or copying it: a parameter of functions that call
-// back while they run. Unlike a template's parameter it lets the function be compiled once.
+// FunctionRef<R(Arguments...)>: refers to something that can be called, without owning or copying it: a parameter of functions
+// that call back while they run. Unlike a template's parameter it lets the function be compiled once.
 
 #include <concepts>
 #include <memory>

@@ -85,7 +85,7 @@ class Json {
   Json& operator[](size_t index);
   const Json& operator[](size_t index) const;
 
-  // The member of an object, added (null) if it is not there. A null becomes an empty object first. REQUIRES: an object or a null.
+  // The member of an object, added (null) if it is not there. A null becomes an empty object. REQUIRES: an object or a null.
   Json& operator[](std::string_view name);
   // The member, or null: this is not an object, or it has no such member.
   const Json* find(std::string_view name) const;

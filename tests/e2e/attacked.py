@@ -1,7 +1,8 @@
 # variants: data output process
 # The bounded form of tools/torture/attack.py: a program of another user's attacks the spile that traces it, while scripts of all
 # features run. No crash, no hang, no file nor process that a script did not ask for. Other seeds each day; a failure prints its
-# own. long
+# own.
+# long
 import datetime
 from spiletest import *
 

@@ -1,6 +1,7 @@
 # variants: carried kept hostile many
 # spile cache: what is remembered of debug information, carried to a machine that has none, bounded, and not believed when it is
-# damaged. long
+# damaged.
+# long
 import struct
 
 from spiletest import *

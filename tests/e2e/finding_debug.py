@@ -1,6 +1,7 @@
 # variants: mismatch split package types alternate kept mini unwind server ask
 # Where debug information is found, and what is said of files that are missing, of another build, or on a server that does not
-# answer. long
+# answer.
+# long
 import threading
 import urllib.request
 

@@ -1,6 +1,7 @@
 # Every command of docs/fleet.md, run as it stands there: machines are names of this one, to which ssh leads; brokers are
 # librdkafka's mock cluster; the collector and Prometheus are on loopback, at other ports. What other tests run is named here with
-# the test. long
+# the test.
+# long
 import json, urllib.request
 from sshtest import *
 from otlptest import *

@@ -75,10 +75,10 @@ waiter = temporary_directory() / "waiter.py"
 waiter.write_text(f"""
 import os, time
 while not os.path.exists({str(go)!r}): time.sleep(0.05)
-os.fork()
+child = os.fork()
 zero = os.open("/dev/zero", os.O_RDONLY)
 for i in range(6): os.read(zero, 200000)
-os.waitid(os.P_ALL, 0, os.WEXITED) if os.fork() else os._exit(0)
+if child: os.waitpid(child, 0)
 """)
 waiting = start("/usr/bin/python3", "-S", waiter)
 attached = spile("hist", "syscalls:sys_enter_read", "keys=count", "if count == 200000", "-x", waiting.pid, "-E",

@@ -1,5 +1,6 @@
 # Functions of a script may call each other deeper than eBPF lets functions nest: the compiler makes parts of the chain one
-# function. long
+# function.
+# long
 from spiletest import *
 
 if os.geteuid() != 0:

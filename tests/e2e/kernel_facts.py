@@ -1,5 +1,6 @@
 # Facts of the current process and delays in handlers in the kernel, against what the process sees itself; and packets, which the
-# thread that sends them handles. variants: process ancestors delays packets
+# thread that sends them handles.
+# variants: process ancestors delays packets
 from spiletest import *
 
 PYTHON = f"exec {os.path.realpath(sys.executable)} -S -E"

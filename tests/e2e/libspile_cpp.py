@@ -1,5 +1,6 @@
 # libspile from C++20: events as a range, globals as values, errors as exceptions with their range in the script; stop() from
-# another thread ends the iteration. long
+# another thread ends the iteration.
+# long
 from libspile_install import *
 
 source = r"""

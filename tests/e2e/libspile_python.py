@@ -1,6 +1,7 @@
 # libspile from Python: a session that is stopped leaves its process as it was; a process that ends; a spile that is killed is an
 # error, and what was read holds; a program that is killed takes its spile along; a program that does not read loses events, which
-# are counted, and neither the process nor the run waits for it. long
+# are counted, and neither the process nor the run waits for it.
+# long
 from libspile_install import *
 
 os.environ.update(ENVIRONMENT)

@@ -1,5 +1,6 @@
 # What a user at a terminal sees before there is output: what spile does when that takes long, then what is armed and how to end
-# it. Nothing of it elsewhere, nor with -w. long
+# it. Nothing of it elsewhere, nor with -w.
+# long
 import pty, threading
 from spiletest import *
 

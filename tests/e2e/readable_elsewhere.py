@@ -1,5 +1,6 @@
 # A variable that can't be read at a place: the error's hint says where it has a value, and the probe point that it names reads
-# what the program itself prints. variants: gcc_O0 gcc_O2 clang_O2
+# what the program itself prints.
+# variants: gcc_O0 gcc_O2 clang_O2
 from spiletest import *
 
 compiler, level = VARIANT.replace("clang", "clang-19").split("_")

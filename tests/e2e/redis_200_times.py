@@ -1,5 +1,6 @@
 # Attached to and detached from redis under load, 40 times, 200 times in the long form; it answers all along and no byte has
-# changed. long
+# changed.
+# long
 from spiletest import *
 
 redis = Redis()

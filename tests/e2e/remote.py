@@ -1,5 +1,6 @@
 # --remote runs a script by ssh as two users, each line with its machine's name; one that fails does not stop the others; Ctrl-C
-# ends all. long
+# ends all.
+# long
 from sshtest import *
 
 calls = program("calls")

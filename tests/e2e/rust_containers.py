@@ -1,5 +1,6 @@
 # Containers, counted pointers, cells and locks of Rust's standard library are printed as what is in them, whatever the
-# optimization. long
+# optimization.
+# long
 from spiletest import *
 
 rustc = installed("rustc")

@@ -1,6 +1,7 @@
 # `spile snap`: the calls before a slow one, in a program that calls in a known way, in each form of file; calls that were
 # overwritten, calls that still run, coroutines, conditions, signals; postgres under load, whose calls are within those that its
-# stacks say; wrong words. long
+# stacks say; wrong words.
+# long
 import collections, json
 from spiletest import *
 

@@ -1,5 +1,6 @@
 # The verbs that print tables: counts equal what programs do, times are within what is known of them, JSON Lines, the live table's
-# keys on a terminal, wrong words. variants: top lat activity stacks live wrong
+# keys on a terminal, wrong words.
+# variants: top lat activity stacks live wrong
 # long
 import fcntl, json, pty, struct, termios, threading
 from spiletest import *

@@ -1,5 +1,6 @@
 # Writing to memory of processes from handlers in the kernel (-g): variables of uprobes, and set_user_int and its kind; not the
-# kernel's memory. kernels: 6.12
+# kernel's memory.
+# kernels: 6.12
 . /guest.sh
 
 # The text that a command writes, on its way to write(2).

@@ -1,5 +1,6 @@
 # Without BPF arenas (before Linux 6.12), handlers in the kernel work over its maps: what these can't do is rejected, at its
-# place. kernels: 6.1
+# place.
+# kernels: 6.1
 . /guest.sh
 trace='probe kernel.trace("sched:sched_switch")'
 

@@ -1,5 +1,6 @@
 # Loops and visits of elements in handlers over the kernel's maps (before Linux 6.12): the same output as in spile itself, in one
-# script for many bodies. kernels: 6.1
+# script for many bodies.
+# kernels: 6.1
 . /guest.sh
 
 # body DECLARATIONS STATEMENTS: the statements print the same in the kernel as in spile.

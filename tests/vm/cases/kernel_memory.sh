@@ -1,5 +1,6 @@
 # Begin, end and timer probes, which run in spile, read the kernel's memory on this kernel: tasks, variables, what a probe in the
-# kernel kept. seconds: 120
+# kernel kept.
+# seconds: 120
 . /guest.sh
 out=$(spile -e 'probe begin { printf("%s %d %d|", task_execname(task_current()), task_tid(task_current()) == tid(), task_current()->tgid == pid()); exit() }
   probe end { printf("%d %s", task_pid(pid2task(1)), task_execname(pid2task(2))) }' 2>/tmp/err) || fail "tasks: $(cat /tmp/err)"

@@ -1,5 +1,6 @@
 # The kernel's server of NFS, asked by a client of version 4.2 and one of version 3 in the same guest: requests, and what it does
-# with files. often: 6.12
+# with files.
+# often: 6.12
 . /guest.sh
 out=$(spile -e 'probe nfsd.dispatch { println(xid) }' -c true 2>&1) && fail "nfsd is not loaded"
 check "nfsd is not loaded" "$out" "^<input>:1:7: error: 'nfsd.dispatch': the module 'nfsd' is not loaded"

@@ -1,5 +1,6 @@
 # Calls of RPC between a client and a server of NFS in the same guest: the tasks that make them, and the requests that they are to
-# the server. often: 6.12
+# the server.
+# often: 6.12
 . /guest.sh
 nfs_modules
 nfs_server

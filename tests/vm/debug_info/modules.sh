@@ -1,5 +1,6 @@
 # Points by the debug information of a module of the kernel: exact counts against calls that are known, values of locals, what is
-# refused. seconds: 600
+# refused.
+# seconds: 600
 . /guest.sh
 mkdir -p "/lib/modules/$(uname -r)"
 echo "kernel/drivers/block/loop.ko:" >"/lib/modules/$(uname -r)/modules.dep"

@@ -1,5 +1,6 @@
 # Points by the kernel's debug information: exact counts against the program's own loop and against ftrace, values of locals, what
-# is refused. seconds: 600
+# is refused.
+# seconds: 600
 . /guest.sh
 
 reads='dd if=/dev/zero of=/dev/null bs=1 count=1000 2>/dev/null'
