@@ -29,6 +29,8 @@ bool has_ended(pid_t tid) {
   return state.empty() || state[0] == 'Z' || state[0] == 'X';
 }
 
+bool is_sleeping(pid_t tid) { return process_status(tid, "State").starts_with('S'); }
+
 bool is_ending(pid_t tid) {
   char path[1];
   return has_ended(tid) || (readlink(fmt::format("/proc/{}/exe", tid).c_str(), path, sizeof path) < 0 && errno == ENOENT);

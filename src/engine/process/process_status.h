@@ -16,6 +16,8 @@ namespace spile::engine {
 std::vector<pid_t> children_of(pid_t pid);
 // Whether the thread has ended. True also for a zombie, so for the first thread of a process in which others still run.
 bool has_ended(pid_t tid);
+// Whether the thread waits in the kernel, and a signal would wake it (state S).
+bool is_sleeping(pid_t tid);
 // Whether the thread has ended, or its memory and files are gone. In the latter state it still traces its tracees.
 bool is_ending(pid_t tid);
 // The id of the thread that traces this one; 0: none does, or the thread has ended.

@@ -13,6 +13,8 @@
 
 #include <cstdlib>
 
+#include "engine/process/process_status.h"
+
 namespace spile::engine {
 namespace {
 
@@ -81,6 +83,14 @@ const sigset_t kMaskAtStart = [] {
   _exit(127);
 }
 
+// Waits until the child sleeps, which it does at the gate alone: handlers in the kernel are not to see what it does before. On a
+// machine so busy that this takes longer than ten seconds, they do.
+void wait_at_gate(pid_t child) {
+  constexpr int kAttempts = 50'000;
+  constexpr int kPauseUs = 200;
+  for (int attempt = 0; attempt < kAttempts && !is_sleeping(child) && !has_ended(child); ++attempt) usleep(kPauseUs);
+}
+
 }  // namespace
 
 Result<Launcher> Launcher::start(const LaunchOptions& options) {
@@ -120,6 +130,7 @@ Result<Launcher> Launcher::start(const LaunchOptions& options) {
     close(gate[1]);
     run_child(plan);
   }
+  wait_at_gate(launcher.pid_);
   return launcher;
 }
 
