@@ -1,5 +1,6 @@
 # variants: calls calls_static calls_nopie calls_static_pie calls_stripped calls_endbr calls_O0 calls_no_frame_pointer
-# variants: calls_dwarf4 calls_gcc calls_musl calls_Os calls_lto calls_gold calls_one_segment calls_large calls_sections calls_separate
+# variants: calls_dwarf4 calls_gcc calls_musl calls_Os
+# variants: calls_lto calls_gold calls_one_segment calls_large calls_sections calls_separate
 # However a program was compiled and linked: entries and returns of all its functions are seen, its results are right.
 from spiletest import *
 
