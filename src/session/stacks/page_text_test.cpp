@@ -18,7 +18,7 @@ TEST(PageText, HasTheSharedPartsWhole) {
   EXPECT_THAT(page, testing::EndsWith("draw();\n"));
 }
 
-TEST(PageTextDeathTest, KnowsEachName) { EXPECT_DEATH(fill_page("{{no such part}}", {}), "CHECK"); }
+TEST(PageTextDeathTest, KnowsEachName) { EXPECT_DEATH(fill_page("{{no such part}}", {}), "does not hold"); }
 
 }  // namespace
 }  // namespace spile::session
