@@ -14,7 +14,7 @@ uint32_t kernel_string_size(const sema::Limits& limits) {
   return static_cast<uint32_t>((wanted + 7) / 8 * 8);
 }
 
-void place_saves(const sema::Program& program, Layout& layout) {
+void place_kernel_saves(const sema::Program& program, Layout& layout) {
   layout.saves.resize(program.probes.size());
   for (const sema::Probe& probe : program.probes) {
     uint32_t position = 0;
@@ -56,7 +56,7 @@ Result<Layout> make_kernel_layout(const sema::Program& program) {
   if (program.globals.size() >= abi::kKernelLocks) {
     return Error{"lay out the script's globals: more than handlers in the kernel can lock", "use fewer globals"};
   }
-  place_saves(program, layout);
+  place_kernel_saves(program, layout);
   return layout;
 }
 

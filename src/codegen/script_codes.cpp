@@ -13,13 +13,13 @@ constexpr bool same(Tree tree, Code code) {
   return static_cast<uint32_t>(tree) == static_cast<uint32_t>(code);
 }
 
-using Part = syntax::FormatPart::Kind;
-static_assert(same(Part::kLiteral, abi::kFormatLiteral) && same(Part::kSigned, abi::kFormatSigned) &&
-              same(Part::kUnsigned, abi::kFormatUnsigned) && same(Part::kOctal, abi::kFormatOctal) &&
-              same(Part::kHex, abi::kFormatHex) && same(Part::kHexUpper, abi::kFormatHexUpper) &&
-              same(Part::kPointer, abi::kFormatPointer) && same(Part::kString, abi::kFormatString) &&
-              same(Part::kChar, abi::kFormatChar) && same(Part::kBinary, abi::kFormatBinary) &&
-              same(Part::kMemory, abi::kFormatMemory) && same(Part::kMemoryHex, abi::kFormatMemoryHex));
+using FormatKind = syntax::FormatPart::Kind;
+static_assert(same(FormatKind::kLiteral, abi::kFormatLiteral) && same(FormatKind::kSigned, abi::kFormatSigned) &&
+              same(FormatKind::kUnsigned, abi::kFormatUnsigned) && same(FormatKind::kOctal, abi::kFormatOctal) &&
+              same(FormatKind::kHex, abi::kFormatHex) && same(FormatKind::kHexUpper, abi::kFormatHexUpper) &&
+              same(FormatKind::kPointer, abi::kFormatPointer) && same(FormatKind::kString, abi::kFormatString) &&
+              same(FormatKind::kChar, abi::kFormatChar) && same(FormatKind::kBinary, abi::kFormatBinary) &&
+              same(FormatKind::kMemory, abi::kFormatMemory) && same(FormatKind::kMemoryHex, abi::kFormatMemoryHex));
 
 using Statistic = syntax::Statistic::Operator;
 static_assert(same(Statistic::kCount, abi::kSortByCount) && same(Statistic::kSum, abi::kSortBySum) &&

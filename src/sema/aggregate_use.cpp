@@ -1,5 +1,6 @@
 // Finds which values a script extracts from each aggregate: the runtime keeps only those up to date.
 
+#include "sema/global_uses.h"
 #include "sema/recorded.h"
 #include "syntax/visitor.h"
 
@@ -8,12 +9,6 @@ namespace spile::sema {
 namespace {
 
 using namespace syntax;
-
-const Global* global_of(const Expression& x) {
-  if (auto* variable = as<Variable>(x)) return variable->global;
-  if (auto* index = as<Index>(x)) return index->array->global;
-  return nullptr;
-}
 
 uint32_t bit(Statistic::Operator op) { return 1u << static_cast<unsigned>(op); }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sema/elaboration.h"
+#include "sema/global_uses.h"
 #include "sema/intrinsics.h"
 #include "syntax/visitor.h"
 
@@ -14,13 +15,6 @@ namespace spile::sema {
 namespace {
 
 using namespace syntax;
-
-const void* variable_of(const Expression& x) {
-  if (const auto* index = as<Index>(x)) return index->array->global;
-  const auto* variable = as<Variable>(x);
-  if (!variable) return nullptr;
-  return variable->global ? static_cast<const void*>(variable->global) : variable->local;
-}
 
 // Whether an expression reads memory at a place that its children choose.
 bool reads_memory(const Expression& x) {
@@ -35,9 +29,9 @@ bool reads_memory(const Expression& x) {
   return name.starts_with("kernel_") || name.starts_with("user_") || name.starts_with("__pretty_");
 }
 
-class Search {
+class ForeignSearch {
  public:
-  explicit Search(Elaboration& e) : e_(e) {
+  explicit ForeignSearch(Elaboration& e) : e_(e) {
     for (size_t i = 0; i < e.program.globals.size(); ++i) {
       const Sides& sides = e.program.sides[i];
       if (sides.process && sides.kernel && e.program.sharing[i] == Sharing::kLocked)
@@ -144,7 +138,7 @@ class Search {
 }  // namespace
 
 void refuse_foreign_addresses(Elaboration& e) {
-  if (!e.program.guru) Search(e).run();
+  if (!e.program.guru) ForeignSearch(e).run();
 }
 
 }  // namespace spile::sema

@@ -9,12 +9,6 @@ namespace {
 
 using namespace syntax;
 
-Global* global_of(const Expression& x) {
-  if (auto* variable = as<Variable>(x)) return variable->global;
-  if (auto* index = as<Index>(x)) return index->array->global;
-  return nullptr;
-}
-
 // Walks one body, without following calls.
 template <typename Code>
 class Scanner {

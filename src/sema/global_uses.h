@@ -7,8 +7,23 @@
 #include <vector>
 
 #include "sema/program.h"
+#include "syntax/visitor.h"
 
 namespace spile::sema {
+
+// Returns the global that the expression is, or is an element of; null: none. REQUIRES, as below: resolve-symbols has run.
+inline syntax::Global* global_of(const syntax::Expression& x) {
+  if (const auto* variable = syntax::as<syntax::Variable>(x)) return variable->global;
+  if (const auto* index = syntax::as<syntax::Index>(x)) return index->array->global;
+  return nullptr;
+}
+
+// Returns what identifies the variable, global or local; null: the expression is none.
+inline const void* variable_of(const syntax::Expression& x) {
+  if (const syntax::Global* global = global_of(x)) return global;
+  const auto* variable = syntax::as<syntax::Variable>(x);
+  return variable ? variable->local : nullptr;
+}
 
 struct Touch {
   bool read = false;

@@ -9,7 +9,7 @@ using namespace syntax;
 
 namespace {
 
-class Search {
+class NameKeySearch {
  public:
   // Of handlers outside of the controller, and functions.
   void visit(const Statement& body) {
@@ -69,7 +69,7 @@ bool calls_execname(const Expression& x) {
 }
 
 std::set<const Global*> arrays_keyed_by_name(const Program& program) {
-  Search search;
+  NameKeySearch search;
   for (const Probe& probe : program.probes) {
     if (probe.kind == ProbeKind::kNever) continue;
     if (probe.domain == Domain::kController) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sema/global_uses.h"
 #include "sema/intrinsics.h"
 #include "syntax/visitor.h"
 
@@ -16,13 +17,6 @@ bool keeps_text(const Call& call) {
   static constexpr std::string_view kNames[] = {"substr", "str_replace"};
   return call.intrinsic >= 0 &&
          std::ranges::find(kNames, intrinsics()[static_cast<size_t>(call.intrinsic)].name) != std::end(kNames);
-}
-
-const void* variable_of(const Expression& target) {
-  if (const auto* index = as<Index>(target)) return index->array->global;
-  const auto* variable = as<Variable>(target);
-  if (!variable) return nullptr;
-  return variable->global ? static_cast<const void*>(variable->global) : variable->local;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using namespace syntax;
 
-const Global* global_of(const Expression& x) {
+const Global* scalar_of(const Expression& x) {
   const auto* variable = as<Variable>(x);
   return variable ? variable->global : nullptr;
 }
@@ -34,7 +34,7 @@ class Steps {
   }
   void visit(const Expression& x, bool repeated) {
     for_each_expression(x, [&](const Expression& e) {
-      if (const Global* global = global_of(e)) places_[global] += repeated ? kMany : 1;
+      if (const Global* global = scalar_of(e)) places_[global] += repeated ? kMany : 1;
       if (const auto* assignment = as<Assignment>(e); assignment && !is_one_step(*assignment)) exclude(*assignment->target);
       if (const auto* code = as<Embedded>(e)) exclude(code->globals);
     });
@@ -45,7 +45,7 @@ class Steps {
 
  private:
   void exclude(const Expression& target) {
-    if (const Global* global = global_of(target)) places_[global] = kMany;
+    if (const Global* global = scalar_of(target)) places_[global] = kMany;
   }
   void exclude(const EmbeddedGlobals& globals) {
     for (const Global* global : globals.read) places_[global] = kMany;

@@ -37,7 +37,7 @@ const Local* local_of(const Expression& x) {
   return variable ? variable->local : nullptr;
 }
 
-class Search {
+class ThreadKeySearch {
  public:
   // Looks through a body that runs outside of the controller.
   void visit(const Statement& body) {
@@ -175,7 +175,7 @@ class Search {
 }  // namespace
 
 std::set<const Global*> arrays_keyed_by_thread(const Program& program) {
-  Search search;
+  ThreadKeySearch search;
   for (const Probe& probe : program.probes) {
     if (probe.domain == Domain::kController || probe.kind == ProbeKind::kNever) continue;
     if (probe.condition) search.visit(*probe.condition);
