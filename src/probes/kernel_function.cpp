@@ -276,7 +276,7 @@ Error no_function(const Request& request, const kernelinfo::Symbols& symbols) {
   };
   if (request.module.empty() && gone != std::end(kGoneFunctions) && there(gone->instead))
     return {fmt::format("no function '{}' in this kernel: it {}", request.pattern, gone->why),
-            fmt::format("today: {}; compare what it is told and returns before using it", gone->instead)};
+            fmt::format("today: {}; compare its parameters and result before using it", gone->instead)};
   return {fmt::format("no function '{}' in {}", request.pattern, where(request)),
           near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
 }

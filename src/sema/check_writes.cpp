@@ -61,7 +61,7 @@ class WriteCheck {
     auto place = written_place(binding.ops);
     if (!place) {
       return error(target,
-                   fmt::format("'{}' can't be written to: its value is computed, so there is no storage to write to", text),
+                   fmt::format("'{}' can't be written to: its value is computed from others, and stored nowhere", text),
                    "it may have storage elsewhere in the function, or in a build with less optimization");
     }
     if (!place->in_register) return;
