@@ -40,9 +40,10 @@ add_custom_target(unit_tests_of_threads)
 #   LIBS          third-party libraries, private to the folder
 #   TEST_LIBS     more for its test binary
 #   PRECOMPILED   headers of src/ that most of its files include, to be precompiled with those of Toolchain.cmake
+#   COLD          no figure of ./dev bench depends on how its code is optimized: -O1, which takes a fifth less of the compiler
 #   THREADS       its code runs in several threads at once: its tests have the label "threads", and run under ThreadSanitizer
 function(spile_folder)
-  cmake_parse_arguments(ARG "THREADS" "" "LIBS;TEST_LIBS;EXCLUDE;PRECOMPILED" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS;COLD" "" "LIBS;TEST_LIBS;EXCLUDE;PRECOMPILED" ${ARGN})
   get_filename_component(name ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   foreach(machine IN LISTS SPILE_MACHINES)
@@ -76,6 +77,9 @@ function(spile_folder)
   if(compiled)
     add_library(spile_${name} STATIC ${sources})
     target_link_libraries(spile_${name} PUBLIC spile_flags ${uses} PRIVATE ${ARG_LIBS})
+    if(ARG_COLD)
+      target_compile_options(spile_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
     # Who doesn't link fmt is small.
     if(ARG_PRECOMPILED)
       list(TRANSFORM ARG_PRECOMPILED REPLACE "(.+)" "<\\1>")
