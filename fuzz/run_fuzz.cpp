@@ -151,7 +151,7 @@ std::string odd_number() {
                                   uint64_t{1} << 63,
                                   ~uint64_t{0},
                                   ~uint64_t{0} - 1};
-  debuginfo::ByteWriter out;
+  ByteWriter out;
   out.number(kOdd[below(std::size(kOdd))]);
   return out.take();
 }

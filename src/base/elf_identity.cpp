@@ -25,7 +25,7 @@ struct Headers {
   std::vector<Elf64_Phdr> programs;
 };
 
-std::optional<Headers> read_headers(const ByteReader& read, uint64_t start) {
+std::optional<Headers> read_headers(const ReadBytes& read, uint64_t start) {
   Headers headers;
   Elf64_Ehdr& file = headers.file;
   if (!read(start, &file, sizeof file) || !is_elf64(file) || file.e_phentsize != sizeof(Elf64_Phdr) ||
@@ -57,7 +57,7 @@ std::string build_id_in(const std::vector<uint8_t>& notes) {
 
 // place: of a segment's bytes.
 template <typename Place>
-std::string identity(const ByteReader& read, uint64_t start, const Place& place) {
+std::string identity(const ReadBytes& read, uint64_t start, const Place& place) {
   auto headers = read_headers(read, start);
   if (!headers) return {};
   const std::vector<Elf64_Phdr>& programs = headers->programs;
@@ -93,7 +93,7 @@ std::string elf_identity_of_file(const std::string& path) {
   return identity(read, 0, [](const Headers&, const Elf64_Phdr& note) { return note.p_offset; });
 }
 
-std::string elf_identity_in_memory(const ByteReader& read, uint64_t start) {
+std::string elf_identity_in_memory(const ReadBytes& read, uint64_t start) {
   return identity(read, start, [&](const Headers& headers, const Elf64_Phdr& note) {
     for (const Elf64_Phdr& load : headers.programs) {
       if (load.p_type == PT_LOAD) return start + note.p_vaddr - (load.p_vaddr - load.p_offset);

@@ -10,13 +10,13 @@
 namespace spile {
 
 // Reads `size` bytes at `at` (a file offset or a run-time address) into memory of the caller's; false where not all can be read.
-using ByteReader = std::function<bool(uint64_t at, void* into, uint64_t size)>;
+using ReadBytes = std::function<bool(uint64_t at, void* into, uint64_t size)>;
 
 // Returns the identity: the build-id in lower-case hexadecimal, or "headers " and a hash. "" where it is not a 64-bit ELF file,
 // or can't be read.
 std::string elf_identity_of_file(const std::string& path);
 // Returns the same for a loaded file. start: the run-time address where the first byte of the file is mapped.
-std::string elf_identity_in_memory(const ByteReader& read, uint64_t start);
+std::string elf_identity_in_memory(const ReadBytes& read, uint64_t start);
 
 // Removes the " (deleted)" that /proc appends to the path of an unlinked file; keeps it where it is a part of the
 // file's name. inode: the mapped file's, by which the two cases are distinguished.

@@ -13,7 +13,7 @@
 namespace spile {
 namespace {
 
-ByteReader reader_of(const std::vector<uint8_t>& bytes) {
+ReadBytes reader_of(const std::vector<uint8_t>& bytes) {
   return [&bytes](uint64_t at, void* into, uint64_t size) {
     if (at > bytes.size() || size > bytes.size() - at) return false;
     memcpy(into, bytes.data() + at, size);

@@ -12,10 +12,11 @@
 #include <cstring>
 #include <memory>
 
+#include "base/byte_stream.h"
 #include "base/replace_file.h"
+#include "base/stable_file.h"
 #include "debuginfo/answer_cache.h"
 #include "debuginfo/records.h"
-#include "debuginfo/stable_file.h"
 
 namespace spile::debuginfo {
 namespace {

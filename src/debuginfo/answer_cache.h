@@ -94,45 +94,4 @@ std::string imported_path(const std::string& directory, const std::string& build
 // the number of removed bytes.
 uint64_t prune_answers(const std::string& directory, uint64_t most_bytes);
 
-// Writes numbers and texts in a row. Numbers are little-endian base 128 (LEB128), signed ones zigzag.
-class ByteWriter {
- public:
-  void number(uint64_t value);
-  void signed_number(int64_t value) { number(static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63)); }
-  void text(std::string_view text);
-  size_t size() const { return bytes_.size(); }
-  // Returns the bytes, and empties the writer.
-  std::string take() { return std::move(bytes_); }
-
- private:
-  std::string bytes_;
-};
-
-// Reads what ByteWriter wrote. Once the bytes have ended or are wrong, ok() is false and all reads give 0 or ""; loops must check
-// it. The bytes must outlive the reader.
-class ByteReader {
- public:
-  explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
-  uint64_t number();
-  // Reads a number; a larger one than `most` is wrong.
-  uint64_t number_up_to(uint64_t most);
-  // Reads a value of an enumeration that begins at 0 and ends with `last`.
-  template <typename Enum>
-  Enum enumerator(Enum last) {
-    return static_cast<Enum>(number_up_to(static_cast<uint64_t>(last)));
-  }
-  int64_t signed_number();
-  std::string text();
-  // Declares the bytes wrong: drops the rest of them.
-  void refuse() {
-    ok_ = false;
-    bytes_ = {};
-  }
-  bool ok() const { return ok_; }
-
- private:
-  std::string_view bytes_;
-  bool ok_ = true;
-};
-
 }  // namespace spile::debuginfo

@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "base/elf_header.h"
-#include "debuginfo/stable_file.h"
+#include "base/stable_file.h"
 
 namespace spile::debuginfo {
 namespace {

@@ -14,7 +14,7 @@
 #include <set>
 
 #include "base/elf_header.h"
-#include "debuginfo/stable_file.h"
+#include "base/stable_file.h"
 
 namespace spile::debuginfo {
 

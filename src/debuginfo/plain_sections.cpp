@@ -17,10 +17,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/stable_file.h"
 #include "debuginfo/answer_cache.h"
 #include "debuginfo/inflate.h"
 #include "debuginfo/side_threads.h"
-#include "debuginfo/stable_file.h"
 
 namespace spile::debuginfo {
 namespace {

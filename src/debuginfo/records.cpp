@@ -2,8 +2,8 @@
 
 #include <unordered_map>
 
+#include "base/byte_stream.h"
 #include "base/check.h"
-#include "debuginfo/answer_cache.h"
 #include "debuginfo/register_numbers.h"
 
 namespace spile::debuginfo {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <string_view>
 
+#include "base/stable_file.h"
 #include "debuginfo/plain_sections.h"
-#include "debuginfo/stable_file.h"
 
 namespace spile::debuginfo {
 namespace {

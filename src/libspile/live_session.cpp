@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/byte_stream.h"
 #include "base/message_sink.h"
-#include "debuginfo/answer_cache.h"
 #include "session/run/run_events.h"
 
 namespace spile::client {
@@ -259,7 +259,7 @@ void LiveSession::take_tick(const session::Frame& frame) {
 }
 
 void LiveSession::take_message(const std::string& payload) {
-  debuginfo::ByteReader in(payload);
+  ByteReader in(payload);
   const uint64_t kind = in.number();
   KeptMessage message;
   for (std::string* text : {&message.text, &message.hint, &message.file, &message.excerpt}) *text = in.text();
@@ -282,7 +282,7 @@ void LiveSession::add_message(KeptMessage message, int code, const uint32_t (&pl
 
 // Losses, of which spile prints those that warnings are not suppressed for.
 void LiveSession::take_end(const std::string& payload) {
-  debuginfo::ByteReader in(payload);
+  ByteReader in(payload);
   (void)in.signed_number();
   for (uint64_t left = in.number(); left > 0 && in.ok(); --left) {
     KeptMessage message;

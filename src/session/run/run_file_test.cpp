@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "abi/aggregate.h"
-#include "debuginfo/answer_cache.h"
+#include "base/byte_stream.h"
 #include "session/run/run_events.h"
 #include "session/run/run_frames.h"
 #include "session/run/run_reader.h"
@@ -235,7 +235,7 @@ TEST(RunFile, BoundsTimesSoThatTheirDifferencesAreNumbers) {
   const std::string whole = file.read();
   const uint64_t frames = frames_of(whole);
   for (const int64_t time : {INT64_MIN, int64_t{-1}, INT64_MAX}) {
-    debuginfo::ByteWriter end;
+    ByteWriter end;
     end.signed_number(time);
     end.number(0);
     file.write(whole + frame(static_cast<uint32_t>(FrameKind::kEnd), frames, end.take()));

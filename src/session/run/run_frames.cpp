@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "debuginfo/stable_file.h"
+#include "base/stable_file.h"
 
 namespace spile::session {
 
@@ -211,7 +211,7 @@ Result<std::optional<Frame>> FrameParser::next() {
 Result<FrameReader> FrameReader::open(const std::string& path) {
   FrameReader reader;
   reader.path_ = path;
-  TRY(debuginfo::StableFile file, debuginfo::open_stable(path, path));
+  TRY(StableFile file, open_stable(path, path));
   reader.fd_ = std::move(file.fd);
   reader.size_ = file.size;
   FileHead head{};

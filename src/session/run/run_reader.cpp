@@ -7,7 +7,7 @@
 #include <set>
 
 #include "abi/aggregate.h"
-#include "debuginfo/answer_cache.h"
+#include "base/byte_stream.h"
 #include "session/run/run_frames.h"
 #include "session/text/stream_file.h"
 
@@ -15,7 +15,6 @@ namespace spile::session {
 
 namespace {
 
-using debuginfo::ByteReader;
 using Json = nlohmann::json;
 
 constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;  // of all texts

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/byte_stream.h"
 #include "base/signal_mask.h"
-#include "debuginfo/answer_cache.h"
 
 namespace spile::session {
 
@@ -68,7 +68,7 @@ uint64_t RunStream::take_requests() {
 
 // What can't be sent has no reader.
 void RunStream::take(Message message) {
-  debuginfo::ByteWriter out;
+  ByteWriter out;
   out.number(static_cast<uint64_t>(message.kind));
   for (const std::string* text : {&message.text, &message.hint, &message.file, &message.excerpt})
     out.text(std::string_view(*text).substr(0, kMostOfText));

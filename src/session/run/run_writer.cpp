@@ -10,7 +10,6 @@ namespace spile::session {
 
 namespace {
 
-using debuginfo::ByteWriter;
 constexpr size_t kFlushBytes = 1 << 20;
 constexpr size_t kMostKnown = 64 << 20;  // bytes of texts that are remembered, so that they are written once
 constexpr size_t kMostKnownOfStream = 8 << 20;

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/byte_stream.h"
 #include "base/result.h"
-#include "debuginfo/answer_cache.h"
 #include "session/run/run_frames.h"
 #include "session/run/run_model.h"
 
@@ -67,7 +67,7 @@ class RunWriter {
   std::vector<size_t> last_states_;  // by global: the hash of its last frame's payload; 0: none
   std::unordered_map<std::string, uint64_t> known_texts_;
   uint64_t known_bytes_ = 0, text_count_ = 0;
-  debuginfo::ByteWriter new_texts_, new_events_;
+  ByteWriter new_texts_, new_events_;
   // Of new_events_: so many, one after another, have this process, and this thread.
   using Owners = std::vector<std::pair<uint64_t, uint32_t>>;
   static void add_owner(Owners& owners, uint32_t owner);

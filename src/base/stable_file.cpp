@@ -1,4 +1,4 @@
-#include "debuginfo/stable_file.h"
+#include "base/stable_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <atomic>
 
-namespace spile::debuginfo {
+namespace spile {
 namespace {
 
 // Owners can always write, whatever the mode says; behind FUSE, owner and mode are what its server says.
@@ -86,4 +86,4 @@ Result<StableFile> open_stable(const std::string& path, const std::string& opene
   return file;
 }
 
-}  // namespace spile::debuginfo
+}  // namespace spile

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-namespace spile::debuginfo {
+namespace spile {
 
 // Bytes. A copy is memory of ours: a larger file is an error. All copies made since spile's start (freed ones count too) take no
 // more together than this, nor than a quarter of the machine's memory; holes stay holes and do not count.
@@ -24,4 +24,4 @@ struct StableFile {
 // Opens `opened`. Errors name `path`: can't be opened, not a regular file, too large to be copied.
 Result<StableFile> open_stable(const std::string& path, const std::string& opened);
 
-}  // namespace spile::debuginfo
+}  // namespace spile

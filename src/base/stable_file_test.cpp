@@ -1,4 +1,4 @@
-#include "debuginfo/stable_file.h"
+#include "base/stable_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-namespace spile::debuginfo {
+namespace spile {
 namespace {
 
 class StableFileTest : public testing::Test {
@@ -87,4 +87,4 @@ TEST_F(StableFileTest, RefusesHugeFilesOfOthers) {
 }
 
 }  // namespace
-}  // namespace spile::debuginfo
+}  // namespace spile
