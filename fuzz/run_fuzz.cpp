@@ -55,13 +55,13 @@ void write_document(const std::string& path) {
     made.literal = literal;
     return made;
   };
-  std::vector<codegen::OutputFormat> formats{
-      codegen::printf_format({part(Kind::kLiteral, "x "), part(Kind::kSigned), part(Kind::kString), part(Kind::kPointer),
-                              part(Kind::kChar), part(Kind::kMemoryHex)},
-                             {ValueType::kLong, ValueType::kString, ValueType::kLong, ValueType::kLong, ValueType::kString}),
-      codegen::printf_format({part(Kind::kLiteral, "sample "), part(Kind::kSigned), part(Kind::kSigned), part(Kind::kSigned),
-                              part(Kind::kString), part(Kind::kString)},
-                             {ValueType::kLong, ValueType::kLong, ValueType::kLong, ValueType::kString, ValueType::kString})};
+  std::vector<syntax::OutputFormat> formats{
+      syntax::printf_format({part(Kind::kLiteral, "x "), part(Kind::kSigned), part(Kind::kString), part(Kind::kPointer),
+                             part(Kind::kChar), part(Kind::kMemoryHex)},
+                            {ValueType::kLong, ValueType::kString, ValueType::kLong, ValueType::kLong, ValueType::kString}),
+      syntax::printf_format({part(Kind::kLiteral, "sample "), part(Kind::kSigned), part(Kind::kSigned), part(Kind::kSigned),
+                             part(Kind::kString), part(Kind::kString)},
+                            {ValueType::kLong, ValueType::kLong, ValueType::kLong, ValueType::kString, ValueType::kString})};
   const std::vector<RunGlobal> globals{{"n", ValueType::kLong, {}, 0, 0, 0, 0},
                                        {"s", ValueType::kString, {ValueType::kString}, 0, 0, 0, 0},
                                        {"t", ValueType::kStats, {}, abi::kAggregateSketch, 0, 0, 0},

@@ -10,8 +10,8 @@ namespace spile::verbs {
 namespace {
 
 // The literal text that a format of trace's script begins with; "": it is another format.
-std::string_view head_of(const codegen::OutputFormat& format) {
-  if (format.kind != codegen::OutputFormat::Kind::kPrintf || format.parts.empty() ||
+std::string_view head_of(const syntax::OutputFormat& format) {
+  if (format.kind != syntax::OutputFormat::Kind::kPrintf || format.parts.empty() ||
       format.parts.front().kind != syntax::FormatPart::Kind::kLiteral)
     return {};
   const std::string& head = format.parts.front().literal;
@@ -39,7 +39,7 @@ int64_t offset_of(const session::RunDocument& run) {
 bool has_calls(const session::RunDocument& run) {
   return std::ranges::any_of(
              run.formats,
-             [](const codegen::OutputFormat& format) { return head_of(format) == "enter " || head_of(format) == "root "; }) &&
+             [](const syntax::OutputFormat& format) { return head_of(format) == "enter " || head_of(format) == "root "; }) &&
          run.facts.script.starts_with("# spile trace");
 }
 

@@ -192,8 +192,8 @@ Result<void> check_counters(const Bundle& bundle) {
 // What printf_text.cpp relies on: linear_buckets() divides by the width.
 Result<void> check_formats(const Bundle& bundle) {
   constexpr int kWidest = 1 << 24;
-  for (const codegen::OutputFormat& format : bundle.script.formats) {
-    if (format.kind == codegen::OutputFormat::Kind::kHistogram && !format.is_log &&
+  for (const syntax::OutputFormat& format : bundle.script.formats) {
+    if (format.kind == syntax::OutputFormat::Kind::kHistogram && !format.is_log &&
         (format.width <= 0 || format.low > format.high))
       return wrong("histograms");
     for (const syntax::FormatPart& part : format.parts) {

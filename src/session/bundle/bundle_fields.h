@@ -32,8 +32,8 @@ constexpr uint64_t greatest() {
   else if constexpr (std::same_as<E, ValueType>) return static_cast<uint64_t>(ValueType::kStats);
   else if constexpr (std::same_as<E, syntax::FormatPart::Kind>)
     return static_cast<uint64_t>(syntax::FormatPart::Kind::kMemoryHex);
-  else if constexpr (std::same_as<E, codegen::OutputFormat::Kind>)
-    return static_cast<uint64_t>(codegen::OutputFormat::Kind::kHistogram);
+  else if constexpr (std::same_as<E, syntax::OutputFormat::Kind>)
+    return static_cast<uint64_t>(syntax::OutputFormat::Kind::kHistogram);
   else if constexpr (std::same_as<E, abi::KernelMapKind>) return static_cast<uint64_t>(abi::KernelMapKind::kRing);
   else {
     static_assert(std::same_as<E, abi::KernelMapMerge>);
@@ -260,11 +260,11 @@ void fields(A& a, Like<syntax::FormatPart> auto& p) {
     p.precision_argument);
 }
 template <class A>
-void fields(A& a, Like<codegen::OutputFormat> auto& f) {
+void fields(A& a, Like<syntax::OutputFormat> auto& f) {
   a(f.kind, f.parts, f.arguments, f.is_log, f.low, f.high, f.width, f.own, f.elision, f.has_summary, f.unit);
 }
 template <class A>
-void fields(A& a, Like<codegen::ErrorText> auto& e) {
+void fields(A& a, Like<syntax::ErrorText> auto& e) {
   a(e.text, e.place, e.excerpt);
 }
 template <class A>

@@ -52,7 +52,7 @@ struct Made {
     script.controller.probes = {0};
     script.controller.conditions = {0};
     script.hit_counters = {0};
-    script.formats.push_back(codegen::printf_format({{}}, {ValueType::kLong, ValueType::kString}, {true, false}));
+    script.formats.push_back(syntax::printf_format({{}}, {ValueType::kLong, ValueType::kString}, {true, false}));
     script.literals = {"a", "b"};
     modules["/bin/shop"] = {{}, "abcd"};
   }
@@ -186,7 +186,7 @@ TEST_F(BundleTest, IsRejectedWhenItsCodeOrMemoryCantBePlaced) {
 TEST_F(BundleTest, IsRejectedWhenAHistogramHasNoWidth) {
   auto is_accepted = [&](int64_t low, int64_t high, int64_t width) {
     Made made;
-    made.script.formats.push_back({.kind = codegen::OutputFormat::Kind::kHistogram,
+    made.script.formats.push_back({.kind = syntax::OutputFormat::Kind::kHistogram,
                                    .parts = {},
                                    .arguments = {},
                                    .low = low,

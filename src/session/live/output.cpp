@@ -346,7 +346,7 @@ int64_t Output::time_of(const abi::RecordHeader& header, Origin origin) const {
 
 bool Output::record(const abi::OwnedHeader& header, const char* payload, size_t size, Origin origin) {
   if (header.kind == abi::kPrintf) {
-    if (header.id < script_.formats.size() && script_.formats[header.id].kind == codegen::OutputFormat::Kind::kPrintf) {
+    if (header.id < script_.formats.size() && script_.formats[header.id].kind == syntax::OutputFormat::Kind::kPrintf) {
       recorder_->add_printf(header, time_of(header, origin), PayloadReader(payload, size));
     } else {
       ++disbelieved_;
@@ -368,7 +368,7 @@ bool Output::write_event(const abi::OwnedHeader& header, const char* payload, si
   event_text_.clear();
   if (has_text) append_record_text(event_text_, script_.formats, header, payload, size);
   else event_text_ = name_addresses(header, payload, size);
-  const codegen::OutputFormat* format =
+  const syntax::OutputFormat* format =
       header.kind == abi::kPrintf && header.id < script_.formats.size() ? &script_.formats[header.id] : nullptr;
   text_.clear();
   events_->append(text_, header, time_of(header, origin), event_text_, format, PayloadReader(payload, size), host_);

@@ -35,10 +35,10 @@ void append_event_text(std::string& out, const RunDocument& document, const RunE
   append_printf(out, document.formats[event.format], arguments);
 }
 
-bool is_sample_format(const codegen::OutputFormat& format) {
+bool is_sample_format(const syntax::OutputFormat& format) {
   using enum ValueType;
   static const std::vector<ValueType> kTypes{kLong, kLong, kLong, kString, kString};
-  return format.kind == codegen::OutputFormat::Kind::kPrintf && format.arguments == kTypes && !format.parts.empty() &&
+  return format.kind == syntax::OutputFormat::Kind::kPrintf && format.arguments == kTypes && !format.parts.empty() &&
          format.parts.front().literal == "sample ";
 }
 

@@ -19,6 +19,6 @@ std::string payload_of(const RunDocument& document, const RunEvent& event);
 // sprint_ubacktrace()), as the script of `spile flame` has it.
 Samples samples_of(const std::vector<RunDocument>& documents);
 // Whether events of the format are samples.
-bool is_sample_format(const codegen::OutputFormat& format);
+bool is_sample_format(const syntax::OutputFormat& format);
 
 }  // namespace spile::session

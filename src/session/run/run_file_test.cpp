@@ -74,7 +74,7 @@ void write_run(const std::string& path, int64_t value, const std::string& host =
   std::mt19937 random(3);
   for (int i = 0; i < 2000; ++i) facts.script += static_cast<char>(' ' + random() % 90);  // takes more than a block
   facts.begun_ns = 1'000'000'000;
-  const std::vector<codegen::OutputFormat> formats{codegen::printf_format(
+  const std::vector<syntax::OutputFormat> formats{syntax::printf_format(
       {literal("x="), conversion(FormatPart::Kind::kSigned), literal(" "), conversion(FormatPart::Kind::kString), literal("\n")},
       {ValueType::kLong, ValueType::kString})};
   auto writer =

@@ -15,8 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "codegen/codegen.h"
-#include "syntax/tree.h"
+#include "syntax/output_format.h"
 
 namespace spile::session {
 
@@ -98,7 +97,7 @@ struct RunDocument {
   RunFacts facts;
   std::vector<RunProbe> probes;
   std::vector<RunGlobal> globals;
-  std::vector<codegen::OutputFormat> formats;  // events have those of kind kPrintf
+  std::vector<syntax::OutputFormat> formats;   // events have those of kind kPrintf
   std::vector<RunModule> modules;              // each once, ascending
   std::map<std::string, uint64_t> armed;       // places in processes, by how they were armed ("jump", "int3", "refused" ...)
   int64_t paused_ns = 0;                       // how long arming has stopped threads

@@ -201,7 +201,7 @@ Json formats_of(const RunDocument& run) {
 }
 
 // Whether the page's script makes the same text of the format as printf does.
-bool is_simple(const codegen::OutputFormat& format) {
+bool is_simple(const syntax::OutputFormat& format) {
   using Kind = syntax::FormatPart::Kind;
   return std::ranges::all_of(format.parts, [](const syntax::FormatPart& part) {
     if (part.kind == Kind::kOctal) return !part.alternate;

@@ -111,7 +111,7 @@ std::string RunDecoder::Reader::take_facts(const std::string& payload) {
         return "a histogram has no buckets";
       document_.globals.push_back(std::move(global));
     }
-    Result<std::vector<codegen::OutputFormat>> formats = formats_from_json(object.at("formats").dump());
+    Result<std::vector<syntax::OutputFormat>> formats = formats_from_json(object.at("formats").dump());
     if (!formats.ok()) return formats.error().message;
     document_.formats = std::move(*formats);
   } catch (const Json::exception& error) {
@@ -148,7 +148,7 @@ std::string RunDecoder::Reader::take_event(ByteReader& in) {
   event.first_value = document_.values.size();
   if (!in.ok()) return "an event has no such format or probe";
   static const std::vector<ValueType> kOneText{ValueType::kString};
-  if (format != 0 && document_.formats[event.format].kind != codegen::OutputFormat::Kind::kPrintf)
+  if (format != 0 && document_.formats[event.format].kind != syntax::OutputFormat::Kind::kPrintf)
     return "an event has a format that is not a printf";
   const std::vector<ValueType>& types = format == 0 ? kOneText : document_.formats[event.format].arguments;
   const bool keeps = document_.events.size() < kMostRunEvents && document_.values.size() + types.size() <= kMostRunValues &&

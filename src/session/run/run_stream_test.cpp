@@ -33,8 +33,8 @@ struct Sockets {
 std::unique_ptr<RunWriter> begin(const std::shared_ptr<FrameWriter>& frames) {
   RunFacts facts;
   facts.begun_ns = 1000;
-  codegen::OutputFormat format{};
-  format.kind = codegen::OutputFormat::Kind::kPrintf;
+  syntax::OutputFormat format{};
+  format.kind = syntax::OutputFormat::Kind::kPrintf;
   syntax::FormatPart number;
   number.kind = syntax::FormatPart::Kind::kSigned;
   syntax::FormatPart text;

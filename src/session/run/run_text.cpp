@@ -65,8 +65,8 @@ std::string value_text(const RunValue& value) {
 }
 
 std::string histogram_of(const RunGlobal& global, const RunStatistics& statistics) {
-  codegen::OutputFormat format;
-  format.kind = codegen::OutputFormat::Kind::kHistogram;
+  syntax::OutputFormat format;
+  format.kind = syntax::OutputFormat::Kind::kHistogram;
   format.unit = "value";
   format.is_log = statistics.linear.empty();
   std::vector<uint64_t> buckets(abi::kLogBuckets);
@@ -81,7 +81,7 @@ std::string histogram_of(const RunGlobal& global, const RunStatistics& statistic
   summary.aggregate.max = statistics.max;
   const bool has_percentiles = !statistics.sketch.empty();
   for (size_t i = 0; i < summary.percentiles.size(); ++i) {
-    const auto& wanted = codegen::kSummaryPercents[i];
+    const auto& wanted = syntax::kSummaryPercents[i];
     summary.percentiles[i] =
         percentile(statistics, static_cast<double>(wanted.percent) / static_cast<double>(wanted.scale)).value_or(0);
   }

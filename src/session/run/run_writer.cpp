@@ -55,14 +55,14 @@ void write_element(ByteWriter& out, const RunElement& element) {
 
 Result<std::unique_ptr<RunWriter>> RunWriter::create(const std::string& path, const RunFacts& facts,
                                                      const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
-                                                     const std::vector<codegen::OutputFormat>& formats) {
+                                                     const std::vector<syntax::OutputFormat>& formats) {
   TRY(std::shared_ptr<FrameWriter> frames, FrameWriter::create(path));
   return begin(std::move(frames), facts, probes, globals, formats);
 }
 
 Result<std::unique_ptr<RunWriter>> RunWriter::begin(std::shared_ptr<FrameWriter> frames, const RunFacts& facts,
                                                     const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
-                                                    const std::vector<codegen::OutputFormat>& formats) {
+                                                    const std::vector<syntax::OutputFormat>& formats) {
   Json object{{"spile", facts.spile},
               {"host", facts.host},
               {"kernel", facts.kernel},

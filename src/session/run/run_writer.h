@@ -22,11 +22,11 @@ class RunWriter {
   // Makes the file. Errors: it can't be written; the script is too large for it.
   static Result<std::unique_ptr<RunWriter>> create(const std::string& path, const RunFacts& facts,
                                                    const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
-                                                   const std::vector<codegen::OutputFormat>& formats);
+                                                   const std::vector<syntax::OutputFormat>& formats);
   // The same for a file or stream that is open.
   static Result<std::unique_ptr<RunWriter>> begin(std::shared_ptr<FrameWriter> frames, const RunFacts& facts,
                                                   const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
-                                                  const std::vector<codegen::OutputFormat>& formats);
+                                                  const std::vector<syntax::OutputFormat>& formats);
 
   // Adds what was printed. values: a printf's arguments, of the types that its format has; with RunEvent::kText the text alone.
   // first_value of event is not used.

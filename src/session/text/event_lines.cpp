@@ -24,7 +24,7 @@ EventLines::EventLines(const sema::Program& program) {
 }
 
 void EventLines::append(std::string& out, const abi::OwnedHeader& header, int64_t time_ns, std::string_view text,
-                        const codegen::OutputFormat* format, PayloadReader arguments, std::string_view host) const {
+                        const syntax::OutputFormat* format, PayloadReader arguments, std::string_view host) const {
   Json object;
   object["time"] = utc_text(time_ns);
   if (!host.empty()) object["host"] = host;

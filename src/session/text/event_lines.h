@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "abi/record.h"
-#include "codegen/codegen.h"
 #include "sema/program.h"
 #include "session/text/printf_text.h"
+#include "syntax/output_format.h"
 
 namespace spile::session {
 
@@ -24,7 +24,7 @@ class EventLines {
   // Appends an object. time_ns: since 1970. text: what would be printed. format: of a record of kind kPrintf, else null; the
   // payload is its arguments. host: where it was, for readers that get events of many places; "": the object does not have it.
   void append(std::string& out, const abi::OwnedHeader& header, int64_t time_ns, std::string_view text,
-              const codegen::OutputFormat* format, PayloadReader arguments, std::string_view host = {}) const;
+              const syntax::OutputFormat* format, PayloadReader arguments, std::string_view host = {}) const;
 
  private:
   std::vector<std::string> points_;  // by index of the probe

@@ -44,7 +44,7 @@ std::string log_range(size_t bucket) {
   return bucket > kZero ? fmt::format("[{}, {})", near, far) : fmt::format("({}, {}]", far, near);
 }
 
-std::string linear_range(const codegen::OutputFormat& format, size_t bucket, size_t count) {
+std::string linear_range(const syntax::OutputFormat& format, size_t bucket, size_t count) {
   const auto bound = [&](size_t at) {
     return static_cast<int64_t>(static_cast<uint64_t>(format.low) + at * static_cast<uint64_t>(format.width));
   };
@@ -56,14 +56,14 @@ std::string linear_range(const codegen::OutputFormat& format, size_t bucket, siz
 
 }  // namespace
 
-std::string histogram_text(const codegen::OutputFormat& format, std::span<const uint64_t> buckets) {
+std::string histogram_text(const syntax::OutputFormat& format, std::span<const uint64_t> buckets) {
   StringWriter out;
   rt::HistogramShape shape{format.is_log, format.low, format.width, format.elision};
   rt::HistogramWriter<StringWriter>(shape, buckets.data(), static_cast<uint32_t>(buckets.size()), out).write();
   return std::move(out.text);
 }
 
-std::string summarized_histogram_text(const codegen::OutputFormat& format, const HistogramSummary& summary,
+std::string summarized_histogram_text(const syntax::OutputFormat& format, const HistogramSummary& summary,
                                       std::span<const uint64_t> buckets) {
   const auto is_filled = [](uint64_t count) { return count > 0; };
   const auto first = std::ranges::find_if(buckets, is_filled);
@@ -84,7 +84,7 @@ std::string summarized_histogram_text(const codegen::OutputFormat& format, const
   std::string out = fmt::format("{:>{}}  {:>{}}      %\nn={} min={}", format.unit, range_width, "count", count_width,
                                 with_commas(summary.aggregate.count), short_number(summary.aggregate.min));
   for (size_t i = 0; i < summary.percentiles.size(); ++i)
-    out += fmt::format(" {}={}", codegen::kSummaryPercents[i].name, short_number(summary.percentiles[i]));
+    out += fmt::format(" {}={}", syntax::kSummaryPercents[i].name, short_number(summary.percentiles[i]));
   out += fmt::format(" max={}\n", short_number(summary.aggregate.max));
   for (size_t at = begin; at < end; ++at) {
     const auto next = static_cast<size_t>(std::find_if(buckets.begin() + static_cast<ptrdiff_t>(at), buckets.end(), is_filled) -
@@ -102,7 +102,7 @@ std::string summarized_histogram_text(const codegen::OutputFormat& format, const
 }
 
 std::string log_histogram_text(const std::string& unit, const HistogramSummary& summary, std::span<const uint64_t> buckets) {
-  codegen::OutputFormat format;
+  syntax::OutputFormat format;
   format.is_log = true;
   format.unit = unit;
   return summarized_histogram_text(format, summary, buckets);

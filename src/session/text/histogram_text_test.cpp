@@ -7,9 +7,9 @@
 namespace spile::session {
 namespace {
 
-codegen::OutputFormat log_format() {
-  codegen::OutputFormat format{};
-  format.kind = codegen::OutputFormat::Kind::kHistogram;
+syntax::OutputFormat log_format() {
+  syntax::OutputFormat format{};
+  format.kind = syntax::OutputFormat::Kind::kHistogram;
   format.is_log = true;
   return format;
 }
@@ -44,7 +44,7 @@ TEST(HistogramText, ScalesTheLongestBarToFifty) {
 }
 
 TEST(HistogramText, NamesOutliersOfALinearOneOnlyWhereThereAreSome) {
-  codegen::OutputFormat format{};
+  syntax::OutputFormat format{};
   format.low = 0;
   format.high = 20;
   format.width = 10;
@@ -72,7 +72,7 @@ TEST(HistogramText, IsEmptyWithoutValues) {
 }
 
 TEST(SummarizedHistogram, HasRangesSharesAndPercentiles) {
-  codegen::OutputFormat format = log_format();
+  syntax::OutputFormat format = log_format();
   format.has_summary = true;
   format.unit = "ns";
   std::vector<uint64_t> buckets(abi::kLogBuckets);
@@ -99,8 +99,8 @@ TEST(SummarizedHistogram, HasRangesSharesAndPercentiles) {
 }
 
 TEST(SummarizedHistogram, NamesTheEndsOfALinearOne) {
-  codegen::OutputFormat format{};
-  format.kind = codegen::OutputFormat::Kind::kHistogram;
+  syntax::OutputFormat format{};
+  format.kind = syntax::OutputFormat::Kind::kHistogram;
   format.low = -10;
   format.high = 10;
   format.width = 10;
@@ -122,7 +122,7 @@ TEST(SummarizedHistogram, NamesTheEndsOfALinearOne) {
 }
 
 TEST(SummarizedHistogram, PrintsAnyNumbers) {
-  codegen::OutputFormat format = log_format();
+  syntax::OutputFormat format = log_format();
   format.has_summary = true;
   std::vector<uint64_t> buckets(abi::kLogBuckets, UINT64_MAX);
   HistogramSummary summary{};

@@ -74,7 +74,7 @@ class StreamReader {
 
   std::string path_;
   std::ifstream file_;
-  std::vector<codegen::OutputFormat> formats_;
+  std::vector<syntax::OutputFormat> formats_;
   abi::OwnedHeader header_{};
   std::streamsize header_size_ = sizeof header_;
   std::vector<char> payload_;

@@ -72,7 +72,7 @@ rt::FormatField field_of(const syntax::FormatPart& part, PayloadReader& argument
 }
 
 // Whether an argument's text is the script's own, so that a terminal may obey it.
-bool is_own(const codegen::OutputFormat& format, size_t index, std::string_view text, const TextRules& rules) {
+bool is_own(const syntax::OutputFormat& format, size_t index, std::string_view text, const TextRules& rules) {
   if (index >= format.own.size() || !format.own[index]) return false;
   return !rules.is_forgeable || (rules.literals && rules.literals->contains(text));
 }
@@ -84,7 +84,7 @@ void append_foreign(std::string& out, std::string_view text, const TextRules& ru
   else out += text;
 }
 
-void append_printf(std::string& out, const codegen::OutputFormat& format, PayloadReader& arguments, const TextRules& rules) {
+void append_printf(std::string& out, const syntax::OutputFormat& format, PayloadReader& arguments, const TextRules& rules) {
   std::string made;
   size_t index = 0;  // into format.arguments
   for (const syntax::FormatPart& part : format.parts) {
@@ -120,12 +120,12 @@ void append_printf(std::string& out, const codegen::OutputFormat& format, Payloa
 
 namespace {
 
-size_t bucket_count(const codegen::OutputFormat& format) {
+size_t bucket_count(const syntax::OutputFormat& format) {
   return format.is_log ? abi::kLogBuckets : size_t{abi::linear_buckets(format.low, format.high, format.width)} + 2;
 }
 
-void append_histogram(std::string& out, const codegen::OutputFormat& format, const char* payload, size_t size) {
-  const size_t count = bucket_count(format), percentiles = format.has_summary ? std::size(codegen::kSummaryPercents) : 0;
+void append_histogram(std::string& out, const syntax::OutputFormat& format, const char* payload, size_t size) {
+  const size_t count = bucket_count(format), percentiles = format.has_summary ? std::size(syntax::kSummaryPercents) : 0;
   if (size != sizeof(abi::Aggregate) + (count + percentiles) * 8) {
     out += "<damaged histogram>\n";
     return;
@@ -144,16 +144,16 @@ void append_histogram(std::string& out, const codegen::OutputFormat& format, con
 
 }  // namespace
 
-void append_record_text(std::string& out, std::span<const codegen::OutputFormat> formats, const abi::RecordHeader& header,
+void append_record_text(std::string& out, std::span<const syntax::OutputFormat> formats, const abi::RecordHeader& header,
                         const char* payload, size_t size, const TextRules& rules) {
   PayloadReader arguments(payload, size);
-  const codegen::OutputFormat* format = header.id < formats.size() ? &formats[header.id] : nullptr;
+  const syntax::OutputFormat* format = header.id < formats.size() ? &formats[header.id] : nullptr;
   if (header.kind == abi::kText) {
     if (rules.is_forgeable) append_foreign(out, arguments.next_string(), rules);
     else out += arguments.next_string();
-  } else if (header.kind == abi::kPrintf && format && format->kind == codegen::OutputFormat::Kind::kPrintf) {
+  } else if (header.kind == abi::kPrintf && format && format->kind == syntax::OutputFormat::Kind::kPrintf) {
     append_printf(out, *format, arguments, rules);
-  } else if (header.kind == abi::kHistogram && format && format->kind == codegen::OutputFormat::Kind::kHistogram) {
+  } else if (header.kind == abi::kHistogram && format && format->kind == syntax::OutputFormat::Kind::kHistogram) {
     append_histogram(out, *format, payload, size);
   }
 }
@@ -175,7 +175,7 @@ std::vector<uint64_t> addresses_in(std::string_view text, size_t most) {
   return addresses;
 }
 
-std::string error_text(const codegen::ErrorText& error, PayloadReader& arguments) {
+std::string error_text(const syntax::ErrorText& error, PayloadReader& arguments) {
   std::string out;
   for (size_t i = 0; i < error.text.size(); ++i) {
     char next = error.text[i] == '%' && i + 1 < error.text.size() ? error.text[i + 1] : 0;

@@ -12,7 +12,7 @@
 
 #include "abi/record.h"
 #include "base/terminal_text.h"
-#include "codegen/codegen.h"
+#include "syntax/output_format.h"
 
 namespace spile::session {
 
@@ -42,10 +42,10 @@ struct TextRules {
 };
 
 // Appends the text of a printf.
-void append_printf(std::string& out, const codegen::OutputFormat& format, PayloadReader& arguments, const TextRules& rules = {});
+void append_printf(std::string& out, const syntax::OutputFormat& format, PayloadReader& arguments, const TextRules& rules = {});
 
 // Appends the text that a record of kind kPrintf, kHistogram or kText prints; nothing for other kinds, and for unknown formats.
-void append_record_text(std::string& out, std::span<const codegen::OutputFormat> formats, const abi::RecordHeader& header,
+void append_record_text(std::string& out, std::span<const syntax::OutputFormat> formats, const abi::RecordHeader& header,
                         const char* payload, size_t size, const TextRules& rules = {});
 
 // Appends text that may come from a traced program.
@@ -56,6 +56,6 @@ void append_foreign(std::string& out, std::string_view text, const TextRules& ru
 std::vector<uint64_t> addresses_in(std::string_view text, size_t most);
 
 // Returns the error's text with its conversions (%d, %u, %x, %p, %s) replaced.
-std::string error_text(const codegen::ErrorText& error, PayloadReader& arguments);
+std::string error_text(const syntax::ErrorText& error, PayloadReader& arguments);
 
 }  // namespace spile::session

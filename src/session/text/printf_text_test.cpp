@@ -46,7 +46,7 @@ Part conversion(Part::Kind kind) {
   return part;
 }
 
-std::string printed(const codegen::OutputFormat& format, const Payload& payload, const TextRules& rules = {}) {
+std::string printed(const syntax::OutputFormat& format, const Payload& payload, const TextRules& rules = {}) {
   std::string out;
   PayloadReader arguments = payload.reader();
   append_printf(out, format, arguments, rules);
@@ -83,7 +83,7 @@ TEST(PayloadReader, PassesOverTheStringsPadding) {
 }
 
 TEST(PrintfText, PutsArgumentsBetweenLiterals) {
-  auto format = codegen::printf_format(
+  auto format = syntax::printf_format(
       {literal("<"), conversion(Part::Kind::kString), literal("="), conversion(Part::Kind::kSigned), literal(">")},
       {ValueType::kString, ValueType::kLong});
   EXPECT_EQ(printed(format, Payload().string("x").number(-3)), "<x=-3>");
@@ -92,7 +92,7 @@ TEST(PrintfText, PutsArgumentsBetweenLiterals) {
 TEST(PrintfText, BoundsTheWidthMoreWhereTheRecordMayBeForged) {
   Part wide = conversion(Part::Kind::kSigned);
   wide.width_argument = true;
-  auto format = codegen::printf_format({wide}, {ValueType::kLong, ValueType::kLong});
+  auto format = syntax::printf_format({wide}, {ValueType::kLong, ValueType::kLong});
   Payload payload;
   payload.number(INT64_MAX).number(1);
   EXPECT_EQ(printed(format, payload).size(), size_t{1} << 16);
@@ -100,14 +100,14 @@ TEST(PrintfText, BoundsTheWidthMoreWhereTheRecordMayBeForged) {
 }
 
 TEST(PrintfText, LetsATerminalObeyTheScriptsOwnStringsOnly) {
-  auto format = codegen::printf_format({conversion(Part::Kind::kString), conversion(Part::Kind::kString)},
-                                       {ValueType::kString, ValueType::kString}, {true, false});
+  auto format = syntax::printf_format({conversion(Part::Kind::kString), conversion(Part::Kind::kString)},
+                                      {ValueType::kString, ValueType::kString}, {true, false});
   TerminalText terminal;
   EXPECT_EQ(printed(format, Payload().string("\033[1m").string("\033[2m"), {.terminal = &terminal}), "\033[1m\\033[2m");
 }
 
 TEST(PrintfText, BelievesAForgeableRecordsStringIfTheScriptSpellsItOut) {
-  auto format = codegen::printf_format({conversion(Part::Kind::kString)}, {ValueType::kString}, {true});
+  auto format = syntax::printf_format({conversion(Part::Kind::kString)}, {ValueType::kString}, {true});
   TerminalText terminal;
   std::set<std::string, std::less<>> literals = {"\033[1m"};
   TextRules rules{.is_forgeable = true, .terminal = &terminal, .literals = &literals};
@@ -116,7 +116,7 @@ TEST(PrintfText, BelievesAForgeableRecordsStringIfTheScriptSpellsItOut) {
 }
 
 TEST(RecordText, IsEmptyForAnUnknownFormat) {
-  auto format = codegen::printf_format({literal("x")}, {});
+  auto format = syntax::printf_format({literal("x")}, {});
   abi::RecordHeader header{24, abi::kPrintf, 0, 1, 0, 0};
   std::string out;
   append_record_text(out, {&format, 1}, header, nullptr, 0);
@@ -127,8 +127,8 @@ TEST(RecordText, IsEmptyForAnUnknownFormat) {
 }
 
 TEST(RecordText, MakesNoHistogramOfAPayloadOfAnotherSize) {
-  codegen::OutputFormat format{};
-  format.kind = codegen::OutputFormat::Kind::kHistogram;
+  syntax::OutputFormat format{};
+  format.kind = syntax::OutputFormat::Kind::kHistogram;
   format.low = 0, format.high = 10, format.width = 5;
   abi::RecordHeader header{24, abi::kHistogram, 0, 0, 0, 0};
   const size_t buckets = abi::linear_buckets(0, 10, 5) + 2;

@@ -106,10 +106,10 @@ Result<void> write_all(int fd, std::span<const char> bytes, const char* what) {
 
 }  // namespace
 
-Json formats_as_json(std::span<const codegen::OutputFormat> formats) {
+Json formats_as_json(std::span<const syntax::OutputFormat> formats) {
   Json out = Json::array();
-  for (const codegen::OutputFormat& format : formats) {
-    if (format.kind == codegen::OutputFormat::Kind::kHistogram) {
+  for (const syntax::OutputFormat& format : formats) {
+    if (format.kind == syntax::OutputFormat::Kind::kHistogram) {
       out.push_back({{"elision", format.elision},
                      {"high", format.high},
                      {"histogram", format.is_log ? "log" : "linear"},
@@ -127,13 +127,13 @@ Json formats_as_json(std::span<const codegen::OutputFormat> formats) {
   return out;
 }
 
-Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& text) {
-  std::vector<codegen::OutputFormat> formats;
+Result<std::vector<syntax::OutputFormat>> formats_from_json(const std::string& text) {
+  std::vector<syntax::OutputFormat> formats;
   try {
     for (const json& in : json::parse(text)) {
-      codegen::OutputFormat format{};
+      syntax::OutputFormat format{};
       if (in.contains("histogram")) {
-        format.kind = codegen::OutputFormat::Kind::kHistogram;
+        format.kind = syntax::OutputFormat::Kind::kHistogram;
         format.is_log = in["histogram"] == "log";
         format.low = in.at("low");
         format.high = in.at("high");
@@ -144,7 +144,7 @@ Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& 
         format.has_summary = in.value("summary", false);
         format.unit = in.value("unit", std::string());
       } else {
-        format.kind = codegen::OutputFormat::Kind::kPrintf;
+        format.kind = syntax::OutputFormat::Kind::kPrintf;
         for (const json& part : in.at("printf")) format.parts.push_back(part_from_json(part));
         for (const json& type : in.at("arguments")) {
           format.arguments.push_back(type == "string" ? ValueType::kString : ValueType::kLong);

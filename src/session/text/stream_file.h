@@ -17,6 +17,7 @@
 #include "base/unique_fd.h"
 #include "codegen/codegen.h"
 #include "session/arena/arena_view.h"
+#include "syntax/output_format.h"
 
 namespace spile::session {
 
@@ -57,7 +58,7 @@ class StreamFiles {
 
 // Convert formats to JSON, and back from its text, which may come from anywhere: numbers in it are limited. Errors: the text is
 // damaged.
-Json formats_as_json(std::span<const codegen::OutputFormat> formats);
-Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& text);
+Json formats_as_json(std::span<const syntax::OutputFormat> formats);
+Result<std::vector<syntax::OutputFormat>> formats_from_json(const std::string& text);
 
 }  // namespace spile::session

@@ -19,17 +19,17 @@ TEST(StreamFormats, ComeBackAsTheyWere) {
   text.kind = Part::Kind::kString;
   text.width_argument = true;
   text.precision = 3;
-  codegen::OutputFormat printf =
-      codegen::printf_format({bytes, number, text}, {ValueType::kLong, ValueType::kLong, ValueType::kLong, ValueType::kString});
-  codegen::OutputFormat histogram{};
-  histogram.kind = codegen::OutputFormat::Kind::kHistogram;
+  syntax::OutputFormat printf =
+      syntax::printf_format({bytes, number, text}, {ValueType::kLong, ValueType::kLong, ValueType::kLong, ValueType::kString});
+  syntax::OutputFormat histogram{};
+  histogram.kind = syntax::OutputFormat::Kind::kHistogram;
   histogram.low = -5, histogram.high = 95, histogram.width = 10, histogram.elision = 4;
 
   auto read = formats_from_json(formats_as_json(std::vector{printf, histogram}).dump());
   ASSERT_TRUE(read.ok()) << read.error().message;
   ASSERT_EQ(read->size(), 2u);
-  const codegen::OutputFormat& format = (*read)[0];
-  EXPECT_EQ(format.kind, codegen::OutputFormat::Kind::kPrintf);
+  const syntax::OutputFormat& format = (*read)[0];
+  EXPECT_EQ(format.kind, syntax::OutputFormat::Kind::kPrintf);
   EXPECT_EQ(format.arguments, printf.arguments);
   ASSERT_EQ(format.parts.size(), 3u);
   EXPECT_EQ(format.parts[0].literal, bytes.literal);
