@@ -21,6 +21,7 @@
 #include "cli/remote.h"
 #include "editor/interactive.h"
 #include "editor/language_server.h"
+#include "session/text/merge_streams.h"
 #include "session/text/presenter.h"
 #include "verbs/report.h"
 #include "verbs/verb.h"

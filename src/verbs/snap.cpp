@@ -48,7 +48,7 @@ void Snapshots::take(std::string_view head, session::PayloadReader& arguments, s
 }
 
 void Snapshots::take_snapshot(const std::string& why) {
-  const session::CallHistory::Taken taken = calls_->take(timeline_, settings_.last_ns);
+  const session::RecentCalls::Taken taken = calls_->take(timeline_, settings_.last_ns);
   ++taken_;
   if (taken.short_threads > 0) {
     shortest_ns_ = short_threads_ == 0 ? taken.shortest_ns : std::min(shortest_ns_, taken.shortest_ns);

@@ -10,7 +10,7 @@
 #include "session/stacks/sample_files.h"
 #include "session/terms/options.h"
 #include "session/text/presenter.h"
-#include "session/timeline/call_history.h"
+#include "session/timeline/recent_calls.h"
 #include "session/timeline/timeline.h"
 #include "verbs/call_spans.h"
 #include "verbs/verb_script.h"
@@ -36,7 +36,7 @@ class Snapshots final : public session::Presenter {
   void take(std::string_view head, session::PayloadReader& arguments, std::string& out) override;
   void finish(std::string& out) override;
   std::string losses() const override;
-  void use_calls(session::CallHistory& calls) override { calls_ = &calls; }
+  void use_calls(session::RecentCalls& calls) override { calls_ = &calls; }
   bool takes_signal() const override { return true; }
   void take_signal() override;
   void before_end() override;
@@ -46,7 +46,7 @@ class Snapshots final : public session::Presenter {
   void take_snapshot(const std::string& why);
 
   Settings settings_;
-  session::CallHistory* calls_ = nullptr;
+  session::RecentCalls* calls_ = nullptr;
   session::Timeline timeline_;
   std::unordered_map<int64_t, std::string> names_;  // by thread
   int taken_ = 0;

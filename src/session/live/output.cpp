@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/message_sink.h"
 #include "base/print.h"
+#include "session/serve/session_status.h"
 #include "session/text/error_hints.h"
 #include "session/text/printf_text.h"
 
@@ -323,7 +324,9 @@ void Output::write_record(const abi::OwnedHeader& header, const char* payload, s
 }
 
 void Output::write_events(const sema::Program& program, const ArenaView& arena) {
-  events_ = std::make_unique<EventLines>(program);
+  std::vector<std::string> points;
+  for (const sema::Probe& probe : program.probes) points.push_back(point_text(probe));
+  events_ = std::make_unique<EventLines>(std::move(points));
   dated_by_ = &arena;
 }
 
@@ -455,7 +458,7 @@ void Output::write_error(std::string text, std::string_view excerpt, std::string
   }
   ++errors_;
   const bool is_of_verb = messages_.verb.is_set() && !place.empty();
-  last_error_ = is_of_verb ? error_of_verb(text, place, messages_.verb) : std::move(text);
+  last_error_ = is_of_verb ? error_of_verb(text, place, messages_.verb.name, messages_.verb.when_full) : std::move(text);
   if (auto known = error_counts_.find(last_error_); known != error_counts_.end()) {
     ++known->second;
     return;

@@ -23,8 +23,9 @@
 #include "codegen/codegen.h"
 #include "session/arena/arena_view.h"
 #include "session/arena/ring_reader.h"
+#include "session/live/run_recorder.h"
 #include "session/live/shell_commands.h"
-#include "session/run/run_recorder.h"
+#include "session/live/stream_files.h"
 #include "session/serve/kafka_sender.h"
 #include "session/stacks/kernel_stacks.h"
 #include "session/stacks/process_stacks.h"
@@ -33,7 +34,6 @@
 #include "session/text/output_file.h"
 #include "session/text/presenter.h"
 #include "session/text/printf_text.h"
-#include "session/text/stream_file.h"
 
 namespace spile::session {
 

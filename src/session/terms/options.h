@@ -172,8 +172,7 @@ bool wants_color(Color color, int descriptor);
 int run(const Options& options);
 
 // Do other things than to run a script. Each prints its errors, and returns the exit status, 0 or 1.
-int merge_streams(const std::vector<std::string>& files, const std::string& output_file);  // --merge, of -b's files
-int dump_flight_recorder(pid_t recorder);                                                  // --flight-dump
-int clean_cache();                                                                         // --clean-cache
+int dump_flight_recorder(pid_t recorder);  // --flight-dump
+int clean_cache();                         // --clean-cache
 
 }  // namespace spile::session

@@ -37,10 +37,10 @@ std::string_view hint_of_error(std::string_view text) {
   return known == std::end(kHints) ? std::string_view() : known->hint;
 }
 
-std::string error_of_verb(std::string_view text, std::string_view place, const ScriptOfVerb& verb) {
+std::string error_of_verb(std::string_view text, std::string_view place, std::string_view verb, std::string_view when_full) {
   const std::string at = fmt::format(" at {}", place);
   if (text.ends_with(at)) text.remove_suffix(at.size());
-  if (text.starts_with("Array overflow")) return fmt::format("a table of spile {} is full ({})", verb.name, verb.when_full);
+  if (text.starts_with("Array overflow")) return fmt::format("a table of spile {} is full ({})", verb, when_full);
   std::string shown(text);
   // Each hit may have an address of its own.
   if (const size_t begin = shown.find("read fault at 0x"); begin < sizeof "kernel ") {

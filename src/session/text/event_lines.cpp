@@ -6,21 +6,14 @@
 #include <ctime>
 
 #include "base/json.h"
-#include "session/serve/session_status.h"
 
 namespace spile::session {
-
-namespace {}  // namespace
 
 std::string utc_text(int64_t ns) {
   constexpr int64_t kSecond = 1'000'000'000;
   const time_t seconds = ns / kSecond;
   tm parts{};
   return ns >= 0 && gmtime_r(&seconds, &parts) ? fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", parts, ns % kSecond) : std::string();
-}
-
-EventLines::EventLines(const sema::Program& program) {
-  for (const sema::Probe& probe : program.probes) points_.push_back(point_text(probe));
 }
 
 void EventLines::append(std::string& out, const abi::OwnedHeader& header, int64_t time_ns, std::string_view text,

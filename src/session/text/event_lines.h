@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "abi/record.h"
-#include "sema/program.h"
 #include "session/text/printf_text.h"
 #include "syntax/output_format.h"
 
@@ -19,7 +19,8 @@ std::string utc_text(int64_t ns);
 
 class EventLines {
  public:
-  explicit EventLines(const sema::Program& program);
+  // points: by index of the probe, its resolved point as people know it.
+  explicit EventLines(std::vector<std::string> points) : points_(std::move(points)) {}
 
   // Appends an object. time_ns: since 1970. text: what would be printed. format: of a record of kind kPrintf, else null; the
   // payload is its arguments. host: where it was, for readers that get events of many places; "": the object does not have it.
@@ -27,7 +28,7 @@ class EventLines {
               const syntax::OutputFormat* format, PayloadReader arguments, std::string_view host = {}) const;
 
  private:
-  std::vector<std::string> points_;  // by index of the probe
+  std::vector<std::string> points_;
 };
 
 }  // namespace spile::session

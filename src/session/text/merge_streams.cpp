@@ -1,4 +1,4 @@
-// --merge: prints the files of -b (session/text/stream_file.h) as text, all records in order of time.
+#include "session/text/merge_streams.h"
 
 #include <errno.h>
 #include <fmt/format.h>
@@ -9,7 +9,6 @@
 #include <queue>
 
 #include "base/print.h"
-#include "session/terms/options.h"
 #include "session/text/output_file.h"
 #include "session/text/printf_text.h"
 #include "session/text/stream_file.h"

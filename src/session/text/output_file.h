@@ -9,7 +9,6 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "session/terms/options.h"
 
 namespace spile::session {
 

@@ -14,7 +14,7 @@
 
 namespace spile::session {
 
-class CallHistory;
+class RecentCalls;  // timeline/recent_calls.h
 
 class Presenter {
  public:
@@ -32,7 +32,7 @@ class Presenter {
   // Takes how many hits, returns, records and elements have been skipped or lost so far, several times a second.
   virtual void note_losses(uint64_t) {}
   // Gives it the calls that handlers note; valid until finish(). Not called where the script notes none.
-  virtual void use_calls(CallHistory&) {}
+  virtual void use_calls(RecentCalls&) {}
   // Returns whether it waits for SIGUSR1, for take_signal().
   virtual bool takes_signal() const { return false; }
   virtual void take_signal() {}

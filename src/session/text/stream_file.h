@@ -6,7 +6,7 @@
 //
 // The file stays readable when spile is killed: a record that is cut off ends it. Thread rule: one thread.
 
-#include <map>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,9 +14,6 @@
 #include "abi/record.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
-#include "codegen/codegen.h"
-#include "session/arena/arena_view.h"
 #include "syntax/output_format.h"
 
 namespace spile::session {
@@ -37,24 +34,6 @@ struct StreamHeader {
   uint32_t json_length;
 };
 static_assert(sizeof(StreamHeader) == 48);
-
-class StreamFiles {
- public:
-  // base: FILE of the names FILE_N, with -o's % expanded. script: not kept.
-  StreamFiles(std::string base, const codegen::CompiledScript& script);
-
-  // Appends whole records, as they are in a ring, to the stream's file, which the first call makes. stream: index of the thread
-  // slot. Errors: the file can't be made or written.
-  Result<void> append(ArenaView& arena, uint32_t stream, std::span<const char> records);
-  // Appends a kStreamLost record. lost: number of records.
-  Result<void> append_lost(ArenaView& arena, uint32_t stream, uint64_t lost);
-
- private:
-  Result<int> file_of(ArenaView& arena, uint32_t stream);
-  std::string base_;
-  std::string json_;
-  std::map<uint32_t, UniqueFd> files_;
-};
 
 // Convert formats to JSON, and back from its text, which may come from anywhere: numbers in it are limited. Errors: the text is
 // damaged.

@@ -8,33 +8,21 @@
 #include "codegen/site_texts.h"
 #include "sema/program.h"
 #include "session/arena/arena_view.h"
-#include "session/timeline/timeline.h"
+#include "session/timeline/recent_calls.h"
 
 namespace spile::session {
 
-class CallHistory {
+class CallHistory : public RecentCalls {
  public:
-  // Both must outlive this. string_size: that of the script, which cuts names.
+  // arena and program must outlive this. string_size: that of the script, which cuts names.
   CallHistory(ArenaView& arena, const sema::Program& program, uint32_t string_size);
 
   // Returns whether a script's handlers note calls.
   static bool is_noted(const codegen::ArenaLayout& layout) { return layout.calls_capacity > 0; }
 
-  // Stops the noting, unless a handler has done so before.
-  void stop();
-  // Adds the calls that ended or ran in the last `last_ns` before the stop, each thread's and process's names included. Of calls
-  // that were overwritten, or that were not noted as the noting was stopped, nothing is shown: an instant of the thread says from
-  // when on its calls are complete. REQUIRES: stop() was called, or call_history_stop() by a handler.
-  struct Taken {
-    int64_t begin_ns = 0, end_ns = 0;
-    uint64_t calls = 0;
-    uint32_t threads = 0;        // with calls
-    uint32_t short_threads = 0;  // whose calls of a part of that time were overwritten
-    int64_t shortest_ns = 0;     // of those, the least time that is complete
-  };
-  Taken take(Timeline& timeline, int64_t last_ns);
-  // Lets calls be noted again.
-  void go_on();
+  void stop() override;
+  Taken take(Timeline& timeline, int64_t last_ns) override;
+  void go_on() override;
 
  private:
   std::string_view name_of(uint32_t probe, uint32_t site) const;

@@ -12,7 +12,7 @@
 #include "abi/record.h"
 #include "codegen/codegen.h"
 #include "session/arena/controller.h"
-#include "session/run/live_run.h"
+#include "session/live/live_run.h"
 #include "session/run/run_writer.h"
 #include "session/text/printf_text.h"
 

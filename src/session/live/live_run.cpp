@@ -1,4 +1,4 @@
-#include "session/run/live_run.h"
+#include "session/live/live_run.h"
 
 #include <sys/utsname.h>
 
