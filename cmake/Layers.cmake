@@ -1,7 +1,8 @@
 # The architecture, enforced: which folder of src/ may include which. One folder is one static library
 # spile::NAME and one test binary NAME_test made of the *_test.cpp beside the sources.
 
-set(SPILE_FOLDERS base abi regex syntax sema debuginfo kernelinfo probes runtime codegen engine bpf session verbs editor libspile cli)
+set(SPILE_FOLDERS base abi regex syntax sema debuginfo kernelinfo probes runtime codegen engine bpf
+  runs session verbs editor libspile cli)
 
 set(SPILE_MAY_USE_base abi)
 set(SPILE_MAY_USE_abi)
@@ -15,16 +16,18 @@ set(SPILE_MAY_USE_runtime abi regex)
 set(SPILE_MAY_USE_codegen base abi regex syntax sema)
 set(SPILE_MAY_USE_engine base abi)
 set(SPILE_MAY_USE_bpf base abi)
-set(SPILE_MAY_USE_session base abi syntax sema debuginfo kernelinfo probes runtime codegen engine bpf)
+set(SPILE_MAY_USE_runs base abi syntax runtime)
+set(SPILE_MAY_USE_session base abi syntax sema debuginfo kernelinfo probes runtime codegen engine bpf runs)
 set(SPILE_MAY_USE_editor base syntax sema probes session)
-set(SPILE_MAY_USE_verbs base syntax debuginfo kernelinfo probes engine session)
-set(SPILE_MAY_USE_libspile base debuginfo session)
-set(SPILE_MAY_USE_cli base session verbs editor)
+set(SPILE_MAY_USE_verbs base syntax debuginfo kernelinfo probes engine runs session)
+set(SPILE_MAY_USE_libspile base runs)
+set(SPILE_MAY_USE_cli base runs session verbs editor)
 
 # The rooms of a folder: each uses only those named before it, all but the first may be used by the files of the folder itself,
 # and the folder's main header, its API, uses the first alone.
 set(SPILE_ROOMS_engine terms arch process trace space patch change calls share)
-set(SPILE_ROOMS_session terms arena serve text scripts stacks timeline run live bundle)
+set(SPILE_ROOMS_runs text stacks timeline run send)
+set(SPILE_ROOMS_session terms arena serve scripts stacks live bundle)
 
 # Processors that have files of their own, in folders of their name (engine/arch/x86_64, codegen/x86_64): of these folders, a
 # build compiles that of its own processor. SPILE_LLVM_NAME is LLVM's name of a processor. src/engine/arch/README.md says what a

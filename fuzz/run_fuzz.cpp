@@ -20,16 +20,16 @@
 #include <vector>
 
 #include "abi/aggregate.h"
-#include "session/run/otlp_message.h"
-#include "session/run/run_events.h"
-#include "session/run/run_metrics.h"
-#include "session/run/run_page.h"
-#include "session/run/run_reader.h"
-#include "session/run/run_text.h"
-#include "session/run/run_timeline.h"
-#include "session/run/run_writer.h"
-#include "session/stacks/sample_files.h"
-#include "session/timeline/perfetto_file.h"
+#include "runs/run/otlp_message.h"
+#include "runs/run/run_events.h"
+#include "runs/run/run_metrics.h"
+#include "runs/run/run_page.h"
+#include "runs/run/run_reader.h"
+#include "runs/run/run_text.h"
+#include "runs/run/run_timeline.h"
+#include "runs/run/run_writer.h"
+#include "runs/stacks/sample_files.h"
+#include "runs/timeline/perfetto_file.h"
 
 namespace spile::session {
 namespace {

@@ -21,8 +21,8 @@
 #include "cli/remote.h"
 #include "editor/interactive.h"
 #include "editor/language_server.h"
-#include "session/text/merge_streams.h"
-#include "session/text/presenter.h"
+#include "runs/text/merge_streams.h"
+#include "runs/text/presenter.h"
 #include "verbs/report.h"
 #include "verbs/verb.h"
 

@@ -14,7 +14,7 @@
 #include <cmath>
 
 #include "base/proc.h"
-#include "session/run/run_stream.h"
+#include "runs/run/run_stream.h"
 
 namespace spile::cli {
 

@@ -5,7 +5,7 @@
 
 #include "libspile/live_session.h"
 #include "libspile/spile.h"
-#include "session/run/run_model.h"
+#include "runs/run/run_model.h"
 
 struct spile_session {
   spile::client::LiveSession live;

@@ -8,7 +8,7 @@
 
 #include "base/byte_stream.h"
 #include "base/message_sink.h"
-#include "session/run/run_events.h"
+#include "runs/run/run_events.h"
 
 namespace spile::client {
 

@@ -15,8 +15,8 @@
 
 #include "libspile/spile.h"
 #include "libspile/spile_process.h"
-#include "session/run/run_frames.h"
-#include "session/run/run_reader.h"
+#include "runs/run/run_frames.h"
+#include "runs/run/run_reader.h"
 
 namespace spile::client {
 

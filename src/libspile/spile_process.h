@@ -2,7 +2,7 @@
 // The program `spile` as a child of the program that uses the library, and the socket to it. Thread rule: one thread, but
 // close_requests() from any.
 //
-// The child sees the end of its work by the end of the socket (session/run/run_stream.h): no signal is sent but to one that
+// The child sees the end of its work by the end of the socket (runs/run/run_stream.h): no signal is sent but to one that
 // hangs, so a number that was given to another process meanwhile is never hit. The library's user may ignore SIGCHLD, or reap all
 // children itself.
 

@@ -1,7 +1,7 @@
 #pragma once
 // Calls as slices of a timeline.
 
-#include "session/timeline/timeline.h"
+#include "runs/timeline/timeline.h"
 #include "verbs/call_json.h"
 
 namespace spile::verbs {

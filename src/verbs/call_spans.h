@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "session/run/otlp_spans.h"
-#include "session/serve/otlp_sender.h"
-#include "session/stacks/sample_files.h"
+#include "runs/run/otlp_spans.h"
+#include "runs/send/otlp_sender.h"
+#include "runs/stacks/sample_files.h"
 #include "verbs/call_json.h"
 
 namespace spile::verbs {

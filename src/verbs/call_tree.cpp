@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "session/timeline/perfetto_file.h"
+#include "runs/timeline/perfetto_file.h"
 #include "verbs/call_slices.h"
 
 namespace spile::verbs {

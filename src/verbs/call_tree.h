@@ -23,9 +23,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "session/stacks/sample_files.h"
-#include "session/text/presenter.h"
-#include "session/timeline/timeline.h"
+#include "runs/stacks/sample_files.h"
+#include "runs/text/presenter.h"
+#include "runs/timeline/timeline.h"
 #include "verbs/call_json.h"
 #include "verbs/call_spans.h"
 #include "verbs/call_values.h"

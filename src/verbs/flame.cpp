@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "session/timeline/perfetto_file.h"
+#include "runs/timeline/perfetto_file.h"
 #include "verbs/flame_scripts.h"
 #include "verbs/option_values.h"
 #include "verbs/run_facts.h"

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/result.h"
+#include "runs/stacks/sample_files.h"
+#include "runs/stacks/samples.h"
+#include "runs/text/presenter.h"
 #include "session/stacks/jit_names.h"
-#include "session/stacks/sample_files.h"
-#include "session/stacks/samples.h"
 #include "session/terms/options.h"
-#include "session/text/presenter.h"
 #include "verbs/verb_script.h"
 
 namespace spile::verbs {

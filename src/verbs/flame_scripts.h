@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "session/stacks/samples.h"
+#include "runs/stacks/samples.h"
 #include "verbs/verb_script.h"
 
 namespace spile::verbs {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/number_text.h"
-#include "session/text/histogram_text.h"
+#include "runs/text/histogram_text.h"
 #include "verbs/glyphs.h"
 #include "verbs/json_lines.h"
 #include "verbs/table.h"

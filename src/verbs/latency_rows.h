@@ -3,7 +3,7 @@
 // many calls took how long. Its script prints
 //
 //   sum N MIN AVG P50 P90 P99 P99.9 MAX     of an interval with calls, in ns
-//   bucket INDEX N                          of a logarithmic histogram: session/text/histogram_text.h
+//   bucket INDEX N                          of a logarithmic histogram: runs/text/histogram_text.h
 //   last                                    the next interval is that of the end
 //   done NS                                 the interval is over, at a time since 1970
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "session/text/presenter.h"
+#include "runs/text/presenter.h"
 
 namespace spile::verbs {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "session/run/run_events.h"
+#include "runs/run/run_events.h"
 #include "verbs/call_tree.h"
 
 namespace spile::verbs {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "session/run/run_model.h"
+#include "runs/run/run_model.h"
 
 namespace spile::verbs {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "session/stacks/sample_files.h"
+#include "runs/stacks/sample_files.h"
 #include "session/terms/options.h"
 
 namespace spile::verbs {

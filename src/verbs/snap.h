@@ -7,11 +7,11 @@
 #include <unordered_map>
 
 #include "base/result.h"
-#include "session/stacks/sample_files.h"
+#include "runs/stacks/sample_files.h"
+#include "runs/text/presenter.h"
+#include "runs/timeline/recent_calls.h"
+#include "runs/timeline/timeline.h"
 #include "session/terms/options.h"
-#include "session/text/presenter.h"
-#include "session/timeline/recent_calls.h"
-#include "session/timeline/timeline.h"
 #include "verbs/call_spans.h"
 #include "verbs/verb_script.h"
 

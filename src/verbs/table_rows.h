@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "session/text/presenter.h"
+#include "runs/text/presenter.h"
 #include "verbs/table.h"
 
 namespace spile::verbs {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "session/text/presenter.h"
+#include "runs/text/presenter.h"
 
 namespace spile::verbs {
 

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "session/text/output_file.h"
+#include "runs/text/output_file.h"
 
 namespace spile::session {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "runs/run/run_model.h"
 #include "sema/program.h"
 #include "session/arena/arena_view.h"
 #include "session/arena/controller.h"
-#include "session/run/run_model.h"
 #include "session/terms/options.h"
 
 namespace spile::session {

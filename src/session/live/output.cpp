@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "base/message_sink.h"
 #include "base/print.h"
+#include "runs/text/error_hints.h"
+#include "runs/text/printf_text.h"
 #include "session/serve/session_status.h"
-#include "session/text/error_hints.h"
-#include "session/text/printf_text.h"
 
 namespace spile::session {
 

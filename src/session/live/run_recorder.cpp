@@ -10,7 +10,7 @@
 
 #include "base/elf_identity.h"
 #include "base/proc.h"
-#include "session/run/run_stream.h"
+#include "runs/run/run_stream.h"
 
 namespace spile::session {
 

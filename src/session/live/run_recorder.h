@@ -11,10 +11,10 @@
 
 #include "abi/record.h"
 #include "codegen/codegen.h"
+#include "runs/run/run_writer.h"
+#include "runs/text/printf_text.h"
 #include "session/arena/controller.h"
 #include "session/live/live_run.h"
-#include "session/run/run_writer.h"
-#include "session/text/printf_text.h"
 
 namespace spile::session {
 

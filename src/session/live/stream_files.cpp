@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "session/text/stream_file.h"
+#include "runs/text/stream_file.h"
 
 namespace spile::session {
 

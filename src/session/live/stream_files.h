@@ -1,5 +1,5 @@
 #pragma once
-// Writes the files of bulk mode (-b), of the format of session/text/stream_file.h. Thread rule: one thread.
+// Writes the files of bulk mode (-b), of the format of runs/text/stream_file.h. Thread rule: one thread.
 
 #include <cstdint>
 #include <map>

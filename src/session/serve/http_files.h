@@ -24,7 +24,7 @@ class HttpFiles {
  public:
   // runs the probe, and returns $value; probe: index into sema::Program::probes
   using Read = std::function<std::string(int probe)>;
-  using Metrics = std::function<std::string(bool is_open_metrics)>;  // session/run/run_metrics.h
+  using Metrics = std::function<std::string(bool is_open_metrics)>;  // runs/run/run_metrics.h
   // Opens the port. where: [ADDRESS:]PORT; the address is within 127.0.0.0/8, port 0 is any free one.
   // metrics: of /metrics, where no probe has that name; may be empty.
   // Errors: `where` is malformed, the port is in use, there is nothing to serve. program is not kept.

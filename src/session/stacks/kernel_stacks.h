@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "codegen/codegen.h"
 #include "kernelinfo/code_map.h"
-#include "session/text/printf_text.h"
+#include "runs/text/printf_text.h"
 
 namespace spile::session {
 

@@ -17,8 +17,8 @@
 #include "codegen/codegen.h"
 #include "debuginfo/debuginfo.h"
 #include "engine/engine.h"
+#include "runs/text/printf_text.h"
 #include "session/stacks/jit_names.h"
-#include "session/text/printf_text.h"
 
 namespace spile::session {
 
