@@ -31,7 +31,7 @@
 #include "runs/stacks/sample_files.h"
 #include "runs/timeline/perfetto_file.h"
 
-namespace spile::session {
+namespace spile::runs {
 namespace {
 
 struct Frame {
@@ -246,9 +246,9 @@ int fuzz(double seconds, uint64_t seed) {
 }
 
 }  // namespace
-}  // namespace spile::session
+}  // namespace spile::runs
 
 int main(int argc, char** argv) {
-  return spile::session::fuzz(argc > 1 ? std::atof(argv[1]) : 10,
-                              argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device()());
+  return spile::runs::fuzz(argc > 1 ? std::atof(argv[1]) : 10,
+                           argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device()());
 }

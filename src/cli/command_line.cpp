@@ -261,7 +261,7 @@ Result<int> do_other(Reading& reading, const std::vector<std::string>& words) {
              kVersion);
   } else if (reading.merge) {
     if (words.empty()) return Error{"--merge needs the files that -b wrote", {}};
-    return session::merge_streams(words, reading.options.output.file);
+    return runs::merge_streams(words, reading.options.output.file);
   } else if (reading.flight_dump != 0) {
     return session::dump_flight_recorder(reading.flight_dump);
   } else {

@@ -312,7 +312,7 @@ Result<void> take_flight_dump(Reading& reading, const std::string& value) {
 // At once, so that whatever is said from here on goes there.
 Result<void> take_stream(Reading& reading, const std::string& value) {
   TRY(const int64_t descriptor, number(value, 3, INT32_MAX, "descriptor"));
-  TRY(reading.options.output.record.stream, session::RunStream::open(static_cast<int>(descriptor)));
+  TRY(reading.options.output.record.stream, runs::RunStream::open(static_cast<int>(descriptor)));
   return {};
 }
 

@@ -85,7 +85,7 @@ int spile_descriptor(spile_session* session) { return session ? session->live.de
 int spile_percentile(const spile_element* element, double percent, int64_t* value) {
   if (!element || !value || !(percent >= 0 && percent <= 100)) return SPILE_ERROR_ARGUMENT;
   if (!element->sketch) return SPILE_UNKNOWN;
-  const auto found = spile::session::percentile(*static_cast<const spile::session::RunStatistics*>(element->sketch), percent);
+  const auto found = spile::runs::percentile(*static_cast<const spile::runs::RunStatistics*>(element->sketch), percent);
   if (!found) return SPILE_UNKNOWN;
   *value = *found;
   return SPILE_OK;

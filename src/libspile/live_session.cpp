@@ -14,9 +14,9 @@ namespace spile::client {
 
 namespace {
 
-using session::FrameKind;
-using session::RunDocument;
-using session::RunStatistics;
+using runs::FrameKind;
+using runs::RunDocument;
+using runs::RunStatistics;
 
 constexpr size_t kMostScript = 100'000;  // bytes: a word of a command line has at most 128 KiB, in which it is beside others
 constexpr size_t kMostMessages = 10'000;
@@ -210,7 +210,7 @@ bool LiveSession::receive(int timeout_ms) {
   }
   parser_.add(received_);
   while (state_ != State::kEnded) {
-    Result<std::optional<session::Frame>> frame = parser_.next();
+    Result<std::optional<runs::Frame>> frame = parser_.next();
     if (!frame.ok()) {
       damaged(frame.error().message);
       return true;
@@ -222,7 +222,7 @@ bool LiveSession::receive(int timeout_ms) {
   return true;
 }
 
-void LiveSession::take_frame(session::Frame frame) {
+void LiveSession::take_frame(runs::Frame frame) {
   std::string wrong;
   switch (static_cast<FrameKind>(frame.kind)) {
     case FrameKind::kFacts:
@@ -250,7 +250,7 @@ void LiveSession::take_frame(session::Frame frame) {
   if (!wrong.empty()) damaged(wrong);
 }
 
-void LiveSession::take_tick(const session::Frame& frame) {
+void LiveSession::take_tick(const runs::Frame& frame) {
   if (const std::string wrong = globals_.take(frame.kind, frame.payload); !wrong.empty()) return damaged(wrong);
   tick_ = std::move(globals_.document().ticks.back());
   globals_.forget_events();
@@ -341,7 +341,7 @@ bool LiveSession::decode_next() {
   while (!queue_.empty() && next_ >= events_.document().events.size()) {
     events_.forget_events();
     next_ = 0;
-    const session::Frame frame = std::move(queue_.front());
+    const runs::Frame frame = std::move(queue_.front());
     queue_.pop_front();
     queued_bytes_ -= frame.payload.size();
     if (const std::string wrong = events_.take(frame.kind, frame.payload); !wrong.empty()) {
@@ -375,18 +375,18 @@ int LiveSession::next_event(int timeout_ms, const spile_event** event) {
 
 void LiveSession::show_event(size_t index) {
   const RunDocument& document = events_.document();
-  const session::RunEvent& from = document.events[index];
+  const runs::RunEvent& from = document.events[index];
   event_text_.clear();
-  session::append_event_text(event_text_, document, from);
+  runs::append_event_text(event_text_, document, from);
   event_values_.clear();
-  const bool is_text = from.format == session::RunEvent::kText;
-  for (size_t i = 0; i < session::value_count(document, from); ++i) {
+  const bool is_text = from.format == runs::RunEvent::kText;
+  for (size_t i = 0; i < runs::value_count(document, from); ++i) {
     const int64_t value = document.values[from.first_value + i];
     const bool has_text = is_text || document.formats[from.format].arguments[i] == ValueType::kString;
     event_values_.push_back(has_text ? value_of(document.texts[static_cast<size_t>(value)]) : value_of(value));
   }
   event_ = {from.time_ns,
-            from.probe == session::RunEvent::kNoProbe ? "" : document.probes[from.probe].point.c_str(),
+            from.probe == runs::RunEvent::kNoProbe ? "" : document.probes[from.probe].point.c_str(),
             event_text_.c_str(),
             event_text_.size(),
             event_values_.data(),
@@ -429,15 +429,15 @@ void LiveSession::show_snapshot() {
   shown_elements_.clear();
   shown_keys_.clear();
   for (size_t i = 0; i < document.globals.size() && i < shown_tick_.globals.size(); ++i) {
-    const session::RunGlobal& global = document.globals[i];
-    const session::RunGlobalState& state = *shown_tick_.globals[i];
+    const runs::RunGlobal& global = document.globals[i];
+    const runs::RunGlobalState& state = *shown_tick_.globals[i];
     std::vector<spile_element>& elements = shown_elements_.emplace_back();
     std::vector<spile_value>& keys = shown_keys_.emplace_back();
     keys.reserve(state.elements.size() * global.keys.size());
-    for (const session::RunElement& from : state.elements) {
+    for (const runs::RunElement& from : state.elements) {
       spile_element element{
           global.keys.empty() ? nullptr : keys.data() + keys.size(), from.keys.size(), value_of(0), {}, nullptr};
-      for (const session::RunKey& key : from.keys)
+      for (const runs::RunKey& key : from.keys)
         keys.push_back(std::visit([](const auto& value) { return value_of(value); }, key));
       if (const auto* statistics = std::get_if<RunStatistics>(&from.value)) {
         const auto count = static_cast<double>(statistics->count);
@@ -456,7 +456,7 @@ void LiveSession::show_snapshot() {
   }
   shown_probes_.clear();
   for (size_t i = 0; i < document.probes.size() && i < shown_tick_.hits.size(); ++i) {
-    const session::RunProbe& probe = document.probes[i];
+    const runs::RunProbe& probe = document.probes[i];
     shown_probes_.push_back({probe.point.c_str(), probe.source.c_str(), probe.places, shown_tick_.hits[i].value_or(0),
                              shown_tick_.hits[i].has_value(), 0});
   }

@@ -55,8 +55,8 @@ class LiveSession {
   std::vector<std::string> arguments() const;
   // Receives and takes what has come, and waits for it where that is nothing. Returns false after timeout_ms.
   bool receive(int timeout_ms);
-  void take_frame(session::Frame frame);
-  void take_tick(const session::Frame& frame);
+  void take_frame(runs::Frame frame);
+  void take_tick(const runs::Frame& frame);
   void take_message(const std::string& payload);
   void take_end(const std::string& payload);
   void add_message(KeptMessage message, int code, const uint32_t (&place)[4]);
@@ -80,15 +80,15 @@ class LiveSession {
 
   SpileProcess process_;
   std::string received_;  // reused
-  session::FrameParser parser_;
+  runs::FrameParser parser_;
   bool has_facts_ = false, has_started_ = false, has_end_ = false;
   std::atomic<bool> is_stopped_ = false;
   int outcome_ = 0;            // 0: the run goes on
   KeptMessage outcome_error_;  // of a negative outcome_
 
   // Events.
-  session::RunDecoder events_;
-  std::deque<session::Frame> queue_;
+  runs::RunDecoder events_;
+  std::deque<runs::Frame> queue_;
   size_t queued_bytes_ = 0;
   size_t next_ = 0;  // index into events_.document().events
   uint64_t dropped_events_ = 0;
@@ -97,11 +97,11 @@ class LiveSession {
   std::vector<spile_value> event_values_;
 
   // Globals.
-  session::RunDecoder globals_;
+  runs::RunDecoder globals_;
   uint64_t requested_ = 0, answered_ = 0;
-  session::RunTick tick_;
+  runs::RunTick tick_;
   bool has_tick_ = false;
-  session::RunTick shown_tick_;  // of which the snapshot is
+  runs::RunTick shown_tick_;  // of which the snapshot is
   spile_snapshot snapshot_{};
   std::vector<spile_global> shown_globals_;
   std::vector<spile_probe> shown_probes_;

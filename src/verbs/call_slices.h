@@ -8,6 +8,6 @@ namespace spile::verbs {
 
 // Adds a call with its arguments, its result, and how it ended if it did not return. `flow` of the record numbers the track; the
 // thread's name is the track's.
-void add_call(session::Timeline& timeline, const CallRecord& record);
+void add_call(runs::Timeline& timeline, const CallRecord& record);
 
 }  // namespace spile::verbs

@@ -12,15 +12,15 @@ int64_t sum_of(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<u
 
 }  // namespace
 
-Result<std::unique_ptr<CallSpans>> CallSpans::create(const std::string& where, const session::SampleFacts& facts,
+Result<std::unique_ptr<CallSpans>> CallSpans::create(const std::string& where, const runs::SampleFacts& facts,
                                                      int64_t offset_ns) {
-  TRY(std::unique_ptr<session::OtlpSender> sender, session::OtlpSender::create(where, session::OtlpSender::Signal::kSpans));
+  TRY(std::unique_ptr<runs::OtlpSender> sender, runs::OtlpSender::create(where, runs::OtlpSender::Signal::kSpans));
   return std::unique_ptr<CallSpans>(
-      new CallSpans({facts.host, facts.title, SPILE_VERSION, session::new_run_number()}, offset_ns, std::move(sender)));
+      new CallSpans({facts.host, facts.title, SPILE_VERSION, runs::new_run_number()}, offset_ns, std::move(sender)));
 }
 
 void CallSpans::add(const CallRecord& record) {
-  session::Span span;
+  runs::Span span;
   span.root = record.root;
   span.id = record.id;
   span.parent = record.parent;
@@ -41,7 +41,7 @@ void CallSpans::add(const CallRecord& record) {
   }
 }
 
-void CallSpans::add(const session::Timeline& timeline) { spans_ = session::spans_of(timeline, offset_ns_); }
+void CallSpans::add(const runs::Timeline& timeline) { spans_ = runs::spans_of(timeline, offset_ns_); }
 
 void CallSpans::send() {
   for (size_t begin = 0; begin < spans_.size(); begin += kMostInMessage) {
@@ -49,7 +49,7 @@ void CallSpans::send() {
     constexpr size_t kMostAhead = 100;
     // the rest is given up, and counted
     if (patience_ms_ > 0 && !sender_->await_fewer(kMostAhead, patience_ms_)) patience_ms_ = 0;
-    sender_->send(session::otlp_spans(source_, std::span(spans_).subspan(begin, count)));
+    sender_->send(runs::otlp_spans(source_, std::span(spans_).subspan(begin, count)));
   }
   spans_.clear();
 }

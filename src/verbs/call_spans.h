@@ -16,8 +16,7 @@ class CallSpans {
  public:
   // where: of --otlp. facts: of the run. offset_ns: what the clock of 1970 is ahead of that of the calls. Errors: those of
   // OtlpSender::create().
-  static Result<std::unique_ptr<CallSpans>> create(const std::string& where, const session::SampleFacts& facts,
-                                                   int64_t offset_ns);
+  static Result<std::unique_ptr<CallSpans>> create(const std::string& where, const runs::SampleFacts& facts, int64_t offset_ns);
 
   // From here on send() waits while the collector is behind, as long as it takes a message each `patience_ms`. Not for calls that
   // happen now.
@@ -26,7 +25,7 @@ class CallSpans {
   // Adds a call that has ended, or still runs at the end.
   void add(const CallRecord& record);
   // Adds the calls of a timeline. Not together with the other add().
-  void add(const session::Timeline& timeline);
+  void add(const runs::Timeline& timeline);
   // Sends what is left, and waits up to `patience_ms` for the collector. No add() follows.
   void finish(int64_t patience_ms);
   // Returns "WARNING: ..." lines about messages that were not delivered, or "". REQUIRES: after finish().
@@ -36,14 +35,14 @@ class CallSpans {
   static constexpr int64_t kOftenNs = 200'000'000, kPatienceMs = 5'000;
 
  private:
-  CallSpans(session::SpanSource source, int64_t offset_ns, std::unique_ptr<session::OtlpSender> sender)
+  CallSpans(runs::SpanSource source, int64_t offset_ns, std::unique_ptr<runs::OtlpSender> sender)
       : source_(std::move(source)), offset_ns_(offset_ns), sender_(std::move(sender)) {}
   void send();
 
-  session::SpanSource source_;
+  runs::SpanSource source_;
   int64_t offset_ns_;
-  std::unique_ptr<session::OtlpSender> sender_;
-  std::vector<session::Span> spans_;  // not sent yet
+  std::unique_ptr<runs::OtlpSender> sender_;
+  std::vector<runs::Span> spans_;  // not sent yet
   int64_t sent_at_ = 0;
   int64_t patience_ms_ = 0;  // 0: it does not wait
 };

@@ -73,7 +73,7 @@ uint32_t CallTree::index_of(std::string_view function) {
   return index;
 }
 
-void CallTree::take(std::string_view head, session::PayloadReader& arguments, std::string& out) {
+void CallTree::take(std::string_view head, runs::PayloadReader& arguments, std::string& out) {
   const int64_t number = arguments.next_long();
   if (head == "root " || head == "call ") {
     const bool root = head == "root ";
@@ -377,7 +377,7 @@ void CallTree::finish(std::string& out) {
   if (settings_.spans) settings_.spans->finish(CallSpans::kPatienceMs);
   if (!settings_.timeline) return;
   for (const auto& [why, count] : missing()) settings_.timeline->note_missing(why, count);
-  out += session::perfetto_trace(*settings_.timeline, settings_.facts, session::read_clocks());
+  out += runs::perfetto_trace(*settings_.timeline, settings_.facts, runs::read_clocks());
 }
 
 std::vector<std::pair<std::string, uint64_t>> CallTree::missing() const {

@@ -32,7 +32,7 @@
 
 namespace spile::verbs {
 
-class CallTree final : public session::Presenter {
+class CallTree final : public runs::Presenter {
  public:
   struct Settings {
     int depth = 1;        // calls of a tree from its root on that are shown
@@ -40,13 +40,13 @@ class CallTree final : public session::Presenter {
     bool json = false;
     std::shared_ptr<KernelPrototypes> prototypes = {};  // of calls in the kernel; null: their arguments are not known
     ProcessTypes types = {};                            // of functions of processes
-    std::shared_ptr<session::Timeline> timeline = {};   // not null: the output is a trace for Perfetto
-    session::SampleFacts facts = {};                    // of that
+    std::shared_ptr<runs::Timeline> timeline = {};      // not null: the output is a trace for Perfetto
+    runs::SampleFacts facts = {};                       // of that
     std::shared_ptr<CallSpans> spans = {};              // not null: the output goes to a collector
   };
   explicit CallTree(Settings settings) : settings_(std::move(settings)) {}
 
-  void take(std::string_view head, session::PayloadReader& arguments, std::string& out) override;
+  void take(std::string_view head, runs::PayloadReader& arguments, std::string& out) override;
   void finish(std::string& out) override;
   std::string losses() const override;
 

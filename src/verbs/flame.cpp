@@ -25,7 +25,7 @@ Result<FlameForm> form_of(const std::string& file) {
 
 }  // namespace
 
-void FlameSamples::take(std::string_view head, session::PayloadReader& arguments, std::string&) {
+void FlameSamples::take(std::string_view head, runs::PayloadReader& arguments, std::string&) {
   if (head == "stack ") {
     const int64_t process = arguments.next_long();
     const std::string_view name = arguments.next_string();
@@ -43,12 +43,12 @@ void FlameSamples::take(std::string_view head, session::PayloadReader& arguments
 
 void FlameSamples::finish(std::string& out) {
   switch (form_) {
-    case FlameForm::kFolded: out += session::folded_stacks(samples_); break;
-    case FlameForm::kSpeedscope: out += session::speedscope_file(samples_, facts_); break;
-    case FlameForm::kSvg: out += session::svg_picture(samples_, facts_); break;
-    case FlameForm::kHtml: out += session::html_page(samples_, facts_); break;
-    case FlameForm::kPprof: out += session::pprof_file(samples_, facts_); break;
-    case FlameForm::kPerfetto: out += session::perfetto_samples(samples_, session::read_clocks()); break;
+    case FlameForm::kFolded: out += runs::folded_stacks(samples_); break;
+    case FlameForm::kSpeedscope: out += runs::speedscope_file(samples_, facts_); break;
+    case FlameForm::kSvg: out += runs::svg_picture(samples_, facts_); break;
+    case FlameForm::kHtml: out += runs::html_page(samples_, facts_); break;
+    case FlameForm::kPprof: out += runs::pprof_file(samples_, facts_); break;
+    case FlameForm::kPerfetto: out += runs::perfetto_samples(samples_, runs::read_clocks()); break;
   }
 }
 
@@ -72,7 +72,7 @@ Result<VerbScript> make_flame(const VerbLine& line, const session::Options& opti
   TRY(const FlameScript made, make_flame_script(line));
   if (made.words.ends_with(" --kernel") && options.target.processes.size() > 1)
     return Error{"spile flame --off-cpu --kernel looks at one process and its children", "-x with one process, or -c COMMAND"};
-  if (form == FlameForm::kPerfetto && made.unit != session::Samples::Unit::kSamples)
+  if (form == FlameForm::kPerfetto && made.unit != runs::Samples::Unit::kSamples)
     return Error{fmt::format("-o {}: Perfetto's samples are of processor time, and have no weights", options.output.file),
                  "use .html, .svg, .folded, .speedscope.json or .pb.gz"};
   VerbScript script;

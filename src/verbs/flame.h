@@ -19,24 +19,24 @@ enum class FlameForm : uint8_t { kFolded, kSpeedscope, kSvg, kHtml, kPprof, kPer
 
 // Collects the records of the script, "sample NS PID TID NAME STACK" or "stack PID NAME WEIGHT STACK", and writes the file at the
 // end.
-class FlameSamples final : public session::Presenter {
+class FlameSamples final : public runs::Presenter {
  public:
   // empty: FlameScript::empty.
-  FlameSamples(FlameForm form, session::SampleFacts facts, session::Samples::Unit unit = session::Samples::Unit::kSamples,
+  FlameSamples(FlameForm form, runs::SampleFacts facts, runs::Samples::Unit unit = runs::Samples::Unit::kSamples,
                std::string empty = {})
       : form_(form), facts_(std::move(facts)), samples_(unit), empty_(std::move(empty)) {
     samples_.name_code_by(
         [this](int64_t process, uint64_t address) { return names_.name_at(static_cast<pid_t>(process), address); });
   }
-  void take(std::string_view head, session::PayloadReader& arguments, std::string& out) override;
+  void take(std::string_view head, runs::PayloadReader& arguments, std::string& out) override;
   void finish(std::string& out) override;
   std::string losses() const override;
 
  private:
   FlameForm form_;
-  session::SampleFacts facts_;
+  runs::SampleFacts facts_;
   session::JitNames names_;
-  session::Samples samples_;
+  runs::Samples samples_;
   std::string empty_;
 };
 

@@ -9,7 +9,7 @@ namespace spile::verbs {
 
 namespace {
 
-using Unit = session::Samples::Unit;
+using Unit = runs::Samples::Unit;
 
 constexpr int kMostHz = 100000;
 

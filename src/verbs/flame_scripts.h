@@ -14,7 +14,7 @@ struct FlameScript {
   std::string words;  // the options as given, for the script's head
   std::string text;
   std::vector<std::string> limits = {};  // as -D takes them
-  session::Samples::Unit unit = session::Samples::Unit::kSamples;
+  runs::Samples::Unit unit = runs::Samples::Unit::kSamples;
   std::string empty = {};  // what it means that it has no stack at all; "": spile says so itself
 };
 

@@ -14,7 +14,7 @@ namespace spile::verbs {
 
 namespace {
 
-constexpr size_t kZero = session::kZeroBucket;
+constexpr size_t kZero = runs::kZeroBucket;
 // The columns of the heat map: from calls below 64 ns to those of 8 s and more.
 constexpr size_t kFirstPower = 5, kLastPower = 33;
 constexpr uint64_t kLinesOfHead = 20;
@@ -33,9 +33,9 @@ std::string heat_head(bool with_ms) {
 
 }  // namespace
 
-LatencyRows::LatencyRows(Settings settings) : settings_(settings), utf8_(has_utf8()), buckets_(session::kLogHistogramBuckets) {}
+LatencyRows::LatencyRows(Settings settings) : settings_(settings), utf8_(has_utf8()), buckets_(runs::kLogHistogramBuckets) {}
 
-void LatencyRows::take(std::string_view head, session::PayloadReader& arguments, std::string& out) {
+void LatencyRows::take(std::string_view head, runs::PayloadReader& arguments, std::string& out) {
   if (head == "sum ") {
     for (int64_t& sum : sums_) sum = arguments.next_long();
   } else if (head == "bucket ") {
@@ -78,12 +78,12 @@ std::string LatencyRows::json_text(int64_t time_ns) const {
 }
 
 std::string LatencyRows::histogram() const {
-  session::HistogramSummary summary{};
+  runs::HistogramSummary summary{};
   summary.aggregate.count = static_cast<uint64_t>(sums_[kCount]);
   summary.aggregate.min = sums_[kMin];
   summary.aggregate.max = sums_[kMax];
   summary.percentiles = {sums_[kP50], sums_[kP99], sums_[kP999]};
-  return session::log_histogram_text("ns", summary, buckets_);
+  return runs::log_histogram_text("ns", summary, buckets_);
 }
 
 std::string LatencyRows::heat_line(int64_t time_ns) {

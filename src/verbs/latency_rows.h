@@ -16,7 +16,7 @@
 
 namespace spile::verbs {
 
-class LatencyRows final : public session::Presenter {
+class LatencyRows final : public runs::Presenter {
  public:
   struct Settings {
     bool json = false;
@@ -25,7 +25,7 @@ class LatencyRows final : public session::Presenter {
   };
   explicit LatencyRows(Settings settings);
 
-  void take(std::string_view head, session::PayloadReader& arguments, std::string& out) override;
+  void take(std::string_view head, runs::PayloadReader& arguments, std::string& out) override;
   void finish(std::string&) override {}
   std::string losses() const override { return {}; }
 

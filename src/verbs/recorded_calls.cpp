@@ -23,10 +23,10 @@ std::string_view head_of(const syntax::OutputFormat& format) {
 constexpr size_t kTimeOfRoot = 3;
 
 // What the clock of 1970 is ahead of that of the calls: those in the kernel have times of CLOCK_MONOTONIC.
-int64_t offset_of(const session::RunDocument& run) {
-  for (const session::RunEvent& event : run.events) {
-    if (event.format == session::RunEvent::kText || head_of(run.formats[event.format]) != "root " ||
-        session::value_count(run, event) <= kTimeOfRoot)
+int64_t offset_of(const runs::RunDocument& run) {
+  for (const runs::RunEvent& event : run.events) {
+    if (event.format == runs::RunEvent::kText || head_of(run.formats[event.format]) != "root " ||
+        runs::value_count(run, event) <= kTimeOfRoot)
       continue;
     return static_cast<int64_t>(static_cast<uint64_t>(event.time_ns) -
                                 static_cast<uint64_t>(run.values[event.first_value + kTimeOfRoot]));
@@ -36,14 +36,14 @@ int64_t offset_of(const session::RunDocument& run) {
 
 }  // namespace
 
-bool has_calls(const session::RunDocument& run) {
+bool has_calls(const runs::RunDocument& run) {
   return std::ranges::any_of(
              run.formats,
              [](const syntax::OutputFormat& format) { return head_of(format) == "enter " || head_of(format) == "root "; }) &&
          run.facts.script.starts_with("# spile trace");
 }
 
-Result<std::string> send_calls(const session::RunDocument& run, const std::string& where, int64_t patience_ms) {
+Result<std::string> send_calls(const runs::RunDocument& run, const std::string& where, int64_t patience_ms) {
   CallTree::Settings settings;
   constexpr int kAnyDepth = 1'000'000;
   settings.depth = kAnyDepth;
@@ -51,12 +51,12 @@ Result<std::string> send_calls(const session::RunDocument& run, const std::strin
   settings.spans->wait_for_collector(patience_ms);
   CallTree tree(std::move(settings));
   std::string out;
-  for (const session::RunEvent& event : run.events) {
-    if (event.format == session::RunEvent::kText) continue;
+  for (const runs::RunEvent& event : run.events) {
+    if (event.format == runs::RunEvent::kText) continue;
     const std::string_view head = head_of(run.formats[event.format]);
     if (head.empty()) continue;
-    const std::string payload = session::payload_of(run, event);
-    session::PayloadReader arguments(payload.data(), payload.size());
+    const std::string payload = runs::payload_of(run, event);
+    runs::PayloadReader arguments(payload.data(), payload.size());
     tree.take(head, arguments, out);
   }
   tree.finish(out);

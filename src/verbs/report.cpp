@@ -38,7 +38,7 @@ class TextFile {
     if (!made.file_) return Error::from_errno("open output file " + path, errno);
     return made;
   }
-  session::TakeText taker() {
+  runs::TakeText taker() {
     return [this](std::string_view text) {
       if (file_) ::fwrite(text.data(), 1, text.size(), file_.get());
       else print_text(stdout, text);
@@ -65,32 +65,32 @@ Result<void> write(const std::string& path, const std::string& text) {
 }
 
 // Of runs with samples these, as `spile flame` writes them.
-std::string perfetto_of(const std::vector<session::RunDocument>& runs) {
-  const session::Samples samples = session::samples_of(runs);
-  if (!samples.samples().empty()) return session::perfetto_samples(samples, {});
-  const session::RunFacts& facts = runs.front().facts;
-  return session::perfetto_trace(
-      session::timeline_of(runs),
+std::string perfetto_of(const std::vector<runs::RunDocument>& runs) {
+  const runs::Samples samples = runs::samples_of(runs);
+  if (!samples.samples().empty()) return runs::perfetto_samples(samples, {});
+  const runs::RunFacts& facts = runs.front().facts;
+  return runs::perfetto_trace(
+      runs::timeline_of(runs),
       {"spile record " + (facts.script_name.starts_with("spile ") ? facts.script_name.substr(6) : facts.script_name),
        facts.script, facts.host},
       {});
 }
 
 // Sends each tick of each run, in order, and its calls, if it has such. Returns the exit status.
-Result<int> send(const std::vector<session::RunDocument>& runs, const std::string& where) {
+Result<int> send(const std::vector<runs::RunDocument>& runs, const std::string& where) {
   constexpr size_t kMostAhead = 100;
   int64_t patience_ms = 30'000;
-  TRY(const std::unique_ptr<session::OtlpSender> sender, session::OtlpSender::create(where));
-  for (const session::RunDocument& run : runs) {
-    for (const session::RunTick& tick : run.ticks) {
-      sender->send(session::otlp_metrics(run.facts, run.probes, run.globals, tick));
+  TRY(const std::unique_ptr<runs::OtlpSender> sender, runs::OtlpSender::create(where));
+  for (const runs::RunDocument& run : runs) {
+    for (const runs::RunTick& tick : run.ticks) {
+      sender->send(runs::otlp_metrics(run.facts, run.probes, run.globals, tick));
       if (!sender->await_fewer(kMostAhead, patience_ms)) patience_ms = 0;  // the rest is given up, and counted
     }
   }
   if (!sender->await_fewer(0, patience_ms)) patience_ms = 0;
   sender->finish(0);
   std::string losses = sender->losses();
-  for (const session::RunDocument& run : runs) {
+  for (const runs::RunDocument& run : runs) {
     if (!has_calls(run)) continue;
     TRY(const std::string of_calls, send_calls(run, where, patience_ms));
     losses += of_calls;
@@ -137,11 +137,11 @@ Result<int> answer_report(const std::vector<std::string>& words, const session::
   if (words.empty()) return Error{"report needs files that spile record has written", "spile report a.spile-run"};
   const session::VerbOptions& verb = options.verb;
   if (verb.json + verb.csv + verb.folded > 1) return Error{"report prints one form: --json, --csv or --folded", {}};
-  std::vector<session::RunDocument> runs;
+  std::vector<runs::RunDocument> runs;
   for (const std::string& word : words) {
-    TRY(session::RunDocument run, session::read_run(word));
+    TRY(runs::RunDocument run, runs::read_run(word));
     // A copy of a document has its host and its begin to the nanosecond.
-    const auto same = std::ranges::find_if(runs, [&](const session::RunDocument& other) {
+    const auto same = std::ranges::find_if(runs, [&](const runs::RunDocument& other) {
       return run.facts.begun_ns != 0 && other.facts.host == run.facts.host && other.facts.begun_ns == run.facts.begun_ns;
     });
     if (same != runs.end())
@@ -150,7 +150,7 @@ Result<int> answer_report(const std::vector<std::string>& words, const session::
                    "leave one of them out"};
     runs.push_back(std::move(run));
   }
-  if (!verb.html.empty()) TRY_DO(write(verb.html, session::run_page(runs)));
+  if (!verb.html.empty()) TRY_DO(write(verb.html, runs::run_page(runs)));
   if (!verb.perfetto.empty()) TRY_DO(write(verb.perfetto, perfetto_of(runs)));
   const std::string& collector = options.output.otlp;
   int status = 0;
@@ -161,16 +161,16 @@ Result<int> answer_report(const std::vector<std::string>& words, const session::
   if (!prints && !(verb.html.empty() && verb.perfetto.empty() && collector.empty())) return status;
   TRY(TextFile out, TextFile::open(options.output.file));
   if (verb.json) {
-    session::write_run_json(runs, out.taker());
+    runs::write_run_json(runs, out.taker());
   } else if (verb.csv) {
-    session::write_run_csv(runs, out.taker());
+    runs::write_run_csv(runs, out.taker());
   } else if (verb.folded) {
-    const session::Samples samples = session::samples_of(runs);
+    const runs::Samples samples = runs::samples_of(runs);
     if (samples.samples().empty())
       return Error{fmt::format("{} has no samples", words.front()), "spile record flame -x PID -T 10 -o FILE records them"};
-    out.taker()(session::folded_stacks(samples));
+    out.taker()(runs::folded_stacks(samples));
   } else {
-    session::write_run_text(runs, out.taker());
+    runs::write_run_text(runs, out.taker());
   }
   TRY_DO(out.close());
   return status;

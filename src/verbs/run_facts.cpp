@@ -7,7 +7,7 @@
 
 namespace spile::verbs {
 
-session::SampleFacts run_facts(const std::string& words, const std::string& script, const session::Options& options) {
+runs::SampleFacts run_facts(const std::string& words, const std::string& script, const session::Options& options) {
   std::string title = "spile " + words;
   for (const pid_t process : options.target.processes) title += fmt::format(" -x {}", process);
   if (!options.target.command.empty()) title += fmt::format(" -c '{}'", options.target.command);

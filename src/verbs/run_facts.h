@@ -9,6 +9,6 @@
 namespace spile::verbs {
 
 // words: the verb with its words and options, as given.
-session::SampleFacts run_facts(const std::string& words, const std::string& script, const session::Options& options);
+runs::SampleFacts run_facts(const std::string& words, const std::string& script, const session::Options& options);
 
 }  // namespace spile::verbs

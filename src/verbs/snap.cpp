@@ -31,7 +31,7 @@ TimelineForm form_of(const std::string& file) {
 
 }  // namespace
 
-void Snapshots::take(std::string_view head, session::PayloadReader& arguments, std::string&) {
+void Snapshots::take(std::string_view head, runs::PayloadReader& arguments, std::string&) {
   if (head == "name ") {
     constexpr size_t kMostNames = 100'000;
     const int64_t number = arguments.next_long();
@@ -48,7 +48,7 @@ void Snapshots::take(std::string_view head, session::PayloadReader& arguments, s
 }
 
 void Snapshots::take_snapshot(const std::string& why) {
-  const session::RecentCalls::Taken taken = calls_->take(timeline_, settings_.last_ns);
+  const runs::RecentCalls::Taken taken = calls_->take(timeline_, settings_.last_ns);
   ++taken_;
   if (taken.short_threads > 0) {
     shortest_ns_ = short_threads_ == 0 ? taken.shortest_ns : std::min(shortest_ns_, taken.shortest_ns);
@@ -80,7 +80,7 @@ void Snapshots::finish(std::string& out) {
     if (timeline_.processes()[i].name.empty())
       timeline_.add_process(timeline_.processes()[i].id, name_of(timeline_.processes()[i].id));
   for (uint32_t i = 0; i < timeline_.threads().size(); ++i) {
-    const session::Timeline::Thread thread = timeline_.threads()[i];
+    const runs::Timeline::Thread thread = timeline_.threads()[i];
     if (thread.name.empty() && thread.id >= 0) timeline_.add_thread(thread.process, thread.id, name_of(thread.id));
   }
   if (settings_.spans) {
@@ -89,10 +89,10 @@ void Snapshots::finish(std::string& out) {
   }
   switch (settings_.form) {
     case TimelineForm::kNone: break;
-    case TimelineForm::kTrees: out += session::text_trees(timeline_); break;
-    case TimelineForm::kPerfetto: out += session::perfetto_trace(timeline_, settings_.facts, session::read_clocks()); break;
-    case TimelineForm::kChrome: out += session::chrome_trace(timeline_, settings_.facts); break;
-    case TimelineForm::kSpeedscope: out += session::speedscope_timeline(timeline_, settings_.facts); break;
+    case TimelineForm::kTrees: out += runs::text_trees(timeline_); break;
+    case TimelineForm::kPerfetto: out += runs::perfetto_trace(timeline_, settings_.facts, runs::read_clocks()); break;
+    case TimelineForm::kChrome: out += runs::chrome_trace(timeline_, settings_.facts); break;
+    case TimelineForm::kSpeedscope: out += runs::speedscope_timeline(timeline_, settings_.facts); break;
   }
   calls_ = nullptr;
 }

@@ -21,11 +21,11 @@ enum class TimelineForm : uint8_t { kNone, kTrees, kPerfetto, kChrome, kSpeedsco
 
 // Takes a snapshot of the calls at each record "snap PID TID NS FUNCTION DURATION" and at SIGUSR1, and at the end if there was
 // none; writes all as one timeline. Records "name TID NAME" name threads that have ended by then.
-class Snapshots final : public session::Presenter {
+class Snapshots final : public runs::Presenter {
  public:
   struct Settings {
     TimelineForm form = TimelineForm::kTrees;
-    session::SampleFacts facts = {};
+    runs::SampleFacts facts = {};
     std::shared_ptr<CallSpans> spans = {};  // not null: calls are sent to a collector, too
     int64_t last_ns = 0;                    // how far back a snapshot goes
     int most = 1;                           // snapshots, then the run ends
@@ -33,10 +33,10 @@ class Snapshots final : public session::Presenter {
   };
   explicit Snapshots(Settings settings) : settings_(std::move(settings)) {}
 
-  void take(std::string_view head, session::PayloadReader& arguments, std::string& out) override;
+  void take(std::string_view head, runs::PayloadReader& arguments, std::string& out) override;
   void finish(std::string& out) override;
   std::string losses() const override;
-  void use_calls(session::RecentCalls& calls) override { calls_ = &calls; }
+  void use_calls(runs::RecentCalls& calls) override { calls_ = &calls; }
   bool takes_signal() const override { return true; }
   void take_signal() override;
   void before_end() override;
@@ -46,8 +46,8 @@ class Snapshots final : public session::Presenter {
   void take_snapshot(const std::string& why);
 
   Settings settings_;
-  session::RecentCalls* calls_ = nullptr;
-  session::Timeline timeline_;
+  runs::RecentCalls* calls_ = nullptr;
+  runs::Timeline timeline_;
   std::unordered_map<int64_t, std::string> names_;  // by thread
   int taken_ = 0;
   bool at_end_ = false;  // nothing met --when

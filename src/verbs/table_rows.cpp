@@ -22,7 +22,7 @@ std::string place_in_file(const std::string& name) {
   return file == std::string::npos ? name : fmt::format("[{}]", name.substr(file + 1, size - file - 1));
 }
 
-void TableRows::take(std::string_view head, session::PayloadReader& arguments, std::string& out) {
+void TableRows::take(std::string_view head, runs::PayloadReader& arguments, std::string& out) {
   if (head == "begin\n") return begin();
   if (head == "last\n") return void(is_last_ = true);
   if (head == "more ") {

@@ -19,7 +19,7 @@
 
 namespace spile::verbs {
 
-class TableRows : public session::Presenter {
+class TableRows : public runs::Presenter {
  public:
   struct Settings {
     std::vector<Column> columns;
@@ -34,7 +34,7 @@ class TableRows : public session::Presenter {
   };
   explicit TableRows(Settings settings) : settings_(std::move(settings)) {}
 
-  void take(std::string_view head, session::PayloadReader& arguments, std::string& out) override;
+  void take(std::string_view head, runs::PayloadReader& arguments, std::string& out) override;
   void finish(std::string&) override {}
   std::string losses() const override;
 

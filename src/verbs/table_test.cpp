@@ -28,7 +28,7 @@ class Payload {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
     return *this;
   }
-  session::PayloadReader reader() const { return {bytes_.data(), bytes_.size()}; }
+  runs::PayloadReader reader() const { return {bytes_.data(), bytes_.size()}; }
 
  private:
   std::string bytes_;
@@ -93,7 +93,7 @@ TEST(TableRows, KeepsWhatForgersWriteWithinBounds) {
   TableRows rows({{{"a", "a", Unit::kText}, {"b", "b", Unit::kCount}}});
   std::string out;
   for (size_t i = 0; i < TableRows::kMostRows + 5; ++i) {
-    session::PayloadReader nothing(nullptr, 0);
+    runs::PayloadReader nothing(nullptr, 0);
     rows.take("row ", nothing, out);
   }
   EXPECT_THAT(rows.losses(), HasSubstr("WARNING: 5 rows"));
@@ -125,7 +125,7 @@ TEST(TableRows, LeaveOutAnEmptyTableOfTheEnd) {
   const auto take = [](TableRows& rows, std::string_view head) {
     std::string out;
     Payload payload;
-    session::PayloadReader reader = payload.number(1'800'000'000'000'000'000).reader();
+    runs::PayloadReader reader = payload.number(1'800'000'000'000'000'000).reader();
     rows.take(head, reader, out);
     return out;
   };
@@ -149,7 +149,7 @@ TEST(TableRows, AddUpRowsThatAreMadeEqual) {
   const auto take = [&](std::string_view head, std::initializer_list<int64_t> numbers) {
     Payload payload;
     for (const int64_t number : numbers) payload.number(number);
-    session::PayloadReader reader = payload.reader();
+    runs::PayloadReader reader = payload.reader();
     rows.take(head, reader, out);
   };
   for (int table = 0; table < 2; ++table) {

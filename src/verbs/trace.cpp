@@ -213,8 +213,8 @@ Result<VerbScript> make_trace(const VerbLine& line, const session::Options& opti
   script.limits.emplace_back("MAXSKIPPED=0");
   if (for_perfetto) {
     // Handlers in the kernel give times of ktime_get_ns().
-    using Clock = session::Timeline::Clock;
-    settings.timeline = std::make_shared<session::Timeline>(request.in_kernel ? Clock::kMonotonic : Clock::kRealtime);
+    using Clock = runs::Timeline::Clock;
+    settings.timeline = std::make_shared<runs::Timeline>(request.in_kernel ? Clock::kMonotonic : Clock::kRealtime);
     settings.facts = run_facts("trace" + request.text, script.text, options);
   }
   if (script.sends_spans) {

@@ -168,7 +168,7 @@ class TreeTest : public testing::Test {
     tree_ = std::make_unique<CallTree>(CallTree::Settings{depth, over, json});
   }
   void take(const char* head, const Record& record) {
-    session::PayloadReader reader(record.bytes().data(), record.bytes().size());
+    runs::PayloadReader reader(record.bytes().data(), record.bytes().size());
     tree_->take(head, reader, out_);
   }
   void root(int64_t flow, int64_t ns, int64_t stack, const char* function) {
@@ -309,13 +309,13 @@ TEST_F(TreeTest, SaysWhatStillRuns) {
 
 TEST_F(TreeTest, EndsWhatStillRunsAfterTheCallsWithinIt) {
   CallTree::Settings settings{10, 0, false};
-  settings.timeline = std::make_shared<session::Timeline>();
+  settings.timeline = std::make_shared<runs::Timeline>();
   tree_ = std::make_unique<CallTree>(settings);
   root(7, 1000, 900, "poll");
   call(7, 2000, 800, "wait");
   leave(7, 3000, 800, "wait");
   printed();
-  for (const session::Timeline::Slice& slice : settings.timeline->slices())
+  for (const runs::Timeline::Slice& slice : settings.timeline->slices())
     EXPECT_EQ(slice.end_ns, 3000) << settings.timeline->text_at(slice.name);
   EXPECT_THAT(settings.timeline->slices(), testing::SizeIs(2));
 }

@@ -26,7 +26,7 @@ struct VerbLine {
 struct VerbScript {
   std::string text;
   std::vector<std::string> limits = {};                // as -D takes them; the user's hold
-  std::shared_ptr<session::Presenter> presenter = {};  // null: what the script prints is the output
+  std::shared_ptr<runs::Presenter> presenter = {};     // null: what the script prints is the output
   std::string when_full = {}, when_large = {};         // session::ScriptOfVerb; "": to take the script, and change it
   bool sends_spans = false;  // the presenter sends calls to the collector of --otlp, to which no globals go then
 };

@@ -9,7 +9,7 @@
 
 #include "runs/text/utf8_text.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // A message of protobuf, field by field.
 class Message {
@@ -61,4 +61,4 @@ inline Message scope_of(const std::string& version) {
   return scope;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

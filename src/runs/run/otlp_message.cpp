@@ -8,7 +8,7 @@
 #include "runs/run/otlp_fields.h"
 #include "runs/run/run_text.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -181,4 +181,4 @@ std::string otlp_metrics(const RunFacts& facts, const std::vector<RunProbe>& pro
   return Message().message(1, Message().message(1, resource_of(facts.host, facts.script_name)).message(2, metrics)).get();
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

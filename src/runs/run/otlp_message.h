@@ -12,9 +12,9 @@
 
 #include "runs/run/run_model.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 std::string otlp_metrics(const RunFacts& facts, const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
                          const RunTick& tick);
 
-}  // namespace spile::session
+}  // namespace spile::runs

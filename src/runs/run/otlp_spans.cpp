@@ -5,7 +5,7 @@
 
 #include "runs/run/otlp_fields.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -95,4 +95,4 @@ std::vector<Span> spans_of(const Timeline& timeline, int64_t offset_ns) {
   return spans;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -12,7 +12,7 @@
 
 #include "runs/timeline/timeline.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 struct Span {
   uint64_t root = 0, id = 0, parent = 0;  // numbers within the run, not 0; parent 0: this is the root
@@ -37,4 +37,4 @@ std::string otlp_spans(const SpanSource& source, std::span<const Span> spans);
 // clock of 1970 is ahead of the timeline's.
 std::vector<Span> spans_of(const Timeline& timeline, int64_t offset_ns);
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -5,7 +5,7 @@
 
 #include "runs/text/printf_text.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 std::string payload_of(const RunDocument& document, const RunEvent& event) {
   std::string payload;
@@ -64,4 +64,4 @@ Samples samples_of(const std::vector<RunDocument>& documents) {
   return samples;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

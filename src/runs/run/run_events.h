@@ -6,7 +6,7 @@
 #include "runs/run/run_model.h"
 #include "runs/stacks/samples.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // Appends what the event's handler would have printed.
 void append_event_text(std::string& out, const RunDocument& document, const RunEvent& event);
@@ -21,4 +21,4 @@ Samples samples_of(const std::vector<RunDocument>& documents);
 // Whether events of the format are samples.
 bool is_sample_format(const syntax::OutputFormat& format);
 
-}  // namespace spile::session
+}  // namespace spile::runs

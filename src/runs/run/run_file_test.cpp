@@ -19,7 +19,7 @@
 #include "runs/run/run_reader.h"
 #include "runs/run/run_writer.h"
 
-namespace spile::session {
+namespace spile::runs {
 namespace {
 
 using syntax::FormatPart;
@@ -305,4 +305,4 @@ TEST(RunModel, TakesDifferencesOfMoments) {
 }
 
 }  // namespace
-}  // namespace spile::session
+}  // namespace spile::runs

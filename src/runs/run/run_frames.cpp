@@ -17,7 +17,7 @@
 #include "base/check.h"
 #include "base/stable_file.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -297,4 +297,4 @@ Result<std::optional<Frame>> FrameReader::next() {
   return std::optional(std::move(frame));
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 inline constexpr uint32_t kRunVersion = 1;
 inline constexpr size_t kMostPlain = 64 << 20;  // bytes of a frame's payload
@@ -124,4 +124,4 @@ class FrameReader {
   bool is_cut_ = false;
 };
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -7,7 +7,7 @@
 #include "runs/run/run_text.h"
 #include "runs/text/event_lines.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -217,4 +217,4 @@ void write_run_csv(const std::vector<RunDocument>& runs, const TakeText& take) {
   }
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

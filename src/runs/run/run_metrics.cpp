@@ -8,7 +8,7 @@
 #include "abi/aggregate.h"
 #include "runs/run/run_text.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -178,4 +178,4 @@ std::string metrics_text(const RunFacts& facts, const std::vector<RunProbe>& pro
   return text.take();
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

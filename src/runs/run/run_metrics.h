@@ -8,11 +8,11 @@
 
 #include "runs/run/run_model.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // Numbers are gauges, statistics histograms with the buckets of @hist_log or @hist_linear, texts an _info metric. Keys of arrays
 // are labels: key1, key2 ...
 std::string metrics_text(const RunFacts& facts, const std::vector<RunProbe>& probes, const std::vector<RunGlobal>& globals,
                          const RunTick& tick, bool is_open_metrics);
 
-}  // namespace spile::session
+}  // namespace spile::runs

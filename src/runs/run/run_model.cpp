@@ -6,7 +6,7 @@
 
 #include "abi/aggregate.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -137,4 +137,4 @@ std::vector<MergedGlobal> merge_globals(const std::vector<RunDocument>& document
   return merged;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

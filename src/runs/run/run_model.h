@@ -17,7 +17,7 @@
 
 #include "syntax/output_format.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // Where and when the run was, and of what script.
 struct RunFacts {
@@ -144,4 +144,4 @@ struct MergedGlobal {
 // Globals of one name and type are one.
 std::vector<MergedGlobal> merge_globals(const std::vector<RunDocument>& documents);
 
-}  // namespace spile::session
+}  // namespace spile::runs

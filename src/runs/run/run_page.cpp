@@ -20,7 +20,7 @@ SPILE_EMBEDDED_TEXT(spile_run_page_html)
 SPILE_EMBEDDED_TEXT(spile_run_page_css)
 SPILE_EMBEDDED_TEXT(spile_run_page_js)
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -341,4 +341,4 @@ std::string run_page(const std::vector<RunDocument>& runs) {
                    {{"run_page.css", spile_run_page_css()}, {"data", page_json(data)}, {"run_page.js", spile_run_page_js()}});
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

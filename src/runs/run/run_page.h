@@ -8,9 +8,9 @@
 
 #include "runs/run/run_model.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // Names in the page are data: it shows them as text, never as markup.
 std::string run_page(const std::vector<RunDocument>& runs);
 
-}  // namespace spile::session
+}  // namespace spile::runs

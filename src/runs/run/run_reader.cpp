@@ -11,7 +11,7 @@
 #include "runs/run/run_frames.h"
 #include "runs/text/stream_file.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -360,4 +360,4 @@ Result<RunDocument> read_run(const std::string& path) {
   return document;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

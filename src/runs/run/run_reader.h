@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "runs/run/run_model.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // What is kept of a document; what is beyond is counted in it.
 inline constexpr size_t kMostRunEvents = 30'000'000, kMostRunValues = 200'000'000, kMostRunElements = 10'000'000;
@@ -40,4 +40,4 @@ class RunDecoder {
 // Errors: the file can't be read, is not a run, has another version, or is damaged.
 Result<RunDocument> read_run(const std::string& path);
 
-}  // namespace spile::session
+}  // namespace spile::runs

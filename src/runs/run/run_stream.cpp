@@ -14,7 +14,7 @@
 #include "base/byte_stream.h"
 #include "base/signal_mask.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -76,4 +76,4 @@ void RunStream::take(Message message) {
   (void)frames_->append(FrameKind::kMessage, out.take());
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "runs/run/run_frames.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 class RunStream : public MessageSink {
  public:
@@ -32,4 +32,4 @@ class RunStream : public MessageSink {
   int requests_ = -1;  // of frames_
 };
 
-}  // namespace spile::session
+}  // namespace spile::runs

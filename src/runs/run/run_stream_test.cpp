@@ -10,7 +10,7 @@
 #include "runs/run/run_reader.h"
 #include "runs/run/run_writer.h"
 
-namespace spile::session {
+namespace spile::runs {
 namespace {
 
 struct Sockets {
@@ -194,4 +194,4 @@ TEST(FrameParser, RejectsWhatIsDamaged) {
 }
 
 }  // namespace
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -12,7 +12,7 @@
 #include "runs/text/event_lines.h"
 #include "runs/text/histogram_text.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -250,4 +250,4 @@ void write_run_text(const std::vector<RunDocument>& runs, const TakeText& take) 
   write_modules(runs, take);
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

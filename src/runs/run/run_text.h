@@ -10,7 +10,7 @@
 
 #include "runs/run/run_model.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // Takes a part of a text, which may be long.
 using TakeText = std::function<void(std::string_view)>;
@@ -33,4 +33,4 @@ inline constexpr ShownPercentile kShownPercentiles[] = {{50, "p50"}, {90, "p90"}
 // is there.
 RunStatistics::Buckets log_buckets(const RunStatistics& statistics);
 
-}  // namespace spile::session
+}  // namespace spile::runs

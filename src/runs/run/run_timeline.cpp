@@ -7,7 +7,7 @@
 
 #include "runs/run/run_events.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -90,4 +90,4 @@ Timeline timeline_of(const std::vector<RunDocument>& runs) {
   return timeline;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

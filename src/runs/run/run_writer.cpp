@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "runs/text/stream_file.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -248,4 +248,4 @@ void RunWriter::finish(int64_t ended_ns, const std::vector<std::string>& warning
   if (auto synced = frames_->sync(); !synced.ok()) failure_ = synced.error();
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -15,7 +15,7 @@
 #include "runs/run/run_frames.h"
 #include "runs/run/run_model.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 class RunWriter {
  public:
@@ -78,4 +78,4 @@ class RunWriter {
   std::optional<Error> failure_;
 };
 
-}  // namespace spile::session
+}  // namespace spile::runs

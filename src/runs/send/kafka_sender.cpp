@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -182,4 +182,4 @@ std::string KafkaSender::losses() const {
                      client_->broker_failure.empty() ? client_->record_failure : client_->broker_failure);
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

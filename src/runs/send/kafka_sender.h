@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 class KafkaSender {
  public:
@@ -38,4 +38,4 @@ class KafkaSender {
   std::unique_ptr<Client> client_;
 };
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -20,7 +20,7 @@
 #include "base/terminal_text.h"
 #include "base/unique_fd.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -359,4 +359,4 @@ std::string OtlpSender::losses() const {
   return text;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 class OtlpSender {
  public:
@@ -64,4 +64,4 @@ class OtlpSender {
   std::jthread thread_;  // last: it uses the others
 };
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -9,7 +9,7 @@ SPILE_EMBEDDED_TEXT(spile_page_css)
 SPILE_EMBEDDED_TEXT(spile_flame_html)
 SPILE_EMBEDDED_TEXT(spile_flame_js)
 
-namespace spile::session {
+namespace spile::runs {
 
 std::string fill_page(std::string_view page, std::vector<PagePart> parts) {
   parts.insert(parts.end(), {{"page.css", spile_page_css()}, {"flame.html", spile_flame_html()}, {"flame.js", spile_flame_js()}});
@@ -30,4 +30,4 @@ std::string fill_page(std::string_view page, std::vector<PagePart> parts) {
   }
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

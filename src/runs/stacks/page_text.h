@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace spile::session {
+namespace spile::runs {
 
 // A name, and the text that stands for {{NAME}}.
 using PagePart = std::pair<std::string_view, std::string_view>;
@@ -18,4 +18,4 @@ using PagePart = std::pair<std::string_view, std::string_view>;
 // text is not looked at. REQUIRES: parts has the name of each {{NAME}}, but for the shared ones: page.css, flame.html, flame.js.
 std::string fill_page(std::string_view page, std::vector<PagePart> parts);
 
-}  // namespace spile::session
+}  // namespace spile::runs

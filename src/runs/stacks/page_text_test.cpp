@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace spile::session {
+namespace spile::runs {
 namespace {
 
 TEST(PageText, FillsPartsInAndLooksAtNoneOfTheirText) {
@@ -21,4 +21,4 @@ TEST(PageText, HasTheSharedPartsWhole) {
 TEST(PageTextDeathTest, KnowsEachName) { EXPECT_DEATH(fill_page("{{no such part}}", {}), "does not hold"); }
 
 }  // namespace
-}  // namespace spile::session
+}  // namespace spile::runs

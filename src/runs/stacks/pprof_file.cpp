@@ -11,7 +11,7 @@
 #include "runs/stacks/sample_files.h"
 #include "runs/text/utf8_text.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -157,4 +157,4 @@ std::string pprof_file(const Samples& samples, const SampleFacts& facts) {
   return compressed(bytes);
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -14,7 +14,7 @@
 SPILE_EMBEDDED_TEXT(spile_sample_page_html)
 SPILE_EMBEDDED_TEXT(spile_sample_page_js)
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -219,4 +219,4 @@ std::string html_page(const Samples& samples, const SampleFacts& facts) {
   return fill_page(spile_sample_page_html(), {{"data", page_json(data)}, {"sample_page.js", spile_sample_page_js()}});
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

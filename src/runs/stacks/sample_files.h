@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "runs/stacks/samples.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // What stands beside the samples in files that have room for it.
 struct SampleFacts {
@@ -36,4 +36,4 @@ Json stacks_json(const Samples& samples);
 // Returns data as text that may stand in a script element of a page.
 std::string page_json(const Json& data);
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace spile::session {
+namespace spile::runs {
 
 std::string text_of(const Samples::Frame& frame) {
   if (!frame.function.empty()) return frame.function;
@@ -99,4 +99,4 @@ void Samples::add_known(int64_t time_ns, int64_t process, int64_t thread, std::s
   samples_.push_back({time_ns, thread_of(process, thread, name), stack});
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

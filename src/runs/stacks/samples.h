@@ -16,7 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace spile::session {
+namespace spile::runs {
 
 class Samples {
  public:
@@ -101,4 +101,4 @@ std::string_view unit_text(Samples::Unit unit);
 // Returns a + b, or the greatest number.
 uint64_t added(uint64_t a, uint64_t b);
 
-}  // namespace spile::session
+}  // namespace spile::runs

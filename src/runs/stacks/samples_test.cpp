@@ -6,7 +6,7 @@
 
 #include "runs/stacks/sample_files.h"
 
-namespace spile::session {
+namespace spile::runs {
 namespace {
 
 using testing::HasSubstr;
@@ -137,4 +137,4 @@ TEST(SampleFiles, PageIsSmallAndAsksForNothing) {
 }
 
 }  // namespace
-}  // namespace spile::session
+}  // namespace spile::runs

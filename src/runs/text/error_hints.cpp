@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -50,4 +50,4 @@ std::string error_of_verb(std::string_view text, std::string_view place, std::st
   return shown;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

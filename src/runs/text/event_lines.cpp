@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 std::string utc_text(int64_t ns) {
   constexpr int64_t kSecond = 1'000'000'000;
@@ -37,4 +37,4 @@ void EventLines::append(std::string& out, const abi::OwnedHeader& header, int64_
   out += object.dump();
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -12,7 +12,7 @@
 #include "runs/text/printf_text.h"
 #include "syntax/output_format.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // The time in UTC, "2026-11-25T15:02:11.123456789Z", of ns since 1970; "": no calendar has it.
 std::string utc_text(int64_t ns);
@@ -31,4 +31,4 @@ class EventLines {
   std::vector<std::string> points_;
 };
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -10,7 +10,7 @@
 #include "base/number_text.h"
 #include "runtime/histogram.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -108,4 +108,4 @@ std::string log_histogram_text(const std::string& unit, const HistogramSummary& 
   return summarized_histogram_text(format, summary, buckets);
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -15,7 +15,7 @@
 #include "abi/aggregate.h"
 #include "syntax/output_format.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // Returns the histogram's rows, each with its newline. buckets: as abi/aggregate.h lays them out. REQUIRES: as many as the format
 // has.
@@ -38,4 +38,4 @@ std::string summarized_histogram_text(const syntax::OutputFormat& format, const 
 // The same of a logarithmic histogram. unit: the head of the ranges.
 std::string log_histogram_text(const std::string& unit, const HistogramSummary& summary, std::span<const uint64_t> buckets);
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -4,7 +4,7 @@
 
 #include "abi/aggregate.h"
 
-namespace spile::session {
+namespace spile::runs {
 namespace {
 
 syntax::OutputFormat log_format() {
@@ -132,4 +132,4 @@ TEST(SummarizedHistogram, PrintsAnyNumbers) {
 }
 
 }  // namespace
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -13,7 +13,7 @@
 #include "runs/text/printf_text.h"
 #include "runs/text/stream_file.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -121,4 +121,4 @@ int merge_streams(const std::vector<std::string>& files, const std::string& outp
   return merged.ok() ? 0 : 1;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -10,7 +10,7 @@
 
 #include "base/print.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 constexpr size_t kBuffered = 1 << 18;
@@ -123,4 +123,4 @@ void OutputFile::next_file() {
   }
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

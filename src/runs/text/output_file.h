@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // Returns -o's FILE with strftime(3)'s conversions (%Y and so on) replaced by the local time now.
 std::string expand_path(const std::string& path);
@@ -68,4 +68,4 @@ class OutputFile {
   size_t memory_begin_ = 0;          // what lies before has been dropped
 };
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -12,7 +12,7 @@
 
 #include "runs/text/printf_text.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 class RecentCalls;  // timeline/recent_calls.h
 
@@ -42,4 +42,4 @@ class Presenter {
   virtual bool has_all() const { return false; }
 };
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -8,7 +8,7 @@
 #include "runs/text/histogram_text.h"
 #include "runtime/format.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 int64_t PayloadReader::next_long() {
   int64_t value = 0;
@@ -200,4 +200,4 @@ std::string error_text(const syntax::ErrorText& error, PayloadReader& arguments)
   return out;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

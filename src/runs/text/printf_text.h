@@ -14,7 +14,7 @@
 #include "base/terminal_text.h"
 #include "syntax/output_format.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // Reads a record's arguments one by one (abi/record.h). Where the payload ends early, they are 0 and "". The payload must outlive
 // the strings that are returned.
@@ -58,4 +58,4 @@ std::vector<uint64_t> addresses_in(std::string_view text, size_t most);
 // Returns the error's text with its conversions (%d, %u, %x, %p, %s) replaced.
 std::string error_text(const syntax::ErrorText& error, PayloadReader& arguments);
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -6,7 +6,7 @@
 
 #include "abi/aggregate.h"
 
-namespace spile::session {
+namespace spile::runs {
 namespace {
 
 using Part = syntax::FormatPart;
@@ -157,4 +157,4 @@ TEST(Addresses, AreReadUpToTheFirstWordThatIsNone) {
 }
 
 }  // namespace
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -145,4 +145,4 @@ Result<std::vector<syntax::OutputFormat>> formats_from_json(const std::string& t
   return formats;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "syntax/output_format.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 inline constexpr uint32_t kStreamVersion = 2;
 // the version whose records begin with an abi::RecordHeader, now with an OwnedHeader
@@ -40,4 +40,4 @@ static_assert(sizeof(StreamHeader) == 48);
 Json formats_as_json(std::span<const syntax::OutputFormat> formats);
 Result<std::vector<syntax::OutputFormat>> formats_from_json(const std::string& text);
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spile::session {
+namespace spile::runs {
 namespace {
 
 using Part = syntax::FormatPart;
@@ -66,4 +66,4 @@ TEST(StreamFormats, RefusesATableThatIsDamaged) {
 }
 
 }  // namespace
-}  // namespace spile::session
+}  // namespace spile::runs

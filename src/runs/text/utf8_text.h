@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace spile::session {
+namespace spile::runs {
 
 // Returns the text with U+FFFD in place of what is not UTF-8.
 std::string valid_utf8(std::string_view text);
 
-}  // namespace spile::session
+}  // namespace spile::runs

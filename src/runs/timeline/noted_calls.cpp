@@ -7,7 +7,7 @@
 
 #include "base/number_text.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -79,4 +79,4 @@ uint64_t add_noted_calls(Timeline& timeline, const NotedThread& thread, std::vec
   return added;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

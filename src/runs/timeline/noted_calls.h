@@ -12,7 +12,7 @@
 
 #include "runs/timeline/timeline.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 struct NotedCall {
   uint64_t begun = 0, ended = 0;  // ticks of one clock
@@ -31,4 +31,4 @@ struct NotedThread {
 uint64_t add_noted_calls(Timeline& timeline, const NotedThread& thread, std::vector<NotedCall> calls, uint64_t from,
                          const std::function<int64_t(uint64_t)>& time_of);
 
-}  // namespace spile::session
+}  // namespace spile::runs

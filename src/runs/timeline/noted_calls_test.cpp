@@ -5,7 +5,7 @@
 
 #include "runs/timeline/timeline_files.h"
 
-namespace spile::session {
+namespace spile::runs {
 namespace {
 
 using testing::HasSubstr;
@@ -80,4 +80,4 @@ TEST_F(NotedCalls, ThatAreForgedAreHarmless) {
 }
 
 }  // namespace
-}  // namespace spile::session
+}  // namespace spile::runs

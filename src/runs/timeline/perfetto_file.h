@@ -10,7 +10,7 @@
 #include "runs/stacks/samples.h"
 #include "runs/timeline/timeline.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // The system's clocks at one moment, in ns: they relate the times of a file to those of other traces of the same system. All 0:
 // not known.
@@ -25,4 +25,4 @@ std::string perfetto_trace(const Timeline& timeline, const SampleFacts& facts, c
 // Returns a trace with a sample of the thread's stack for each sample.
 std::string perfetto_samples(const Samples& samples, const ClockReadings& clocks);
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -7,7 +7,7 @@
 
 #include "runs/text/utf8_text.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace perfetto {
 
@@ -87,4 +87,4 @@ ClockReadings read_clocks() {
   return {read(CLOCK_REALTIME), read(CLOCK_MONOTONIC), read(CLOCK_BOOTTIME)};
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

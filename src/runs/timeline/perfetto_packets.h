@@ -8,7 +8,7 @@
 #include "runs/timeline/perfetto_file.h"
 #include "runs/timeline/perfetto_schema.h"
 
-namespace spile::session::perfetto {
+namespace spile::runs::perfetto {
 
 template <typename Message>
 using Builder = protozero::pbf_builder<Message>;
@@ -59,4 +59,4 @@ int32_t number_of(int64_t id);
 // Writes an entry of interned data.
 void add_interned(Builder<InternedData>& data, InternedData field, uint64_t iid, std::string_view text);
 
-}  // namespace spile::session::perfetto
+}  // namespace spile::runs::perfetto

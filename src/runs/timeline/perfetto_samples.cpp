@@ -4,7 +4,7 @@
 
 #include "runs/timeline/perfetto_packets.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -72,4 +72,4 @@ std::string perfetto_samples(const Samples& samples, const ClockReadings& clocks
   return packets.take();
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -5,7 +5,7 @@
 
 #include <protozero/types.hpp>
 
-namespace spile::session::perfetto {
+namespace spile::runs::perfetto {
 
 enum class Trace : protozero::pbf_tag_type { kPacket = 1 };
 enum class TracePacket : protozero::pbf_tag_type {
@@ -76,4 +76,4 @@ enum class Callstack : protozero::pbf_tag_type { kIid = 1, kFrameIds = 2 };
 enum class PerfSample : protozero::pbf_tag_type { kPid = 2, kTid = 3, kCallstackIid = 4, kCpuMode = 5 };
 enum CpuMode : int32_t { kModeUser = 2 };
 
-}  // namespace spile::session::perfetto
+}  // namespace spile::runs::perfetto

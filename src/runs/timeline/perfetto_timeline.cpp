@@ -6,7 +6,7 @@
 #include "runs/text/utf8_text.h"
 #include "runs/timeline/perfetto_packets.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -170,4 +170,4 @@ std::string perfetto_trace(const Timeline& timeline, const SampleFacts& facts, c
   return TimelineWriter(timeline, clocks).write(facts);
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -5,7 +5,7 @@
 
 #include "runs/timeline/timeline.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 class RecentCalls {
  public:
@@ -28,4 +28,4 @@ class RecentCalls {
   virtual void go_on() = 0;
 };
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -6,7 +6,7 @@
 #include <limits>
 #include <tuple>
 
-namespace spile::session {
+namespace spile::runs {
 
 Timeline::Timeline(Clock clock) : clock_(clock) { text(""); }
 
@@ -158,4 +158,4 @@ uint64_t nested_events(const Timeline& timeline, const std::function<void(uint32
   return crossed;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

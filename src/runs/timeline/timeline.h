@@ -25,7 +25,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace spile::session {
+namespace spile::runs {
 
 class Timeline {
  public:
@@ -147,4 +147,4 @@ struct NestedEvent {
 uint64_t nested_events(const Timeline& timeline,
                        const std::function<void(uint32_t thread, std::span<const NestedEvent> events)>& visit);
 
-}  // namespace spile::session
+}  // namespace spile::runs

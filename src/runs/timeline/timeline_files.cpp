@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/number_text.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 namespace {
 
@@ -232,4 +232,4 @@ std::string text_trees(const Timeline& timeline) {
   return text;
 }
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -7,7 +7,7 @@
 #include "runs/stacks/sample_files.h"
 #include "runs/timeline/timeline.h"
 
-namespace spile::session {
+namespace spile::runs {
 
 // Returns the JSON of Chrome's trace viewer ("Trace Event Format"), which Perfetto and others read: begins and ends of slices,
 // instants, counters, flows. Times are us since the timeline's first one, which stands in otherData.begin_ns.
@@ -18,4 +18,4 @@ std::string speedscope_timeline(const Timeline& timeline, const SampleFacts& fac
 // Returns a tree of slices for each thread, with their times, arguments and instants, for people. Control characters become '?'.
 std::string text_trees(const Timeline& timeline);
 
-}  // namespace spile::session
+}  // namespace spile::runs

@@ -5,7 +5,7 @@
 
 #include "runs/timeline/perfetto_file.h"
 
-namespace spile::session {
+namespace spile::runs {
 namespace {
 
 using testing::ElementsAre;
@@ -109,4 +109,4 @@ TEST_F(Example, ForgedTimesAndTextsAreHarmless) {
 }
 
 }  // namespace
-}  // namespace spile::session
+}  // namespace spile::runs

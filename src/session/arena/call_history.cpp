@@ -87,7 +87,7 @@ bool CallHistory::keeps_begin(uint32_t site) const {
   return !probes.empty() && notes_first_[static_cast<size_t>(probes.front())];
 }
 
-CallHistory::Taken CallHistory::take(Timeline& timeline, int64_t last_ns) {
+CallHistory::Taken CallHistory::take(runs::Timeline& timeline, int64_t last_ns) {
   const codegen::ArenaLayout& layout = arena_.layout();
   const uint64_t now = abi::time_counter();
   const uint64_t until = std::clamp(std::atomic_ref<uint64_t>(arena_.header().calls_until).load(), since_, now);
@@ -100,7 +100,7 @@ CallHistory::Taken CallHistory::take(Timeline& timeline, int64_t last_ns) {
   taken.begin_ns = arena_.time_of(from);
   const auto time_of = [this](uint64_t tick) { return arena_.time_of(tick); };
   std::map<int64_t, std::string> process_names;
-  std::vector<NotedCall> calls;
+  std::vector<runs::NotedCall> calls;
   std::set<std::pair<uint64_t, uint64_t>> known;  // begun and stack of calls that ended while they were read
   arena_.for_each_used_slot([&](uint32_t index) {
     if (index < abi::kFirstSlot || arena_.is_kernels(index)) return;
@@ -142,15 +142,15 @@ CallHistory::Taken CallHistory::take(Timeline& timeline, int64_t last_ns) {
           {record.begun, std::min(record.ended, until), record.stack, timeline.text(name_of(record.probe, record.site)), runs});
     }
     size_t at = 0;
-    std::erase_if(calls, [&](const NotedCall& call) { return at++ < pending && known.contains({call.begun, call.stack}); });
+    std::erase_if(calls, [&](const runs::NotedCall& call) { return at++ < pending && known.contains({call.begun, call.stack}); });
     if (calls.empty()) return;
     const uint64_t owner = head.noted_owner;
-    NotedThread thread{static_cast<int64_t>(owner >> 32), static_cast<int64_t>(owner & UINT32_MAX), {}, {}};
+    runs::NotedThread thread{static_cast<int64_t>(owner >> 32), static_cast<int64_t>(owner & UINT32_MAX), {}, {}};
     auto [process, added] = process_names.try_emplace(thread.process);
     if (added) process->second = first_line(fmt::format("/proc/{}/comm", thread.process));
     thread.process_name = process->second;
     thread.name = first_line(fmt::format("/proc/{}/task/{}/comm", thread.process, thread.thread));
-    const uint64_t slices = add_noted_calls(timeline, thread, calls, from, time_of);
+    const uint64_t slices = runs::add_noted_calls(timeline, thread, calls, from, time_of);
     taken.calls += slices;
     taken.threads += slices > 0;
     if (begin > first && oldest > from && oldest <= until) {

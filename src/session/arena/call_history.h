@@ -12,7 +12,7 @@
 
 namespace spile::session {
 
-class CallHistory : public RecentCalls {
+class CallHistory : public runs::RecentCalls {
  public:
   // arena and program must outlive this. string_size: that of the script, which cuts names.
   CallHistory(ArenaView& arena, const sema::Program& program, uint32_t string_size);
@@ -21,7 +21,7 @@ class CallHistory : public RecentCalls {
   static bool is_noted(const codegen::ArenaLayout& layout) { return layout.calls_capacity > 0; }
 
   void stop() override;
-  Taken take(Timeline& timeline, int64_t last_ns) override;
+  Taken take(runs::Timeline& timeline, int64_t last_ns) override;
   void go_on() override;
 
  private:

@@ -74,7 +74,7 @@ Result<FlightSocket> FlightSocket::listen() {
   return made;
 }
 
-void FlightSocket::serve(const OutputFile& output) {
+void FlightSocket::serve(const runs::OutputFile& output) {
   UniqueFd client(accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!client) return;
   ucred peer{};

@@ -26,7 +26,7 @@ class FlightSocket {
   int fd() const { return fd_.get(); }
   // Sends the text that `output` holds to one client that has connected, and closes the connection; rejects other users. Waits
   // about 1 s for a client that does not read. REQUIRES: called when fd() is readable.
-  void serve(const OutputFile& output);
+  void serve(const runs::OutputFile& output);
 
  private:
   UniqueFd fd_;

@@ -29,21 +29,21 @@ uint64_t word_at(const char* bytes) {
 }
 
 // place: returns where the count of a bucket is.
-RunStatistics::Buckets buckets_at(const char* bytes, uint32_t first, uint32_t last, uint32_t (*place)(uint32_t)) {
-  RunStatistics::Buckets buckets;
+runs::RunStatistics::Buckets buckets_at(const char* bytes, uint32_t first, uint32_t last, uint32_t (*place)(uint32_t)) {
+  runs::RunStatistics::Buckets buckets;
   for (uint32_t i = first; i < last; ++i) {
     if (const uint64_t count = word_at(bytes + 8 * size_t{place(i)})) buckets.emplace_back(i, count);
   }
   return buckets;
 }
-RunStatistics::Buckets buckets_at(const char* bytes, uint32_t count) {
+runs::RunStatistics::Buckets buckets_at(const char* bytes, uint32_t count) {
   return buckets_at(bytes, 0, count, [](uint32_t bucket) { return bucket; });
 }
 
-RunStatistics statistics_at(const char* bytes, const RunGlobal& global, uint32_t size) {
+runs::RunStatistics statistics_at(const char* bytes, const runs::RunGlobal& global, uint32_t size) {
   abi::Aggregate aggregate;
   std::memcpy(&aggregate, bytes, sizeof aggregate);
-  RunStatistics statistics;
+  runs::RunStatistics statistics;
   if (aggregate.count == 0) return statistics;
   statistics.count = aggregate.count;
   statistics.sum = aggregate.sum;
@@ -64,8 +64,8 @@ RunStatistics statistics_at(const char* bytes, const RunGlobal& global, uint32_t
 std::string string_at(const char* bytes, size_t most) { return {bytes, ::strnlen(bytes, most)}; }
 
 // string_size: bytes of a string at most, with its NUL.
-std::vector<RunKey> keys_of(const RunGlobal& global, std::span<const char> packed, size_t string_size) {
-  std::vector<RunKey> keys;
+std::vector<runs::RunKey> keys_of(const runs::RunGlobal& global, std::span<const char> packed, size_t string_size) {
+  std::vector<runs::RunKey> keys;
   size_t at = 0, most = 0;
   for (const ValueType type : global.keys) most += type == ValueType::kString ? (string_size + 7) / 8 * 8 : 8;
   packed = packed.first(std::min(packed.size(), most));  // a process may have overwritten the end of a string
@@ -95,7 +95,7 @@ LiveRun::LiveRun(const sema::Program& program, const codegen::CompiledScript& sc
   for (size_t i = 0; i < program.globals.size(); ++i) {
     const syntax::Global& global = *program.globals[i];
     if (!is_of_script(global) || program.sharing[i] == sema::Sharing::kUnused || global.type == ValueType::kUnknown) continue;
-    RunGlobal made{global.name, global.type, global.key_types, 0, 0, 0, 0};
+    runs::RunGlobal made{global.name, global.type, global.key_types, 0, 0, 0, 0};
     uint32_t size = 0;
     if (global.type == ValueType::kStats) {
       const abi::AggregateShape shape = codegen::measure_global(program, global, script.string_limit).aggregate;
@@ -128,14 +128,14 @@ void LiveRun::set_facts(const TargetOptions& target, const RecordOptions& option
   facts_.every_ns = options.every_ns;
 }
 
-RunGlobalState LiveRun::state_of(size_t index, Controller& controller) const {
-  const RunGlobal& global = globals_[index];
-  RunGlobalState state;
+runs::RunGlobalState LiveRun::state_of(size_t index, Controller& controller) const {
+  const runs::RunGlobal& global = globals_[index];
+  runs::RunGlobalState state;
   state.is_known =
       controller.for_each_element(static_cast<int>(indexes_[index]), [&](std::span<const char> key, const void* value) {
-        if (state.elements.size() >= RunDocument::kMostElements) return void(++state.left_out);
+        if (state.elements.size() >= runs::RunDocument::kMostElements) return void(++state.left_out);
         const char* bytes = static_cast<const char*>(value);
-        RunElement element{keys_of(global, key, script_.string_limit), static_cast<int64_t>(0)};
+        runs::RunElement element{keys_of(global, key, script_.string_limit), static_cast<int64_t>(0)};
         if (global.type == ValueType::kStats) element.value = statistics_at(bytes, global, sizes_[index]);
         else if (global.type == ValueType::kString) element.value = string_at(bytes, script_.string_limit);
         else element.value = static_cast<int64_t>(word_at(bytes));
@@ -144,11 +144,11 @@ RunGlobalState LiveRun::state_of(size_t index, Controller& controller) const {
   return state;
 }
 
-RunTick LiveRun::tick(Controller& controller, std::span<const uint64_t> runs) const {
-  RunTick tick;
+runs::RunTick LiveRun::tick(Controller& controller, std::span<const uint64_t> runs) const {
+  runs::RunTick tick;
   tick.time_ns = realtime_offset_ns() + monotonic_ns();
   for (size_t i = 0; i < globals_.size(); ++i)
-    tick.globals.push_back(std::make_shared<const RunGlobalState>(state_of(i, controller)));
+    tick.globals.push_back(std::make_shared<const runs::RunGlobalState>(state_of(i, controller)));
   const Skips skips = count_skips(arena_);
   tick.skipped = skips.skipped_probes();
   tick.lost_records = skips.lost_records();

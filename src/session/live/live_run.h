@@ -20,23 +20,23 @@ class LiveRun {
   LiveRun(const sema::Program& program, const codegen::CompiledScript& script, ArenaView& arena, const TargetOptions& target,
           const RecordOptions& options);
 
-  const RunFacts& facts() const { return facts_; }
-  const std::vector<RunProbe>& probes() const { return probes_; }     // parallel to sema::Program::probes
-  const std::vector<RunGlobal>& globals() const { return globals_; }  // those of the script
+  const runs::RunFacts& facts() const { return facts_; }
+  const std::vector<runs::RunProbe>& probes() const { return probes_; }     // parallel to sema::Program::probes
+  const std::vector<runs::RunGlobal>& globals() const { return globals_; }  // those of the script
   // Returns what there is now. runs: as describe_session() takes them. REQUIRES: the controller's copies of globals are those of
   // now.
-  RunTick tick(Controller& controller, std::span<const uint64_t> runs) const;
+  runs::RunTick tick(Controller& controller, std::span<const uint64_t> runs) const;
 
  private:
   void set_facts(const TargetOptions& target, const RecordOptions& options);
-  RunGlobalState state_of(size_t index, Controller& controller) const;
+  runs::RunGlobalState state_of(size_t index, Controller& controller) const;
 
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
   ArenaView& arena_;
-  RunFacts facts_;
-  std::vector<RunProbe> probes_;
-  std::vector<RunGlobal> globals_;
+  runs::RunFacts facts_;
+  std::vector<runs::RunProbe> probes_;
+  std::vector<runs::RunGlobal> globals_;
   std::vector<size_t> indexes_;  // of globals_, in Program::globals
   std::vector<uint32_t> sizes_;  // bytes of the values of statistics; by index of globals_
 };

@@ -34,10 +34,10 @@ bool has_addresses(const abi::RecordHeader& header) {
 }
 
 // Of a kKernelBacktrace or kKernelSymbols record, where no kernel is probed.
-std::string plain_addresses(const abi::RecordHeader& header, PayloadReader& payload) {
+std::string plain_addresses(const abi::RecordHeader& header, runs::PayloadReader& payload) {
   if (header.kind == abi::kKernelBacktrace) return "<no kernel backtrace>\n";
   std::string text;
-  for (uint64_t address : addresses_in(payload.next_string(), abi::kMostFrames)) text += fmt::format(" {:#x}\n", address);
+  for (uint64_t address : runs::addresses_in(payload.next_string(), abi::kMostFrames)) text += fmt::format(" {:#x}\n", address);
   return text;
 }
 
@@ -63,17 +63,17 @@ Message handler_error(const std::string& text, std::string_view excerpt, std::st
 
 Result<std::unique_ptr<Output>> Output::open(const OutputOptions& options, const MessageOptions& messages,
                                              const codegen::CompiledScript& script) {
-  std::unique_ptr<OutputFile> file;
+  std::unique_ptr<runs::OutputFile> file;
   // With -b, -o names the streams.
   if (options.in_memory()) {
-    file = OutputFile::in_memory(options.buffer_bytes());
+    file = runs::OutputFile::in_memory(options.buffer_bytes());
   } else {
-    TRY(file, OutputFile::open(options.bulk ? std::string() : options.file, options.rotate_bytes, options.rotate_files));
+    TRY(file, runs::OutputFile::open(options.bulk ? std::string() : options.file, options.rotate_bytes, options.rotate_files));
   }
   std::unique_ptr<Output> output(new Output(messages, script, std::move(file)));
   output->presenter_ = options.presenter;
   if (options.bulk) {
-    std::string base = options.file.empty() ? "spile_stream" : expand_path(options.file);
+    std::string base = options.file.empty() ? "spile_stream" : runs::expand_path(options.file);
     output->streams_ = std::make_unique<StreamFiles>(std::move(base), script);
   }
   return output;
@@ -164,7 +164,7 @@ RingReader::Taken Output::take_ring(ArenaView& arena, uint32_t index) {
 }
 
 std::string Output::name_addresses(const abi::RecordHeader& header, const char* payload, size_t size) {
-  PayloadReader arguments(payload, size);
+  runs::PayloadReader arguments(payload, size);
   size_t words = size / 8;
   if (header.kind == abi::kKernelBacktrace || header.kind == abi::kKernelSymbols) {
     if (!kernel_stacks_) return plain_addresses(header, arguments);
@@ -281,8 +281,8 @@ void Output::write_until(uint64_t time) {
 }
 
 void Output::write_record(const abi::OwnedHeader& header, const char* payload, size_t size, Origin origin) {
-  PayloadReader arguments(payload, size);
-  const TextRules rules{origin != Origin::kController, file_->is_terminal() ? &terminal_ : nullptr, &script_.literals};
+  runs::PayloadReader arguments(payload, size);
+  const runs::TextRules rules{origin != Origin::kController, file_->is_terminal() ? &terminal_ : nullptr, &script_.literals};
   text_.clear();
   if (recorder_) {
     if (sender_) write_event(header, payload, size, origin);
@@ -295,20 +295,20 @@ void Output::write_record(const abi::OwnedHeader& header, const char* payload, s
         present(header, arguments, rules);
         break;
       }
-      append_record_text(text_, script_.formats, header, payload, size, rules);
+      runs::append_record_text(text_, script_.formats, header, payload, size, rules);
       break;
     case abi::kHistogram:
-    case abi::kText: append_record_text(text_, script_.formats, header, payload, size, rules); break;
+    case abi::kText: runs::append_record_text(text_, script_.formats, header, payload, size, rules); break;
     case abi::kBacktrace:
     case abi::kSymbols:
     case abi::kUserStack:
     case abi::kKernelBacktrace:
-    case abi::kKernelSymbols: append_foreign(text_, name_addresses(header, payload, size), rules); break;
+    case abi::kKernelSymbols: runs::append_foreign(text_, name_addresses(header, payload, size), rules); break;
     case abi::kWarning: write_warning(script_string(arguments), origin); break;
     case abi::kErrorText: write_error(std::string(script_string(arguments))); break;
     case abi::kError:
       if (header.id < script_.errors.size())
-        write_error(error_text(script_.errors[header.id], arguments), script_.errors[header.id].excerpt,
+        write_error(runs::error_text(script_.errors[header.id], arguments), script_.errors[header.id].excerpt,
                     script_.errors[header.id].place);
       else ++disbelieved_;
       break;
@@ -326,11 +326,11 @@ void Output::write_record(const abi::OwnedHeader& header, const char* payload, s
 void Output::write_events(const sema::Program& program, const ArenaView& arena) {
   std::vector<std::string> points;
   for (const sema::Probe& probe : program.probes) points.push_back(point_text(probe));
-  events_ = std::make_unique<EventLines>(std::move(points));
+  events_ = std::make_unique<runs::EventLines>(std::move(points));
   dated_by_ = &arena;
 }
 
-void Output::send_events(const sema::Program& program, const ArenaView& arena, KafkaSender* sender, std::string host) {
+void Output::send_events(const sema::Program& program, const ArenaView& arena, runs::KafkaSender* sender, std::string host) {
   write_events(program, arena);
   sender_ = sender;
   host_ = std::move(host);
@@ -350,7 +350,7 @@ int64_t Output::time_of(const abi::RecordHeader& header, Origin origin) const {
 bool Output::record(const abi::OwnedHeader& header, const char* payload, size_t size, Origin origin) {
   if (header.kind == abi::kPrintf) {
     if (header.id < script_.formats.size() && script_.formats[header.id].kind == syntax::OutputFormat::Kind::kPrintf) {
-      recorder_->add_printf(header, time_of(header, origin), PayloadReader(payload, size));
+      recorder_->add_printf(header, time_of(header, origin), runs::PayloadReader(payload, size));
     } else {
       ++disbelieved_;
     }
@@ -359,7 +359,7 @@ bool Output::record(const abi::OwnedHeader& header, const char* payload, size_t 
   const bool has_text = header.kind == abi::kHistogram || header.kind == abi::kText;
   if (!has_text && !has_addresses(header)) return false;
   event_text_.clear();
-  if (has_text) append_record_text(event_text_, script_.formats, header, payload, size);
+  if (has_text) runs::append_record_text(event_text_, script_.formats, header, payload, size);
   else event_text_ = name_addresses(header, payload, size);
   recorder_->add_text(header, time_of(header, origin), event_text_);
   return true;
@@ -369,12 +369,12 @@ bool Output::write_event(const abi::OwnedHeader& header, const char* payload, si
   const bool has_text = header.kind == abi::kPrintf || header.kind == abi::kHistogram || header.kind == abi::kText;
   if (!has_text && !has_addresses(header)) return false;
   event_text_.clear();
-  if (has_text) append_record_text(event_text_, script_.formats, header, payload, size);
+  if (has_text) runs::append_record_text(event_text_, script_.formats, header, payload, size);
   else event_text_ = name_addresses(header, payload, size);
   const syntax::OutputFormat* format =
       header.kind == abi::kPrintf && header.id < script_.formats.size() ? &script_.formats[header.id] : nullptr;
   text_.clear();
-  events_->append(text_, header, time_of(header, origin), event_text_, format, PayloadReader(payload, size), host_);
+  events_->append(text_, header, time_of(header, origin), event_text_, format, runs::PayloadReader(payload, size), host_);
   if (sender_) {
     sender_->send(header.owner.process > 0 ? fmt::format("{}/{}", host_, header.owner.process) : host_, text_);
   } else {
@@ -384,14 +384,14 @@ bool Output::write_event(const abi::OwnedHeader& header, const char* payload, si
   return true;
 }
 
-void Output::present(const abi::RecordHeader& header, PayloadReader& arguments, const TextRules& rules) {
+void Output::present(const abi::RecordHeader& header, runs::PayloadReader& arguments, const runs::TextRules& rules) {
   if (header.id >= script_.formats.size()) return;
   const std::vector<syntax::FormatPart>& parts = script_.formats[header.id].parts;
   if (parts.empty() || parts.front().kind != syntax::FormatPart::Kind::kLiteral) return;
   presented_.clear();
   presenter_->take(parts.front().literal, arguments, presented_);
   if (presenter_->has_all()) request_exit();
-  append_foreign(text_, presented_, rules);
+  runs::append_foreign(text_, presented_, rules);
 }
 
 void Output::finish_presentation() {
@@ -399,13 +399,13 @@ void Output::finish_presentation() {
   presented_.clear();
   text_.clear();
   presenter_->finish(presented_);
-  append_foreign(text_, presented_, {true, file_->is_terminal() ? &terminal_ : nullptr, &script_.literals});
+  runs::append_foreign(text_, presented_, {true, file_->is_terminal() ? &terminal_ : nullptr, &script_.literals});
   file_->write(text_);
   file_->flush();
 }
 
 // Returns a string argument, cut to the length that a handler can make.
-std::string_view Output::script_string(PayloadReader& arguments) const {
+std::string_view Output::script_string(runs::PayloadReader& arguments) const {
   return arguments.next_string().substr(0, script_.string_limit);
 }
 
@@ -418,7 +418,7 @@ bool Output::may_switch_file() {
   return ++switches_, true;
 }
 
-void Output::run_command(const abi::RecordHeader& header, PayloadReader& arguments, Origin origin) {
+void Output::run_command(const abi::RecordHeader& header, runs::PayloadReader& arguments, Origin origin) {
   const bool is_made = header.id == abi::kCommandText;
   const bool from_target = origin == Origin::kTarget;
   if (from_target) --actions_waiting_;
@@ -458,7 +458,7 @@ void Output::write_error(std::string text, std::string_view excerpt, std::string
   }
   ++errors_;
   const bool is_of_verb = messages_.verb.is_set() && !place.empty();
-  last_error_ = is_of_verb ? error_of_verb(text, place, messages_.verb.name, messages_.verb.when_full) : std::move(text);
+  last_error_ = is_of_verb ? runs::error_of_verb(text, place, messages_.verb.name, messages_.verb.when_full) : std::move(text);
   if (auto known = error_counts_.find(last_error_); known != error_counts_.end()) {
     ++known->second;
     return;
@@ -477,7 +477,7 @@ void Output::write_error(std::string text, std::string_view excerpt, std::string
     return print_to(stderr, "WARNING: {}\n", warning);
   }
   // A text of the script's own has no place.
-  const std::string_view hint = place.empty() ? std::string_view() : hint_of_error(last_error_);
+  const std::string_view hint = place.empty() ? std::string_view() : runs::hint_of_error(last_error_);
   if (MessageSink* sink = message_sink()) return sink->take(handler_error(last_error_, excerpt, place, hint));
   print_to(stderr, "ERROR: {}\n{}", last_error_, excerpt);
   if (!hint.empty()) print_to(stderr, "  hint: {}\n", hint);

@@ -72,7 +72,7 @@ class Output {
   void write_events(const sema::Program& program, const ArenaView& arena);
   // From here on what is printed is sent as such lines, with `host` and the process as a key, rather than written. sender and the
   // arena, whose clock dates them, must outlive this.
-  void send_events(const sema::Program& program, const ArenaView& arena, KafkaSender* sender, std::string host);
+  void send_events(const sema::Program& program, const ArenaView& arena, runs::KafkaSender* sender, std::string host);
   // From here on what is printed is added to a recorder, which must outlive this, rather than written. The arena's clock dates
   // it.
   void record_by(RunRecorder* recorder, const ArenaView& arena);
@@ -99,7 +99,7 @@ class Output {
   bool write_failed() const { return file_->failed() || !stream_usable_; }
   // Writes to each stream of -b how many records it has lost; does nothing without -b. REQUIRES: called after the last collect().
   void finish_streams(ArenaView& arena);
-  OutputFile& file() { return *file_; }
+  runs::OutputFile& file() { return *file_; }
   ShellCommands& commands() { return commands_; }
 
  private:
@@ -120,7 +120,7 @@ class Output {
   static constexpr uint64_t kMostDamaged = 10;      // damaged rings reported one by one
   static constexpr uint64_t kSwitchesAtOnce = 100, kSwitchesPerSecond = 10;  // of files, by processes
 
-  Output(const MessageOptions& messages, const codegen::CompiledScript& script, std::unique_ptr<OutputFile> file)
+  Output(const MessageOptions& messages, const codegen::CompiledScript& script, std::unique_ptr<runs::OutputFile> file)
       : messages_(messages), script_(script), owner_size_(script.layout.record_owner_size), file_(std::move(file)) {}
   RingReader::Taken take_ring(ArenaView& arena, uint32_t slot);
   // Returns whether to accept a record of a ring that traced processes can write to; counts the rejected ones.
@@ -147,18 +147,18 @@ class Output {
   // Returns whether the record was added to recorder_.
   bool record(const abi::OwnedHeader& header, const char* payload, size_t size, Origin origin);
   int64_t time_of(const abi::RecordHeader& header, Origin origin) const;
-  void present(const abi::RecordHeader& header, PayloadReader& arguments, const TextRules& rules);
+  void present(const abi::RecordHeader& header, runs::PayloadReader& arguments, const runs::TextRules& rules);
   bool may_switch_file();
-  void run_command(const abi::RecordHeader& header, PayloadReader& arguments, Origin origin);
-  std::string_view script_string(PayloadReader& arguments) const;
+  void run_command(const abi::RecordHeader& header, runs::PayloadReader& arguments, Origin origin);
+  std::string_view script_string(runs::PayloadReader& arguments) const;
   void write_warning(std::string_view text, Origin origin);
   void write_error(std::string text, std::string_view excerpt = {}, std::string_view place = {});
 
   const MessageOptions& messages_;
   const codegen::CompiledScript& script_;
   const uint32_t owner_size_;  // of each record
-  std::unique_ptr<OutputFile> file_;
-  std::shared_ptr<Presenter> presenter_;  // null: absent
+  std::unique_ptr<runs::OutputFile> file_;
+  std::shared_ptr<runs::Presenter> presenter_;  // null: absent
   ShellCommands commands_;
   std::unique_ptr<StreamFiles> streams_;  // -b
   std::vector<char> stream_bytes_;        // of the ring being taken
@@ -191,8 +191,8 @@ class Output {
   uint64_t horizon_ = 0;      // records up to this time are complete
   uint64_t next_horizon_ = 0;
   std::string text_, presented_, event_text_;  // reused
-  std::unique_ptr<EventLines> events_;         // null: text is written
-  KafkaSender* sender_ = nullptr;              // null: events are written
+  std::unique_ptr<runs::EventLines> events_;   // null: text is written
+  runs::KafkaSender* sender_ = nullptr;        // null: events are written
   std::string host_;                           // of sender_
   RunRecorder* recorder_ = nullptr;            // null: absent
   const ArenaView* dated_by_ = nullptr;

@@ -53,37 +53,39 @@ Result<std::unique_ptr<RunRecorder>> RunRecorder::create(const LiveRun& run, con
   std::unique_ptr<RunRecorder> recorder(new RunRecorder(run, script));
   if (options.stream) {
     recorder->is_stream_ = true;
-    TRY(recorder->writer_, RunWriter::begin(options.stream->frames(), run.facts(), run.probes(), run.globals(), script.formats));
+    TRY(recorder->writer_,
+        runs::RunWriter::begin(options.stream->frames(), run.facts(), run.probes(), run.globals(), script.formats));
   } else {
-    TRY(recorder->writer_, RunWriter::create(options.file, run.facts(), run.probes(), run.globals(), script.formats));
+    TRY(recorder->writer_, runs::RunWriter::create(options.file, run.facts(), run.probes(), run.globals(), script.formats));
   }
   return recorder;
 }
 
-void RunRecorder::add_printf(const abi::OwnedHeader& header, int64_t time_ns, PayloadReader arguments) {
+void RunRecorder::add_printf(const abi::OwnedHeader& header, int64_t time_ns, runs::PayloadReader arguments) {
   values_.clear();
   for (const ValueType type : script_.formats[header.id].arguments) {
     if (type == ValueType::kString) values_.emplace_back(arguments.next_string());
     else values_.emplace_back(arguments.next_long());
   }
-  const uint32_t probe = header.probe < run_.probes().size() ? header.probe : RunEvent::kNoProbe;
+  const uint32_t probe = header.probe < run_.probes().size() ? header.probe : runs::RunEvent::kNoProbe;
   writer_->add_event({time_ns, 0, header.id, probe, header.cpu, header.owner.process, header.owner.thread}, values_);
 }
 
 void RunRecorder::add_text(const abi::OwnedHeader& header, int64_t time_ns, std::string_view text) {
-  const uint32_t probe = header.probe < run_.probes().size() ? header.probe : RunEvent::kNoProbe;
-  const RunWriter::Value value = text;
-  writer_->add_event({time_ns, 0, RunEvent::kText, probe, header.cpu, header.owner.process, header.owner.thread}, {&value, 1});
+  const uint32_t probe = header.probe < run_.probes().size() ? header.probe : runs::RunEvent::kNoProbe;
+  const runs::RunWriter::Value value = text;
+  writer_->add_event({time_ns, 0, runs::RunEvent::kText, probe, header.cpu, header.owner.process, header.owner.thread},
+                     {&value, 1});
 }
 
 void RunRecorder::add_tick(Controller& controller, std::span<const uint64_t> runs) {
-  const RunTick tick = run_.tick(controller, runs);
+  const runs::RunTick tick = run_.tick(controller, runs);
   for (size_t i = 0; i < tick.globals.size(); ++i) writer_->set_global(i, *tick.globals[i]);
   writer_->add_tick(tick);
 }
 
 void RunRecorder::note_modules(const std::vector<pid_t>& processes) {
-  std::vector<RunModule> found;
+  std::vector<runs::RunModule> found;
   for (const pid_t pid : processes) {
     Result<std::vector<Mapping>> mappings = read_mappings(pid);
     if (!mappings.ok()) continue;
@@ -92,7 +94,7 @@ void RunRecorder::note_modules(const std::vector<pid_t>& processes) {
           mapping.inode == 0 || modules_.size() >= kMostModules)
         continue;
       if (!looked_at_.insert(fmt::format("{} {} {}", mapping.device, mapping.inode, mapping.path)).second) continue;
-      RunModule module{mapping.path, build_id_of(pid, mapping)};
+      runs::RunModule module{mapping.path, build_id_of(pid, mapping)};
       if (modules_.insert(module).second) found.push_back(std::move(module));
     }
   }

@@ -26,7 +26,7 @@ class RunRecorder {
 
   // Adds a record of kind kPrintf with its arguments, or any other as the text that it prints. REQUIRES: header.id of a kPrintf
   // is a printf's format.
-  void add_printf(const abi::OwnedHeader& header, int64_t time_ns, PayloadReader arguments);
+  void add_printf(const abi::OwnedHeader& header, int64_t time_ns, runs::PayloadReader arguments);
   void add_text(const abi::OwnedHeader& header, int64_t time_ns, std::string_view text);
 
   // Adds a tick. Takes what LiveRun::tick() takes.
@@ -43,19 +43,19 @@ class RunRecorder {
   // Ends the document. warnings: lines of the end, "WARNING: ...".
   void finish(int64_t time_ns, const std::string& warnings);
 
-  const RunWriter& writer() const { return *writer_; }
+  const runs::RunWriter& writer() const { return *writer_; }
 
  private:
   RunRecorder(const LiveRun& run, const codegen::CompiledScript& script) : run_(run), script_(script) {}
 
   const LiveRun& run_;
   const codegen::CompiledScript& script_;
-  std::unique_ptr<RunWriter> writer_;
-  std::set<RunModule> modules_;
+  std::unique_ptr<runs::RunWriter> writer_;
+  std::set<runs::RunModule> modules_;
   std::map<std::string, uint64_t> armed_;
   bool is_stream_ = false;
   std::set<std::string> looked_at_;       // paths of modules, with their devices and inodes
-  std::vector<RunWriter::Value> values_;  // reused
+  std::vector<runs::RunWriter::Value> values_;  // reused
 };
 
 }  // namespace spile::session

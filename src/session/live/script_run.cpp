@@ -156,8 +156,8 @@ class ScriptRun {
   std::unique_ptr<ProcessStacks> process_stacks_;
   std::unique_ptr<LiveRun> live_;          // null: nobody reads globals meanwhile
   std::unique_ptr<RunRecorder> recorder_;  // null: absent
-  std::unique_ptr<OtlpSender> otlp_;       // null: absent
-  std::unique_ptr<KafkaSender> kafka_;     // null: absent
+  std::unique_ptr<runs::OtlpSender> otlp_;    // null: absent
+  std::unique_ptr<runs::KafkaSender> kafka_;  // null: absent
   std::unique_ptr<Output> output_;
   std::unique_ptr<Controller> controller_;
   Timers timers_;
@@ -183,7 +183,7 @@ class ScriptRun {
 
 // Does everything that can fail, before anything is touched but -c's command, which stands still.
 Result<void> ScriptRun::prepare() {
-  const std::shared_ptr<Presenter>& presenter = output_options_.presenter;
+  const std::shared_ptr<runs::Presenter>& presenter = output_options_.presenter;
   TRY(signals_, Signals::block(presenter && presenter->takes_signal()));
   if (output_options_.bulk && has_kernel_probes()) {
     return Error{
@@ -221,10 +221,10 @@ Result<void> ScriptRun::prepare() {
   if (!output_options_.otlp.empty()) {
     if (!live_)
       return Error{"--otlp can't be used with a bundle that was made without it", "give it when the bundle is made, too"};
-    TRY(otlp_, OtlpSender::create(output_options_.otlp));
+    TRY(otlp_, runs::OtlpSender::create(output_options_.otlp));
   }
   if (!output_options_.kafka.empty()) {
-    TRY(kafka_, KafkaSender::create(output_options_.kafka));
+    TRY(kafka_, runs::KafkaSender::create(output_options_.kafka));
     utsname names{};
     ::uname(&names);
     output_->send_events(program_, *arena_, kafka_.get(), names.nodename);
@@ -414,8 +414,8 @@ Result<void> ScriptRun::wait_and_collect() {
     int fd;
     std::function<Result<void>()> take;
   };
-  Presenter* const presenter = output_options_.presenter.get();
-  RunStream* const stream = output_options_.record.stream.get();
+  runs::Presenter* const presenter = output_options_.presenter.get();
+  runs::RunStream* const stream = output_options_.record.stream.get();
   auto done = [](auto act) { return [act]() -> Result<void> { return act(), Result<void>(); }; };
   const Source sources[] = {
       {signals_.fd(), done([this] { take_signals(); })},
@@ -466,7 +466,7 @@ SessionStatus ScriptRun::describe() const {
 // Tells a user at a terminal what spile waits for, unless the run is over before.
 void ScriptRun::announce() {
   announced_ = true;
-  const Presenter* presenter = output_options_.presenter.get();
+  const runs::Presenter* presenter = output_options_.presenter.get();
   if (!shows_progress(messages_) || output_options_.flight_recorder || (presenter && presenter->input() >= 0)) return;
   const SessionStatus status = describe();
   uint64_t places = 0;
@@ -558,7 +558,7 @@ void ScriptRun::housekeeping(int64_t now) {
   if (!announced_ && now - armed_ns_ >= kAnnouncePatienceNs) announce();
   procfs_.serve_http();
   const Skips skips = count_skips(*arena_);
-  if (Presenter* const presenter = output_options_.presenter.get())
+  if (runs::Presenter* const presenter = output_options_.presenter.get())
     presenter->note_losses(skips.all() + controller_->lost_elements());
   const uint64_t skipped = skips.skipped_probes();
   if (program_.limits.max_skipped > 0 && skipped > static_cast<uint64_t>(program_.limits.max_skipped)) {
@@ -629,7 +629,8 @@ HttpFiles::Metrics ScriptRun::metrics_face() {
   if (!live_ || has_probes(sema::ProbeKind::kProcfsRead)) return nullptr;
   return [this](bool is_open_metrics) {
     if (Result<void> fetched = fetch_globals(); !fetched.ok()) print_to(stderr, "ERROR: {}\n", fetched.error().message);
-    return metrics_text(live_->facts(), live_->probes(), live_->globals(), live_->tick(*controller_, runs_), is_open_metrics);
+    return runs::metrics_text(live_->facts(), live_->probes(), live_->globals(), live_->tick(*controller_, runs_),
+                              is_open_metrics);
   };
 }
 
@@ -637,7 +638,7 @@ Result<void> ScriptRun::send_tick() {
   next_send_ = monotonic_ns() + otlp_->every_ns();
   TRY_DO(fetch_globals());
   if (shares_arena()) output_->write_pending(false);
-  otlp_->send(otlp_metrics(live_->facts(), live_->probes(), live_->globals(), live_->tick(*controller_, runs_)));
+  otlp_->send(runs::otlp_metrics(live_->facts(), live_->probes(), live_->globals(), live_->tick(*controller_, runs_)));
   return {};
 }
 
@@ -806,7 +807,7 @@ std::string ScriptRun::losses_text() {
 // Ends the document. Returns whether it is whole.
 bool ScriptRun::finish_record(const std::string& losses) {
   recorder_->finish(realtime_offset_ns() + monotonic_ns(), losses);
-  const RunWriter& writer = recorder_->writer();
+  const runs::RunWriter& writer = recorder_->writer();
   if (const Error* failure = writer.failure()) {
     print_to(stderr, "ERROR: {}\n", failure->message);
     if (!failure->hint.empty()) print_to(stderr, "  hint: {}\n", failure->hint);

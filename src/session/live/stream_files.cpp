@@ -23,7 +23,7 @@ Result<void> write_all(int fd, std::span<const char> bytes, const char* what) {
 }  // namespace
 
 StreamFiles::StreamFiles(std::string base, const codegen::CompiledScript& script)
-    : base_(std::move(base)), json_(formats_as_json(script.formats).dump()) {}
+    : base_(std::move(base)), json_(runs::formats_as_json(script.formats).dump()) {}
 
 Result<int> StreamFiles::file_of(ArenaView& arena, uint32_t stream) {
   UniqueFd& fd = files_[stream];
@@ -32,9 +32,14 @@ Result<int> StreamFiles::file_of(ArenaView& arena, uint32_t stream) {
   fd.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_APPEND, 0666));
   if (!fd) return Error::from_errno("open output file " + path, errno);
   const ArenaView::Clock& clock = arena.clock();
-  StreamHeader header{
-      {'S', 'P', 'I', 'L', 'E', 'S', 'T', 'R'}, kStreamVersion, stream, clock.base_tsc, clock.base_ns, clock.mult, clock.shift,
-      static_cast<uint32_t>(json_.size())};
+  runs::StreamHeader header{{'S', 'P', 'I', 'L', 'E', 'S', 'T', 'R'},
+                            runs::kStreamVersion,
+                            stream,
+                            clock.base_tsc,
+                            clock.base_ns,
+                            clock.mult,
+                            clock.shift,
+                            static_cast<uint32_t>(json_.size())};
   TRY_DO(write_all(fd.get(), {reinterpret_cast<const char*>(&header), sizeof header}, "write output"));
   TRY_DO(write_all(fd.get(), json_, "write output"));
   return fd.get();
@@ -49,7 +54,7 @@ Result<void> StreamFiles::append_lost(ArenaView& arena, uint32_t stream, uint64_
   struct {
     abi::OwnedHeader header;
     uint64_t lost;
-  } record{{{sizeof record, kStreamLost, 0, 0, 0, ~0ULL}}, lost};
+  } record{{{sizeof record, runs::kStreamLost, 0, 0, 0, ~0ULL}}, lost};
   return append(arena, stream, {reinterpret_cast<const char*>(&record), sizeof record});
 }
 

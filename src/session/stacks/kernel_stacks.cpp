@@ -132,7 +132,7 @@ void KernelStacks::append_line(std::string& text, uint64_t address, uint64_t loo
 }
 
 // The first address is the probed place, the others are return addresses.
-std::string KernelStacks::backtrace_text(size_t count, PayloadReader& payload) {
+std::string KernelStacks::backtrace_text(size_t count, runs::PayloadReader& payload) {
   std::string text;
   count = std::min<size_t>(count, abi::kMostFrames);
   for (size_t i = 0; i < count; ++i) {
@@ -142,10 +142,10 @@ std::string KernelStacks::backtrace_text(size_t count, PayloadReader& payload) {
   return text.empty() ? "<no kernel backtrace>\n" : text;
 }
 
-std::string KernelStacks::symbols_text(PayloadReader& payload) {
+std::string KernelStacks::symbols_text(runs::PayloadReader& payload) {
   std::string text;
   bool first = true;
-  for (uint64_t address : addresses_in(payload.next_string(), abi::kMostFrames)) {
+  for (uint64_t address : runs::addresses_in(payload.next_string(), abi::kMostFrames)) {
     append_line(text, address, address - (std::exchange(first, false) ? 0 : 1));
   }
   return text;

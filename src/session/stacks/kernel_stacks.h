@@ -22,8 +22,8 @@ class KernelStacks {
 
   // Return the text of a kKernelBacktrace record with `count` addresses, and of a kKernelSymbols record: a line for each address,
   // abi::kMostFrames at most. payload: as read from the ring; it may be forged.
-  std::string backtrace_text(size_t count, PayloadReader& payload);
-  std::string symbols_text(PayloadReader& payload);
+  std::string backtrace_text(size_t count, runs::PayloadReader& payload);
+  std::string symbols_text(runs::PayloadReader& payload);
 
  private:
   void append_line(std::string& text, uint64_t address, uint64_t lookup);

@@ -247,18 +247,18 @@ std::string UserStacks::text_of(uint32_t style, uint64_t map, std::span<const ui
   return text.empty() ? "<no user backtrace>\n" : text;
 }
 
-std::string UserStacks::backtrace_text(uint32_t style, size_t count, PayloadReader& payload) {
+std::string UserStacks::backtrace_text(uint32_t style, size_t count, runs::PayloadReader& payload) {
   auto map = static_cast<uint64_t>(payload.next_long());
   std::vector<uint64_t> addresses(std::min<size_t>(count, abi::kMostFrames));
   for (uint64_t& address : addresses) address = static_cast<uint64_t>(payload.next_long());
   return text_of(style, map, addresses);
 }
 
-std::string UserStacks::symbols_text(uint32_t style, PayloadReader& payload) {
+std::string UserStacks::symbols_text(uint32_t style, runs::PayloadReader& payload) {
   auto map = static_cast<uint64_t>(payload.next_long());
   std::string text;
   bool first = true;
-  for (uint64_t address : addresses_in(payload.next_string(), abi::kMostFrames)) {
+  for (uint64_t address : runs::addresses_in(payload.next_string(), abi::kMostFrames)) {
     // The first one is where the thread was, the others are return addresses.
     append_line(text, style, map, address, std::exchange(first, false) ? address : address - 1);
   }

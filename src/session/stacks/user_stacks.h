@@ -36,8 +36,8 @@ class UserStacks {
 
   // Return the text of a kBacktrace record with `count` addresses, and of a kSymbols record: a line for each address,
   // abi::kMostFrames at most. style: abi::SymbolStyle. payload: as read from the ring; it may be forged.
-  std::string backtrace_text(uint32_t style, size_t count, PayloadReader& payload);
-  std::string symbols_text(uint32_t style, PayloadReader& payload);
+  std::string backtrace_text(uint32_t style, size_t count, runs::PayloadReader& payload);
+  std::string symbols_text(uint32_t style, runs::PayloadReader& payload);
   // Returns the text of a stack of a process with this map (describe()). addresses: as in a kBacktrace record.
   std::string text_of(uint32_t style, uint64_t map, std::span<const uint64_t> addresses);
   // Returns "WARNING: ..." lines about files with names of JIT code, or "".

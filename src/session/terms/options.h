@@ -14,12 +14,15 @@
 #include "debuginfo/debug_servers.h"
 #include "probes/runtime.h"
 
+namespace spile::runs {
+class Presenter;  // runs/text/presenter.h
+class RunStream;  // runs/run/run_stream.h
+}  // namespace spile::runs
+
 namespace spile::session {
 
 using debuginfo::DownloadOptions;
 using probes::Runtime;
-class Presenter;  // presenter.h
-class RunStream;  // run/run_stream.h
 
 // The script and how its text is read: pass 1. Exactly one of file and text is given, except for listings; -E alone sets text to
 // "".
@@ -65,7 +68,7 @@ struct TargetOptions {
 // spile record: the run is stored as a document (run/run_writer.h), or handed over while it runs.
 struct RecordOptions {
   std::string file = {};                    // -o; empty: no
-  std::shared_ptr<RunStream> stream = {};   // --stream; null: no
+  std::shared_ptr<runs::RunStream> stream = {};  // --stream; null: no
   int64_t every_ns = 1'000'000'000;         // --every: between ticks
   std::vector<std::string> arguments = {};  // of the script
 
@@ -87,7 +90,7 @@ struct OutputOptions {
   std::string otlp = {};         // --otlp: URL of a collector; empty: no
   std::string kafka = {};        // --kafka: brokers and topic; empty: no
   // of a verb whose script prints records that it shows; null: what the script prints is the output
-  std::shared_ptr<Presenter> presenter = {};
+  std::shared_ptr<runs::Presenter> presenter = {};
 
   // Returns whether what is printed is kept or sent with the process and thread that it is of.
   bool has_owners() const { return bulk || events || record.is_on() || !kafka.empty(); }
