@@ -16,6 +16,12 @@ namespace spile::codegen {
 
 namespace {
 
+// Empty: this process compiles.
+OutsideCompiler& outside_compiler() {
+  static OutsideCompiler compiler;
+  return compiler;
+}
+
 // The order of instructions within a basic block. LLVM's own takes time by the square of a block's size: seconds for a handler of
 // 3,000 statements without a branch. Large blocks of eBPF, which has no flags that an order must keep, get one that is made in
 // one pass.
@@ -170,7 +176,13 @@ void initialize_machines() {
   static_cast<void>(done);
 }
 
+void set_outside_compiler(OutsideCompiler compiler) { outside_compiler() = std::move(compiler); }
+
 Result<void> optimize(ScriptModule& script, Machine machine, int level) {
+  if (const OutsideCompiler& outside = outside_compiler()) {
+    TRY(std::string optimized, outside({CompileRequest::kOptimize, machine, level, script.bitcode()}));
+    return script.replace(optimized);
+  }
   TRY(auto target, make_machine(machine, level));
   llvm::Module& module = script.module();
   module.setTargetTriple(target->getTargetTriple().str());
@@ -208,6 +220,9 @@ std::string module_key(const ScriptModule& script, Machine machine, std::string_
 }
 
 Result<std::string> emit_object(ScriptModule& script, Machine machine, int level) {
+  if (const OutsideCompiler& outside = outside_compiler()) {
+    return outside({CompileRequest::kEmit, machine, level, script.bitcode()});
+  }
   use_own_scheduler();
   TRY(auto target, make_machine(machine, level));
   std::string complaint;

@@ -1,6 +1,11 @@
 #pragma once
 // From a complete module to an object: LLVM's optimizer and code generator, for this machine (native_target.h) and for BPF.
 
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
 #include "base/result.h"
 #include "codegen/script_module.h"
 
@@ -24,5 +29,19 @@ std::string module_key(const ScriptModule& script, Machine machine, std::string_
 Result<void> optimize(ScriptModule& script, Machine machine, int level);
 // Returns the module as an ELF object. REQUIRES: optimize(), with the same machine and level.
 Result<std::string> emit_object(ScriptModule& script, Machine machine, int level);
+
+// A call of optimize() or emit_object() that is left to another process. The program spile never does so. Its tests in an
+// emulated machine do, where LLVM takes 15 times as long as beside the emulator (tests/vm/compiler).
+struct CompileRequest {
+  enum Step : uint32_t { kOptimize, kEmit };
+  Step step;
+  Machine machine;
+  int level;
+  std::string_view bitcode;  // of the module
+};
+// Returns the bitcode of the optimized module (kOptimize), or the object (kEmit). Called from several threads at once.
+using OutsideCompiler = std::function<Result<std::string>(const CompileRequest& request)>;
+// Has `compiler` do the work of optimize() and emit_object() from now on. REQUIRES: called while the process has one thread.
+void set_outside_compiler(OutsideCompiler compiler);
 
 }  // namespace spile::codegen

@@ -30,6 +30,23 @@ Result<std::unique_ptr<ScriptModule>> ScriptModule::create(std::string_view name
   return script;
 }
 
+std::string ScriptModule::bitcode() const {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::WriteBitcodeToFile(*module_, stream);
+  return std::string(bytes.data(), bytes.size());
+}
+
+Result<void> ScriptModule::replace(std::string_view bitcode) {
+  auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef({bitcode.data(), bitcode.size()}, module_->getName()), *context_);
+  if (!module) return internal("a module can't be read: " + llvm::toString(module.takeError()));
+  const std::string name = module_->getModuleIdentifier();
+  texts_.clear();
+  module_ = std::move(*module);
+  module_->setModuleIdentifier(name);
+  return {};
+}
+
 bool ScriptModule::has_runtime(const std::string& name) const { return module_->getFunction(name) != nullptr; }
 
 llvm::CallInst* ScriptModule::call_runtime(llvm::IRBuilder<>& builder, const std::string& name, llvm::Type* result,

@@ -56,6 +56,10 @@ class ScriptModule {
   // complete then, and not yet optimized. REQUIRES: called once. Errors are mistakes of ours: a mismatch of call_runtime(), an
   // undefined function.
   Result<void> finish();
+  // For an outside compiler (backend.h): returns the module, and takes the one that was made of it in its place.
+  // Pointers into the former module are not valid any more. REQUIRES: finish(). An error: the bitcode can't be read.
+  std::string bitcode() const;
+  Result<void> replace(std::string_view bitcode);
   std::string print() const;
 
  private:

@@ -1,5 +1,6 @@
 # A tracepoint with fields: counters, an array keyed by a number and by a name, printf.
 . /guest.sh
+export SPILE_COMPILES_IN_GUEST=yes  # LLVM, too, is tried in the guest
 # Each sleep is two switches of the processor.
 out=$(spile -e 'global c, by, last
   probe kernel.trace("sched:sched_switch") { c++; by[$prev_pid]++; last[execname()]++ }
