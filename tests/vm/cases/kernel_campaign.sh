@@ -29,6 +29,7 @@ clean() {
   [ -z "$left" ] || fail "$1: this is left: $left"
   complaint=$(dmesg | grep -iE 'WARNING|BUG:|Oops|lockup|rcu.*stall|Call Trace|bpf|kprobe|ftrace')
   [ -z "$complaint" ] || fail "$1: the kernel says: $complaint"
+  met
 }
 
 # -- all functions at once, beside ftrace's tracer (Debian's kernels lack its profile): functions that only the loop below makes

@@ -12,6 +12,7 @@ out=$(spile -e 'global at, off, n probe kernel.function("vfs_*") { n++ } probe b
   probe end { printf("off %d\n", gettimeofday_ms() - off) }')
 echo "$out" | tee /dev/stderr | awk -v most_on=$most_on -v most_off=$most_off '
   /^on / && $2 < most_on { good++ } /^off / && $2 < most_off { good++ } END { exit good != 2 }' || fail "slower than $most_on ms on, $most_off ms off: $out"
+met
 case $(uname -r) in 6.1.*) exit 0 ;; esac
 out=$(spile -e 'global n probe kernel.function("*") { n++ } probe timer.ms(500) { if (n > 1000) exit() } probe end { println(n > 1000) }' 2>&1)
 check "all functions" "$out" '^1$'

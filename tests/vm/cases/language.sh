@@ -45,6 +45,7 @@ for from in 1 13 25 37 49 61; do
   done
   [ "$here" = "$there" ] || fail "blocks from $from on: in spile: $here
 in the kernel: $all"
+  met
 done
 
 for name in $rejected; do
