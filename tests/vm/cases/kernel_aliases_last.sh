@@ -69,7 +69,7 @@ counted "requests that are put back" '^1 1 1$' 'exec dd if=/dev/sda of=/dev/null
   probe ioscheduler_trace.elv_completed_request { if (disk_major == 8) done++ }
   probe end { printf("%d %d %d\n", back >= 4, back == traced, done >= 16) }'
 
-# The thread of a mirrored disk takes signals as news only.
+# The thread of a mirrored disk takes signals as news only. One that comes while another is pending is none.
 for i in 5 6; do dd if=/dev/zero of=/ram/mirror$i bs=1M count=8 2>/dev/null && losetup /dev/loop$i /ram/mirror$i || fail "no disk"; done
 insmod /modules/md-mod.ko && insmod /modules/raid1.ko && echo md_x >/sys/module/md_mod/parameters/new_array || fail "no RAID"
 cd /sys/block/md_x/md
@@ -78,19 +78,29 @@ echo 0 >dev-loop5/slot; echo 1 >dev-loop6/slot; echo none >resync_start; echo ac
 cd /
 thread=$(ps | sed -n 's/^ *\([0-9]*\) .*\[md_x_raid1\].*/\1/p')
 [ -n "$thread" ] || fail "no thread of the RAID"
-counted "signal.flush" '^3 0$' "for i in 1 2 3; do kill -9 $thread; sleep 0.3; done" "
+taken="while grep -q 'Pnd:.*[1-9a-f]' /proc/$thread/status; do usleep 20000; done"
+counted "signal.flush" '^3 0$' "for i in 1 2 3; do kill -9 $thread; $taken; done" "
   global n, others
   probe signal.flush { if (sig_pid == $thread && pid_name == \"md_x_raid1\" && task == task_current() && name == \"flush\") n++; else others++ }
   probe end { printf(\"%d %d\\n\", n, others) }"
 
-# A file of a file system with blocks is in memory, of which each piece of 128 MiB is taken away and given back.
-dd if=/dev/zero of=/ram/disk bs=1M count=24 2>/dev/null && losetup /dev/loop3 /ram/disk && mke2fs /dev/loop3 >/dev/null 2>&1 && mkdir -p /blocks && mount -t ext4 /dev/loop3 /blocks || fail "no file system"
-dd if=/dev/zero of=/blocks/file bs=1M count=16 2>/dev/null && sync || fail "no file"
+# A piece of memory, of 128 MiB, that has nothing but what can move: files' pages go there first, and move when it is taken away.
+# Some piece can be taken away as it is.
+for piece in /sys/devices/system/memory/memory[0-9]*; do
+  echo offline >$piece/state && echo online_movable >$piece/state && break
+done 2>/dev/null
+grep -q Movable $piece/valid_zones || fail "no memory for what can move: $(cat /sys/devices/system/memory/memory*/valid_zones)"
+dd if=/dev/zero of=/ram/disk bs=1M count=24 2>/dev/null && losetup /dev/loop3 /ram/disk || fail "no disk"
+mke2fs /dev/loop3 >/dev/null 2>&1 && mkdir -p /blocks && mount -t ext4 /dev/loop3 /blocks || fail "no file system"
+dd if=/dev/zero of=/blocks/file bs=4096 count=5 2>/dev/null && sync || fail "no file"
 inode=$(stat -c %i /blocks/file)
-counted "vfs.buffer_migrate_page" '^1 0$' 'for piece in /sys/devices/system/memory/memory*; do echo offline >$piece/state; echo online >$piece/state; done 2>/dev/null; true' "
-  global n, wrong
-  probe vfs.buffer_migrate_page { if (ino == $inode && devname == \"loop3\") { n++; if (index < 0 || index >= 4096) wrong++ } }
-  probe end { printf(\"%d %d\\n\", n > 0, wrong) }"
+counted "vfs.buffer_migrate_page" '^5 1 0$' "for i in 1 2 3 4 5; do echo offline >$piece/state && break; done" "
+  global n, wrong, pages
+  probe vfs.buffer_migrate_page {
+    if (ino == $inode && devname == \"loop3\") { n++; pages[index]++; if (index < 0 || index >= 5) wrong++ }
+  }
+  probe end { foreach (page in pages) m++; printf(\"%d %d %d\\n\", m, n >= 5, wrong) }"
+echo online >$piece/state
 # Modules can be unloaded again: what uses their disks is ended.
 cd /
 umount /blocks /small 2>/dev/null

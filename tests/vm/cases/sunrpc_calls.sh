@@ -16,7 +16,15 @@ out=$(spile -e 'global n
   probe sunrpc.svc.drop { n["drop"]++ }
   probe sunrpc.sched.delay ? { if (delay > 0) n["delay"]++ }
   probe sunrpc.entry { n["entries"]++ }
-  probe end { foreach (what in n) printf("%s: %d\n", what, n[what]) }' -c 'cd /mnt; for i in 1 2 3 4 5 6 7 8 9 10; do : >f$i; done; rm f*; sleep 0.3' 2>&1)
+  # Files close some time after the command has done its work: it ends when nothing is on its way.
+  global worked, before
+  probe kernel.trace("sched:sched_process_exec") { if (execname() == "wait_for") worked = 1 }
+  probe timer.ms(200) {
+    if (worked && n["send"] == before && n["new"] == n["release"] && n["process"] == n["send"]) system("echo >/tmp/done")
+    before = n["send"]
+  }
+  probe end { foreach (what in n) printf("%s: %d\n", what, n[what]) }' \
+  -c 'cd /mnt; for i in 1 2 3 4 5 6 7 8 9 10; do : >f$i; done; rm f*; wait_for /tmp/done' 2>&1)
 # 10 files: each an OPEN, a CLOSE and a REMOVE at least.
 check "calls" "$out" '^execute: [3-9][0-9]$'
 for three in 'new|execute|release' 'process|authorise|send'; do

@@ -53,7 +53,7 @@ out=$(spile -e '
   global on, wrong, n
   probe kernel.trace("sched:sched_switch") { if (tid() == 0) { if (tid() in on) { n++; if (on[tid()] != cpu() + 1) wrong++ } on[tid()] = cpu() + 1 } }
   probe timer.ms(200) { if (n > 10) system("echo >/tmp/rested") }
-  probe end { printf("%d %d\n", n > 10, wrong) }' -c "i=0; while [ ! -e /tmp/rested ] && [ \$i -lt 300 ]; do usleep 300000; i=\$((i + 1)); done" 2>&1)
+  probe end { printf("%d %d\n", n > 10, wrong) }' -c 'wait_for /tmp/rested' 2>&1)
 check "idle threads" "$out" "^1 0\$"
 
 # A handler of a timer's interrupt that comes in the midst of another of its thread's is skipped and counted; the other one is
