@@ -23,7 +23,8 @@ done
 
 out=$(spile -e 'global c probe kernel.trace("syscalls:sys_enter_read") { if (execname() == "dd" && ++c == 5) exit() }
                 probe end { printf("%d hits\n", c) }' -c "$two" 2>&1)
-check "exit stops handlers at once" "$out" '^5 hits$'
+# A handler that has begun on the other processor, which an emulator may let stand still there, is run to its end.
+check "exit stops handlers at once" "$out" '^[56] hits$'
 
 out=$(spile -e 'probe kernel.trace("syscalls:sys_enter_read") { if (execname() == "dd") error("enough") }' -c "$two" 2>&1)
 [ "$(echo "$out" | grep -c enough)" -le 2 ] || fail "more errors than processors: $out"
