@@ -9,7 +9,7 @@
 #include "base/address.h"
 #include "base/result.h"
 #include "debuginfo/calling_convention.h"
-#include "debuginfo/debuginfo.h"
+#include "debuginfo/module_facts.h"
 #include "debuginfo/names.h"
 #include "debuginfo/type_node.h"
 

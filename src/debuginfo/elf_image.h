@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "debuginfo/debuginfo.h"
+#include "debuginfo/module_facts.h"
 
 namespace spile::debuginfo {
 

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "debuginfo/debuginfo.h"
 #include "debuginfo/elf_image.h"
+#include "debuginfo/module_facts.h"
 
 namespace spile::debuginfo {
 

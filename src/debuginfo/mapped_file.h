@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "debuginfo/debuginfo.h"
+#include "debuginfo/module_facts.h"
 
 namespace spile::debuginfo {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "abi/stack_tables.h"
-#include "debuginfo/debuginfo.h"
 #include "debuginfo/elf_image.h"
+#include "debuginfo/module_facts.h"
 
 namespace spile::debuginfo {
 
