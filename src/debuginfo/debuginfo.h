@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "debuginfo/module_facts.h"
+#include "debuginfo/terms/module_facts.h"
 
 namespace spile::debuginfo {
 

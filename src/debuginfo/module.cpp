@@ -9,16 +9,16 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "debuginfo/debug_info.h"
-#include "debuginfo/debug_package.h"
-#include "debuginfo/debug_servers.h"
+#include "debuginfo/answers/debug_info.h"
 #include "debuginfo/debuginfo.h"
-#include "debuginfo/elf_image.h"
-#include "debuginfo/link_tables.h"
-#include "debuginfo/mini_debug.h"
-#include "debuginfo/separate_debug.h"
-#include "debuginfo/symbols.h"
-#include "debuginfo/unwind_rows.h"
+#include "debuginfo/elf/debug_package.h"
+#include "debuginfo/elf/elf_image.h"
+#include "debuginfo/elf/link_tables.h"
+#include "debuginfo/elf/mini_debug.h"
+#include "debuginfo/elf/separate_debug.h"
+#include "debuginfo/elf/symbols.h"
+#include "debuginfo/elf/unwind_rows.h"
+#include "debuginfo/files/debug_servers.h"
 
 namespace spile::debuginfo {
 namespace {

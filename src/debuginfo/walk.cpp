@@ -8,8 +8,8 @@
 #include "abi/machine.h"
 #include "base/diagnostics.h"
 #include "debuginfo/debuginfo.h"
-#include "debuginfo/macro_members.h"
-#include "debuginfo/virtual_bases.h"
+#include "debuginfo/terms/macro_members.h"
+#include "debuginfo/terms/virtual_bases.h"
 
 namespace spile::debuginfo {
 namespace {

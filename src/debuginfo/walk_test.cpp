@@ -4,7 +4,7 @@
 #include <map>
 
 #include "debuginfo/debuginfo.h"
-#include "debuginfo/type_node.h"
+#include "debuginfo/terms/type_node.h"
 
 namespace spile::debuginfo {
 namespace {

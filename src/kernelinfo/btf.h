@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "debuginfo/type.h"
-#include "debuginfo/type_node.h"
+#include "debuginfo/terms/type.h"
+#include "debuginfo/terms/type_node.h"
 
 namespace spile::kernelinfo {
 

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "debuginfo/names.h"
+#include "debuginfo/terms/names.h"
 
 namespace spile::kernelinfo {
 

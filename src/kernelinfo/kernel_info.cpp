@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "base/tracefs.h"
-#include "debuginfo/names.h"
+#include "debuginfo/terms/names.h"
 #include "kernelinfo/debug_image.h"
 #include "kernelinfo/feature_list.h"
 #include "kernelinfo/whole_file.h"

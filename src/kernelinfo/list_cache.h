@@ -1,6 +1,6 @@
 #pragma once
-// The lists of the kernel's code, kept in DIRECTORY/kernel.answers (debuginfo/answer_cache.h): the kernel takes 50 ms to print
-// its symbols, and as long for the functions that can be traced. They hold for one start of the kernel
+// The lists of the kernel's code, kept in DIRECTORY/kernel.answers (debuginfo/cache/answer_cache.h): the kernel takes 50 ms to
+// print its symbols, and as long for the functions that can be traced. They hold for one start of the kernel
 // (/proc/sys/kernel/random/boot_id) with the modules that are loaded at the time (/proc/modules: names, sizes, states,
 // addresses). Symbols of eBPF programs change at any time, and are not used. Thread rule: one thread at a time.
 
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "debuginfo/answer_cache.h"
+#include "debuginfo/cache/answer_cache.h"
 #include "kernelinfo/places.h"
 
 namespace spile::kernelinfo {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "debuginfo/answer_cache.h"
+#include "debuginfo/cache/answer_cache.h"
 
 namespace spile::kernelinfo {
 

@@ -22,8 +22,8 @@
 
 #include "abi/machine.h"
 #include "base/diagnostics.h"
-#include "debuginfo/calling_convention.h"
-#include "debuginfo/names.h"
+#include "debuginfo/conventions/calling_convention.h"
+#include "debuginfo/terms/names.h"
 #include "kernelinfo/code_names.h"
 #include "probes/code_points.h"
 #include "probes/family.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/diagnostics.h"
-#include "debuginfo/calling_convention.h"
-#include "debuginfo/names.h"
+#include "debuginfo/conventions/calling_convention.h"
+#include "debuginfo/terms/names.h"
 #include "probes/system_call_parameters.h"
 
 namespace spile::probes {

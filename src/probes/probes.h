@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "debuginfo/debug_servers.h"
 #include "debuginfo/debuginfo.h"
+#include "debuginfo/files/debug_servers.h"
 #include "kernelinfo/kernel_info.h"
 #include "probes/runtime.h"
 #include "sema/target_info.h"

@@ -1,6 +1,6 @@
 #include "probes/return_readers.h"
 
-#include "debuginfo/defined_symbols.h"
+#include "debuginfo/elf/defined_symbols.h"
 
 namespace spile::probes {
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which shared libraries a program will have, without running it. What a process has is in debuginfo/mapped_file.h.
+// Which shared libraries a program will have, without running it. What a process has is in debuginfo/elf/mapped_file.h.
 
 #include <string>
 #include <vector>

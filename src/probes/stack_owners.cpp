@@ -4,7 +4,7 @@
 #include <cctype>
 #include <set>
 
-#include "debuginfo/defined_symbols.h"
+#include "debuginfo/elf/defined_symbols.h"
 
 namespace spile::probes {
 namespace {

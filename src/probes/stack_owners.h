@@ -39,7 +39,7 @@ std::span<const StackOwner> stack_owners();
 class FileOwners {
  public:
   // path: of the file, whose name counts too: a file that can't be read has owners by its name only. opened: the path that is
-  // read instead, where `path` no longer leads to the file (debuginfo/mapped_file.h).
+  // read instead, where `path` no longer leads to the file (debuginfo/elf/mapped_file.h).
   explicit FileOwners(const std::string& path, const std::string& opened = {});
 
   // Returns the owner of the stacks on which the function runs; null: they are ordinary stacks. function: as StackOwner::owns

@@ -10,7 +10,7 @@
 
 #include "base/unique_fd.h"
 #include "debuginfo/debuginfo.h"
-#include "debuginfo/mapped_file.h"
+#include "debuginfo/elf/mapped_file.h"
 #include "kernelinfo/kernel_info.h"
 #include "probes/probes.h"
 #include "probes/tracepoint_format.h"

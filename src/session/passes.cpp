@@ -14,7 +14,7 @@
 #include "bpf/arena.h"
 #include "bpf/bpf.h"
 #include "codegen/layout.h"
-#include "debuginfo/answer_cache.h"
+#include "debuginfo/cache/answer_cache.h"
 #include "runtime/bitcode.h"
 #include "session/serve/procfs_value.h"
 #include "session/stacks/symbol_modules.h"

@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/print.h"
 #include "base/terminal_text.h"
-#include "debuginfo/answer_cache.h"
+#include "debuginfo/cache/answer_cache.h"
 #include "sema/intrinsics.h"
 #include "session/bundle/bundle_file.h"
 #include "session/bundle/bundle_run.h"

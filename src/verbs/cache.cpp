@@ -11,10 +11,10 @@
 #include <memory>
 
 #include "base/print.h"
-#include "debuginfo/answer_archive.h"
-#include "debuginfo/answer_cache.h"
-#include "debuginfo/debug_servers.h"
+#include "debuginfo/answers/answer_archive.h"
+#include "debuginfo/cache/answer_cache.h"
 #include "debuginfo/debuginfo.h"
+#include "debuginfo/files/debug_servers.h"
 #include "session/open_world.h"
 #include "verbs/json_lines.h"
 

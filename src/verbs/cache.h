@@ -1,5 +1,5 @@
 #pragma once
-// `spile cache`: what spile remembers of debug information (debuginfo/answer_cache.h), and how to carry it to a machine without
+// `spile cache`: what spile remembers of debug information (debuginfo/cache/answer_cache.h), and how to carry it to a machine without
 // any.
 
 #include <string>

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "debuginfo/names.h"
+#include "debuginfo/terms/names.h"
 
 namespace spile::verbs {
 

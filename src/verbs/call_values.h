@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "debuginfo/type.h"
+#include "debuginfo/terms/type.h"
 #include "kernelinfo/kernel_info.h"
 
 namespace spile::verbs {

@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "base/diagnostics.h"
-#include "debuginfo/names.h"
+#include "debuginfo/terms/names.h"
 #include "engine/arch/code_branches.h"
 #include "kernelinfo/code_map.h"
 #include "kernelinfo/code_names.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <unordered_set>
 
-#include "debuginfo/names.h"
+#include "debuginfo/terms/names.h"
 #include "session/open_world.h"
 #include "syntax/tree.h"
 #include "verbs/option_values.h"

@@ -6,7 +6,7 @@
 
 #include "base/number_text.h"
 #include "base/print.h"
-#include "debuginfo/names.h"
+#include "debuginfo/terms/names.h"
 #include "runs/timeline/perfetto_file.h"
 #include "runs/timeline/timeline_files.h"
 #include "verbs/option_values.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "abi/value_plan.h"
-#include "debuginfo/type.h"
-#include "debuginfo/type_node.h"
+#include "debuginfo/terms/type.h"
+#include "debuginfo/terms/type_node.h"
 
 namespace spile::probes {
 

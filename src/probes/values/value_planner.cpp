@@ -7,7 +7,7 @@
 #include <bit>
 #include <set>
 
-#include "debuginfo/virtual_bases.h"
+#include "debuginfo/terms/virtual_bases.h"
 
 namespace spile::probes {
 

@@ -13,7 +13,7 @@
 
 #include "base/elf_identity.h"
 #include "bpf/bpf.h"
-#include "debuginfo/mapped_file.h"
+#include "debuginfo/elf/mapped_file.h"
 #include "kernelinfo/kernel_info.h"
 #include "probes/traced_world.h"
 #include "session/terms/command_words.h"

@@ -1,7 +1,7 @@
 #include "session/stacks/mapped_module.h"
 
 #include "base/elf_identity.h"
-#include "debuginfo/mapped_file.h"
+#include "debuginfo/elf/mapped_file.h"
 
 namespace spile::session {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "debuginfo/debug_servers.h"
+#include "debuginfo/files/debug_servers.h"
 #include "probes/runtime.h"
 
 namespace spile::runs {

@@ -1,0 +1,327 @@
+#include "debuginfo/dwarf/dwarf_code.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <unordered_map>
+
+#include "debuginfo/terms/names.h"
+
+namespace spile::debuginfo {
+namespace {
+
+constexpr int kDeepestScope = 200;
+constexpr size_t kMostPlaces = 5'000'000;
+
+// Functions of a unit and what is inlined into them, as a tree cut into address ranges.
+class UnitScopes {
+ public:
+  struct Scope {
+    Dwarf_Die die;
+    bool inlined;
+    uint64_t function;  // entry of the function around
+    int depth;
+  };
+  using Visitor = std::function<void(Dwarf_Die& die, int tag, const Scope& scope)>;
+
+  // visit: for each label, call and inlined call, with the scope that it is in (of an inlined call: its own).
+  UnitScopes(DwarfFile& file, DwarfFile::Unit& unit, const Visitor& visit) : visit_(visit) {
+    std::unordered_map<void*, size_t> known;
+    file.each_function(unit, [&](uint64_t start, uint64_t size, Dwarf_Die& die) {
+      auto [entry, is_new] = known.try_emplace(die.addr, scopes_.size());
+      if (is_new) scopes_.push_back({die, false, entry_of(die).value_or(start), 0});
+      const size_t index = entry->second;
+      ranges_.push_back({start, start + size, 0, index});
+      if (is_new) walk(die, index, 0);
+    });
+    std::sort(ranges_.begin(), ranges_.end());
+  }
+
+  // The innermost function or inlined call that has code at pc; null: no code of a known function is at pc.
+  const Scope* at(uint64_t pc) const {
+    auto after = std::upper_bound(ranges_.begin(), ranges_.end(), Range{pc, 0, kDeepestScope + 1, 0});
+    // Ranges nest: going back, the first that contains pc is the innermost.
+    for (auto range = std::make_reverse_iterator(after); range != ranges_.rend(); ++range) {
+      if (pc < range->end) return &scopes_[range->scope];
+      if (range->depth == 0 && pc - range->start > (1u << 24)) break;
+    }
+    return nullptr;
+  }
+
+ private:
+  struct Range {
+    uint64_t start, end;
+    int depth;
+    size_t scope;
+    bool operator<(const Range& other) const { return start != other.start ? start < other.start : depth < other.depth; }
+  };
+
+  void walk(Dwarf_Die& parent, size_t scope, int depth) {
+    if (depth > kDeepestScope || scopes_.size() > kMostPlaces) return;
+    for (ChildDies children(parent); children.valid(); children.next()) {
+      Dwarf_Die& die = children.die();
+      const int tag = children.tag();
+      switch (tag) {
+        case DW_TAG_lexical_block:
+        case DW_TAG_try_block:
+        case DW_TAG_catch_block: walk(die, scope, depth + 1); break;
+        case DW_TAG_label:
+        case DW_TAG_call_site:
+        case DW_TAG_GNU_call_site:
+          if (visit_) visit_(die, tag, scopes_[scope]);
+          break;
+        case DW_TAG_inlined_subroutine: {
+          const size_t inner = scopes_.size();
+          scopes_.push_back({die, true, scopes_[scope].function, depth + 1});
+          Dwarf_Addr base, start, end;
+          for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &start, &end)) > 0;)
+            if (start < end) ranges_.push_back({start, end, depth + 1, inner});
+          if (visit_) visit_(die, tag, scopes_[inner]);
+          walk(die, inner, depth + 1);
+          break;
+        }
+        default: break;
+      }
+    }
+  }
+
+  const Visitor& visit_;
+  std::vector<Scope> scopes_;
+  std::vector<Range> ranges_;
+};
+
+CodePlace place_in(DwarfFile& file, UnitScopes::Scope scope, uint64_t address) {
+  CodePlace place;
+  place.address = FileAddress(address);
+  place.function = FileAddress(scope.function);
+  place.linkage_name = die_linkage_name(scope.die);
+  if (scope.inlined) place.scope = file.id_of(scope.die);
+  return place;
+}
+
+}  // namespace
+
+std::optional<uint64_t> entry_of(Dwarf_Die& die) {
+  Dwarf_Addr base, first, end;
+  const bool has_range = dwarf_ranges(&die, 0, &base, &first, &end) > 0;
+  Dwarf_Attribute attribute;
+  Dwarf_Addr address;
+  if (dwarf_attr(&die, DW_AT_entry_pc, &attribute)) {
+    if (dwarf_formaddr(&attribute, &address) == 0) return address;
+    // DWARF 5: an offset from the base address, which is the first range's where there is one.
+    Dwarf_Word offset;
+    if (has_range && dwarf_formudata(&attribute, &offset) == 0) return first + offset;
+  }
+  if (dwarf_lowpc(&die, &address) == 0) return address;
+  if (has_range) return first;
+  return std::nullopt;
+}
+
+// dwarf_decl_file() would do, but (0.188) it takes DWARF 5's file 0 for none, aborts on split units without a table,
+// and decodes the whole line program first.
+SourcePlace declared_at(DwarfFile& file, Dwarf_Die& die, DwarfFile::Unit& unit) {
+  SourcePlace place;
+  Dwarf_Attribute attribute;
+  Dwarf_Word number;
+  if (dwarf_formudata(dwarf_attr_integrate(&die, DW_AT_decl_file, &attribute), &number) != 0) {
+    // GCC leaves it out for lambdas and for what the compiler adds to a class: it is where their class is.
+    auto declaring = file.class_of(die);
+    return declaring ? declared_at(file, *declaring, unit) : place;
+  }
+  place.line = static_cast<int>(die_number(die, DW_AT_decl_line).value_or(0));
+  // The unit that the number belongs to: an inline function's may be another one.
+  place.file = file.file_name(attribute.cu, number);
+  // A .dwo without a table of its own shares the skeleton's.
+  if (place.file.empty() && attribute.cu == unit.die.cu && unit.die.cu != unit.skeleton.cu)
+    place.file = file.file_name(unit.skeleton.cu, number);
+  return place;
+}
+
+static const UnitScopes::Visitor kNothing;
+
+struct CodeScopes::State {
+  State(DwarfFile& in, DwarfFile::Unit& unit) : file(in), scopes(in, unit, kNothing) {}
+  DwarfFile& file;
+  UnitScopes scopes;
+};
+
+CodeScopes::CodeScopes(DwarfFile& file, DwarfFile::Unit& unit) : state_(std::make_unique<State>(file, unit)) {}
+CodeScopes::~CodeScopes() = default;
+
+std::optional<CodePlace> CodeScopes::at(FileAddress pc) const {
+  const UnitScopes::Scope* scope = state_->scopes.at(pc.value);
+  if (!scope) return std::nullopt;
+  return place_in(state_->file, *scope, pc.value);
+}
+
+static void add_inlined_call(DwarfFile& file, DwarfFile::Unit& unit, const UnitScopes::Scope& scope, CodePlaces& places) {
+  Dwarf_Die die = scope.die;
+  auto entry = entry_of(die);
+  if (!entry) return;
+  CodePlace place = place_in(file, scope, *entry);
+  if (place.linkage_name.empty() || place.scope == 0) return;
+  place.source = declared_at(file, die, unit);
+  places.push_back(std::move(place));
+}
+
+void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, const NamePattern* wanted, CodePlaces& places) {
+  std::unordered_map<std::string, bool> known;  // one name is matched once
+  auto matches = [&](Dwarf_Die& die) {
+    auto [entry, is_new] = known.try_emplace(die_linkage_name(die), false);
+    if (is_new) entry->second = wanted->matches(clone_name(entry->first).base);
+    return entry->second;
+  };
+  UnitScopes::Visitor visit = [&](Dwarf_Die& die, int tag, const UnitScopes::Scope& scope) {
+    if (tag == DW_TAG_inlined_subroutine && (!wanted || matches(die))) add_inlined_call(file, unit, scope, places);
+  };
+  UnitScopes scopes(file, unit, visit);
+}
+
+void add_inlined_call(DwarfFile& file, DwarfFile::Unit& unit, uint64_t call, uint64_t function, CodePlaces& places) {
+  UnitScopes::Scope scope{{}, true, 0, 1};
+  Dwarf_Die around;
+  if (!dwarf_offdie(file.dwarf(), call, &scope.die) || !dwarf_offdie(file.dwarf(), function, &around)) return;
+  const auto first = file.first_code(around);
+  if (!first) return;
+  scope.function = entry_of(around).value_or(*first);
+  add_inlined_call(file, unit, scope, places);
+}
+
+namespace {
+
+// A label in an inlined copy whose address the compiler did not write down.
+struct UnplacedLabel {
+  UnitScopes::Scope scope;
+  CodePlace place;  // without address
+  int best_line = 0;
+};
+
+// Where such labels are: the first code of the label's line or of one soon after it, in that copy.
+void place_by_lines(DwarfFile::Unit& unit, const UnitScopes& scopes, std::vector<UnplacedLabel>& labels) {
+  constexpr int kMostLinesAfter = 8;
+  Dwarf_Lines* lines = nullptr;
+  size_t count = 0;
+  if (labels.empty() || dwarf_getsrclines(&unit.skeleton, &lines, &count) != 0) return;
+  for (size_t i = 0; i < count; ++i) {
+    Dwarf_Line* line = dwarf_onesrcline(lines, i);
+    bool begins = false, ends = false;
+    int number = 0;
+    Dwarf_Addr address;
+    if (!line || dwarf_linebeginstatement(line, &begins) != 0 || !begins) continue;
+    if (dwarf_lineendsequence(line, &ends) != 0 || ends) continue;
+    if (dwarf_lineno(line, &number) != 0 || dwarf_lineaddr(line, &address) != 0) continue;
+    const char* source = dwarf_linesrc(line, nullptr, nullptr);
+    const UnitScopes::Scope* scope = nullptr;
+    for (UnplacedLabel& label : labels) {
+      if (number < label.place.source.line || number > label.place.source.line + kMostLinesAfter) continue;
+      if (!source || !file_matches(label.place.source.file, source)) continue;
+      if (!scope) scope = scopes.at(address);
+      if (!scope || scope->die.addr != label.scope.die.addr) continue;
+      const bool better =
+          label.best_line == 0 || number < label.best_line || (number == label.best_line && address < label.place.address.value);
+      if (!better) continue;
+      label.best_line = number;
+      label.place.address = FileAddress(address);
+    }
+  }
+}
+
+// Labels with an address below the description of a function that stands for all of its copies: they are those of the copy that
+// has that address.
+void add_abstract_labels(DwarfFile& file, DwarfFile::Unit& unit, const UnitScopes& scopes, Dwarf_Die& parent, bool inside,
+                         int depth, std::set<uint64_t>& known, CodePlaces& places) {
+  for (ChildDies children(parent); children.valid(); children.next()) {
+    Dwarf_Die& die = children.die();
+    const int tag = children.tag();
+    Dwarf_Addr address;
+    if (inside && tag == DW_TAG_label && dwarf_lowpc(&die, &address) == 0) {
+      const UnitScopes::Scope* scope = scopes.at(address);
+      if (!scope || !known.insert(address).second) continue;
+      CodePlace place = place_in(file, *scope, address);
+      place.name = die_name(die);
+      place.source = declared_at(file, die, unit);
+      places.push_back(std::move(place));
+      continue;
+    }
+    const bool abstract = tag == DW_TAG_subprogram && dwarf_hasattr(&die, DW_AT_inline);
+    const bool scope = inside ? tag == DW_TAG_lexical_block
+                              : tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type;
+    if ((abstract || scope) && depth < kDeepestScope)
+      add_abstract_labels(file, unit, scopes, die, inside || abstract, depth + 1, known, places);
+  }
+}
+
+}  // namespace
+
+void add_labels(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places) {
+  std::vector<UnplacedLabel> unplaced;
+  UnitScopes::Visitor visit = [&](Dwarf_Die& die, int tag, const UnitScopes::Scope& scope) {
+    if (tag != DW_TAG_label) return;
+    Dwarf_Addr address = 0;
+    const bool placed = dwarf_lowpc(&die, &address) == 0;
+    if (!placed && !scope.inlined) return;
+    CodePlace place = place_in(file, scope, address);
+    place.name = die_name(die);
+    place.source = declared_at(file, die, unit);
+    if (placed) places.push_back(std::move(place));
+    else unplaced.push_back({scope, std::move(place)});
+  };
+  UnitScopes scopes(file, unit, visit);
+  std::set<uint64_t> known;
+  for (const CodePlace& place : places) known.insert(place.address.value);
+  add_abstract_labels(file, unit, scopes, unit.die, false, 0, known, places);
+  place_by_lines(unit, scopes, unplaced);
+  for (UnplacedLabel& label : unplaced) {
+    if (label.best_line != 0) places.push_back(std::move(label.place));
+  }
+}
+
+void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& file_pattern, CodePlaces& places) {
+  if (!file.mentions_file(unit, file_pattern)) return;
+  Dwarf_Lines* lines = nullptr;
+  size_t count = 0;
+  if (dwarf_getsrclines(&unit.skeleton, &lines, &count) != 0) return;
+  UnitScopes scopes(file, unit, kNothing);
+  for (size_t i = 0; i < count && places.size() < kMostPlaces; ++i) {
+    Dwarf_Line* line = dwarf_onesrcline(lines, i);
+    bool begins = false, ends = false;
+    int number = 0;
+    Dwarf_Addr address;
+    if (!line || dwarf_linebeginstatement(line, &begins) != 0 || !begins) continue;
+    if (dwarf_lineendsequence(line, &ends) != 0 || ends) continue;
+    if (dwarf_lineno(line, &number) != 0 || number == 0 || dwarf_lineaddr(line, &address) != 0) continue;
+    const char* source = dwarf_linesrc(line, nullptr, nullptr);
+    if (!source || !file_matches(file_pattern, source)) continue;
+    const UnitScopes::Scope* scope = scopes.at(address);
+    if (!scope) continue;
+    CodePlace place = place_in(file, *scope, address);
+    place.source = {source, number};
+    places.push_back(std::move(place));
+  }
+}
+
+void add_calls(DwarfFile& file, DwarfFile::Unit& unit, std::optional<FileAddress> function, CodePlaces& places) {
+  UnitScopes::Visitor visit = [&](Dwarf_Die& die, int tag, const UnitScopes::Scope& scope) {
+    if ((function && scope.function != function->value) || (tag != DW_TAG_call_site && tag != DW_TAG_GNU_call_site)) return;
+    Dwarf_Attribute attribute;
+    Dwarf_Addr after, at;
+    const bool tail = die_flag(die, DW_AT_call_tail_call) || die_flag(die, DW_AT_GNU_tail_call);
+    auto callee = die_reference(die, tag == DW_TAG_call_site ? DW_AT_call_origin : DW_AT_abstract_origin);
+    bool known = dwarf_formaddr(dwarf_attr(&die, DW_AT_call_return_pc, &attribute), &after) == 0 ||
+                 (tag == DW_TAG_GNU_call_site && dwarf_lowpc(&die, &after) == 0);
+    // Clang tells of a tail call where it is.
+    const bool exact = tail && dwarf_formaddr(dwarf_attr(&die, DW_AT_call_pc, &attribute), &at) == 0;
+    if ((!known && !exact) || !callee) return;
+    CodePlace place = place_in(file, scope, exact ? at : after);
+    place.tail = tail;
+    place.length = exact ? 1 : 0;
+    place.name = die_linkage_name(*callee);
+    place.source = declared_at(file, *callee, unit);
+    places.push_back(std::move(place));
+  };
+  UnitScopes scopes(file, unit, visit);
+}
+
+}  // namespace spile::debuginfo

@@ -1,0 +1,274 @@
+#include "debuginfo/files/debug_servers.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fmt/format.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/print.h"
+#include "base/terminal_control.h"
+#include "base/terminal_text.h"
+
+namespace spile::debuginfo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kSilence = std::chrono::milliseconds(300);
+constexpr auto kBetweenLines = std::chrono::milliseconds(200);
+
+// libdebuginfod's opaque type.
+struct debuginfod_client;
+
+// The functions of libdebuginfod: debuginfod_find_debuginfo(3). It needs libcurl and two dozen libraries more, so only a request
+// loads it.
+struct Library {
+  debuginfod_client* (*begin)() = nullptr;
+  void (*end)(debuginfod_client*) = nullptr;
+  int (*find)(debuginfod_client*, const unsigned char* build_id, int length, char** path) = nullptr;
+  void (*set_progress)(debuginfod_client*, int (*)(debuginfod_client*, long, long)) = nullptr;
+  void (*set_data)(debuginfod_client*, void*) = nullptr;
+  void* (*get_data)(debuginfod_client*) = nullptr;
+  std::string failure;  // ""; why it can't be used
+};
+
+const Library& library() {
+  static const Library loaded = [] {
+    Library found;
+    void* handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+      const char* why = dlerror();
+      found.failure = why ? why : "libdebuginfod.so.1 can't be loaded";
+      return found;
+    }
+    auto load = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+      if (!function) found.failure = fmt::format("libdebuginfod.so.1 has no {}", name);
+    };
+    load(found.begin, "debuginfod_begin");
+    load(found.end, "debuginfod_end");
+    load(found.find, "debuginfod_find_debuginfo");
+    load(found.set_progress, "debuginfod_set_progressfn");
+    load(found.set_data, "debuginfod_set_user_data");
+    load(found.get_data, "debuginfod_get_user_data");
+    return found;
+  }();
+  return loaded;
+}
+
+// One request: when it must end, and what has come so far. The library's thread is ours; another one prints.
+struct Request {
+  Clock::time_point begin = Clock::now();
+  int64_t seconds = 0;
+  std::atomic<long> bytes = 0, all = 0;
+  std::atomic<bool> timed_out = false;
+  std::string folder;  // where the library puts files, or one around it
+  bool is_disk_full = false;
+};
+
+// debuginfod_find_debuginfo(3), "CACHE": the first of these folders that is named or exists.
+std::string folder_of_files() {
+  for (const char* name : {"DEBUGINFOD_CACHE_PATH", "XDG_CACHE_HOME", "HOME"}) {
+    const char* value = getenv(name);
+    std::string folder = value ? value : "";
+    // It may not be there yet.
+    while (!folder.empty() && access(folder.c_str(), F_OK) != 0) folder.erase(std::min(folder.rfind('/'), folder.size()));
+    if (!folder.empty()) return folder;
+  }
+  return "/";
+}
+
+// A server that sends without end must not fill the disk.
+bool is_nearly_full(const std::string& folder) {
+  constexpr uint64_t kLeastRoom = uint64_t{512} << 20;
+  struct statvfs disk;
+  return statvfs(folder.c_str(), &disk) == 0 && uint64_t{disk.f_bavail} * disk.f_frsize < kLeastRoom;
+}
+
+// Called by libdebuginfod about once in a second. Anything but 0 ends the request.
+int on_progress(debuginfod_client* client, long bytes, long all) {
+  Request& request = *static_cast<Request*>(library().get_data(client));
+  request.bytes = bytes;
+  request.all = all;
+  if (request.seconds > 0 && Clock::now() - request.begin >= std::chrono::seconds(request.seconds)) request.timed_out = true;
+  constexpr long kLarge = 64 << 20;  // small files are nobody's fault
+  if (bytes > kLarge && is_nearly_full(request.folder)) request.is_disk_full = true;
+  return request.timed_out || request.is_disk_full ? 1 : 0;
+}
+
+// Writes to the terminal past TerminalGuard, which would show the control characters of a line that is overwritten.
+void write_to_terminal(const std::string& text) {
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+}
+
+// Messages quote $DEBUGINFOD_URLS and paths.
+std::string printable(const std::string& text) {
+  std::string shown;
+  TerminalText escaped;
+  escaped.append(shown, text);
+  escaped.finish(shown);
+  return shown;
+}
+
+// Prints a line at the terminal from the moment on at which a request has taken a while, and removes it at the end.
+class ProgressLine {
+ public:
+  ProgressLine(const Request& request, std::string what) : request_(request), what_(std::move(what)) {
+    if (obeys_control_sequences(STDERR_FILENO)) thread_ = std::thread([this] { run(); });
+  }
+  ~ProgressLine() {
+    {
+      std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    wake_.notify_all();
+    if (thread_.joinable()) thread_.join();
+    if (printed_) write_to_terminal("\r\033[K");
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    if (wake_.wait_for(lock, kSilence, [this] { return ended_; })) return;
+    while (!ended_) {
+      const long bytes = request_.bytes, all = request_.all;
+      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - request_.begin).count();
+      constexpr double kMega = 1 << 20;
+      // Until the server has answered, libdebuginfod gives the number of its turns of waiting in place of bytes.
+      constexpr long kMostTurns = 1 << 16;
+      const bool waits = bytes <= 0 || (all <= 0 && bytes < kMostTurns);
+      std::string how_far =
+          waits     ? fmt::format("{} s", seconds)
+          : all > 0 ? fmt::format("{:.1f} of {:.1f} MiB", static_cast<double>(bytes) / kMega, static_cast<double>(all) / kMega)
+                    : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / kMega);
+      write_to_terminal(fmt::format("\r\033[K{} ({}; Ctrl-C ends spile)", what_, how_far));
+      printed_ = true;
+      wake_.wait_for(lock, kBetweenLines, [this] { return ended_; });
+    }
+  }
+
+  const Request& request_;
+  std::string what_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool ended_ = false, printed_ = false;
+  std::thread thread_;
+};
+
+// What a shell's profile does: the first word lists of all files there, in a row.
+std::string configured_servers() {
+  std::string all;
+  glob_t found{};
+  if (glob("/etc/debuginfod/*.urls", 0, nullptr, &found) == 0) {
+    for (size_t i = 0; i < found.gl_pathc; ++i) {
+      std::ifstream file(found.gl_pathv[i]);
+      for (std::string word; file >> word;) all += (all.empty() ? "" : " ") + word;
+    }
+  }
+  globfree(&found);
+  return all;
+}
+
+std::string environment(const char* name) {
+  const char* value = getenv(name);
+  return value ? value : "";
+}
+
+bool user_agrees(const std::string& servers, const std::string& path) {
+  if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
+  print_to(stderr, "Ask {} for the debug information of {} and of other files without it? [y/N] ", servers, path);
+  char answer[16] = {};
+  const ssize_t length = read(STDIN_FILENO, answer, sizeof answer);
+  return length > 0 && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+}  // namespace
+
+bool DebugServers::find_servers(const std::string& path) {
+  using When = DownloadOptions::When;
+  if (!failure_.message.empty() || consent_ == Consent::kRefused || options_.when == When::kNever) return false;
+  if (servers_.empty()) {
+    servers_ = environment("DEBUGINFOD_URLS");
+    const bool none = servers_.find_first_not_of(" \t\n") == std::string::npos;
+    if (none && options_.when == When::kIfServers) {
+      servers_.clear();
+      return false;
+    }
+    if (none) servers_ = configured_servers();
+    if (servers_.empty()) {
+      failure_ = {"--download-debuginfo asks the servers that $DEBUGINFOD_URLS names, and it names none", ""};
+      return false;
+    }
+    setenv("DEBUGINFOD_URLS", servers_.c_str(), 1);  // where libdebuginfod reads it
+  }
+  if (options_.when == When::kAsk && consent_ == Consent::kNotAsked)
+    consent_ = user_agrees(servers_, path) ? Consent::kGiven : Consent::kRefused;
+  return consent_ != Consent::kRefused;
+}
+
+Result<std::string> DebugServers::fetch(const std::string& build_id, const std::string& path) {
+  if (build_id.empty() || !find_servers(path)) return failure_;
+  const Library& functions = library();
+  if (!functions.failure.empty()) {
+    failure_ = {fmt::format("no debuginfod server could be asked: {}", functions.failure), "install libdebuginfod1"};
+    return failure_;
+  }
+  std::unique_ptr<debuginfod_client, void (*)(debuginfod_client*)> client(functions.begin(), functions.end);
+  if (!client) return Error{"no debuginfod server could be asked: libdebuginfod has no memory", ""};
+  Request request;
+  request.seconds = options_.seconds;
+  request.folder = folder_of_files();
+  functions.set_data(client.get(), &request);
+  functions.set_progress(client.get(), on_progress);
+  char* file = nullptr;
+  int result;
+  {
+    ProgressLine line(request, fmt::format("spile: asking {} for the debug information of {}", printable(servers_), path));
+    // A length of 0 says that the build-id is text.
+    result = functions.find(client.get(), reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, &file);
+  }
+  std::unique_ptr<char, decltype(&free)> kept(file, free);
+  if (result >= 0) {
+    close(result);
+    if (file) return std::string(file);
+    result = -ENOENT;
+  }
+  if (request.is_disk_full) {
+    failure_ = {fmt::format("{} sent {} MB until the disk of {} was nearly full", printable(servers_), request.bytes / 1'000'000,
+                            printable(request.folder)),
+                "DEBUGINFOD_CACHE_PATH=FOLDER has files put on another disk"};
+    return failure_;
+  }
+  // The library does not say which of the two it is.
+  if (result == -ENOENT && !request.timed_out)
+    return Error{fmt::format("{} has no debug information of build-id {}, or failed to send it", printable(servers_), build_id),
+                 ""};
+  if (request.timed_out || result == -ETIME) {
+    failure_ = {fmt::format("{} did not send the debug information in time ({} s)", printable(servers_),
+                            std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - request.begin).count()),
+                "--download-debuginfo=SECONDS sets the time"};
+  } else {
+    failure_ = {fmt::format("{} can't be reached: {}", printable(servers_), strerror(-result)),
+                "correct $DEBUGINFOD_URLS, or use --download-debuginfo=no"};
+  }
+  return failure_;
+}
+
+bool DebugServers::enabled() {
+  return options_.when != DownloadOptions::When::kNever &&
+         (options_.when != DownloadOptions::When::kIfServers || !environment("DEBUGINFOD_URLS").empty());
+}
+
+}  // namespace spile::debuginfo
