@@ -18,7 +18,7 @@
 #include "abi/trampoline.h"
 #include "base/diagnostics.h"
 #include "base/result.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "syntax/output_format.h"
 
 namespace spile::codegen {

@@ -3,7 +3,7 @@
 #include "abi/kernel.h"
 #include "codegen/kernel_loops.h"
 #include "codegen/lower_kernel.h"
-#include "sema/name_keys.h"
+#include "sema/sharing/name_keys.h"
 
 namespace spile::codegen {
 

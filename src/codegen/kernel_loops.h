@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "codegen/llvm.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 
 namespace spile::codegen {
 

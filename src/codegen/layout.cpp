@@ -8,7 +8,7 @@
 #include "abi/map_layout.h"
 #include "abi/stack_tables.h"
 #include "abi/thread_cells.h"
-#include "sema/intrinsics.h"
+#include "sema/terms/intrinsics.h"
 #include "syntax/visitor.h"
 
 namespace spile::codegen {

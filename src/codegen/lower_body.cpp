@@ -1,14 +1,14 @@
 // The life of a body: locks, frame, condition, statements, and one way out. See frame.h and error_flow.h for those.
 //
 //   probe:     frame -> guards -> lock* -> condition -> statements -> unlock* -> done: release frame
-//              (a condition that needs no lock is a guard: sema/guards.h)
+//              (a condition that needs no lock is a guard: sema/sharing/guards.h)
 //   function:  nesting -> frame -> statements -> release frame -> return a FunctionStatus: done, next, aborted or failed
 
 #include <algorithm>
 
 #include "codegen/kernel_loops.h"
 #include "codegen/lowering.h"
-#include "sema/guards.h"
+#include "sema/sharing/guards.h"
 #include "syntax/visitor.h"
 
 namespace spile::codegen {

@@ -1,10 +1,10 @@
-// Calls: of script functions, and of the library's functions that are runtime code (sema/intrinsics.h). Those of which
+// Calls: of script functions, and of the library's functions that are runtime code (sema/terms/intrinsics.h). Those of which
 // the runtime can't know the answer are made here from the probe, its site and the argument registers.
 
 #include "abi/record.h"
 #include "codegen/kernel_lacks.h"
 #include "codegen/lowering.h"
-#include "sema/intrinsics.h"
+#include "sema/terms/intrinsics.h"
 #include "syntax/visitor.h"
 
 namespace spile::codegen {

@@ -5,7 +5,7 @@
 #include "codegen/global_cursor.h"
 #include "codegen/lower_native.h"
 #include "codegen/lowering.h"
-#include "sema/recorded.h"
+#include "sema/terms/recorded.h"
 #include "syntax/visitor.h"
 
 namespace spile::codegen {

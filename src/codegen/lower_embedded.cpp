@@ -1,7 +1,7 @@
 // Calls of embedded C: its arguments and result go through a struct on the stack; an error that it sets is a script error.
 
 #include "codegen/lowering.h"
-#include "sema/embedded_code.h"
+#include "sema/terms/embedded_code.h"
 #include "syntax/visitor.h"
 
 namespace spile::codegen {

@@ -1,8 +1,8 @@
 // Expressions and statements about arrays: elements, `in`, delete. Loops over arrays are in lower_foreach.cpp.
 
 #include "codegen/lowering.h"
-#include "sema/intrinsics.h"
-#include "sema/name_keys.h"
+#include "sema/sharing/name_keys.h"
+#include "sema/terms/intrinsics.h"
 #include "syntax/visitor.h"
 
 namespace spile::codegen {

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "codegen/llvm.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 
 namespace spile::codegen {
 

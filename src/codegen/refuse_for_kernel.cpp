@@ -4,7 +4,7 @@
 
 #include "codegen/kernel_lacks.h"
 #include "codegen/lower_kernel.h"
-#include "sema/intrinsics.h"
+#include "sema/terms/intrinsics.h"
 #include "syntax/visitor.h"
 
 namespace spile::codegen {

@@ -2,7 +2,7 @@
 
 #include "abi/script_codes.h"
 
-#include "sema/target_info.h"
+#include "sema/terms/target_info.h"
 #include "syntax/tree.h"
 
 namespace spile::codegen {

@@ -3,7 +3,7 @@
 #include "abi/machine.h"
 #include "abi/point_tables.h"
 #include "codegen/site_texts.h"
-#include "sema/written_place.h"
+#include "sema/terms/written_place.h"
 
 namespace spile::codegen {
 
@@ -292,7 +292,7 @@ llvm::Value* TargetAccess::load_string(llvm::Value* address, llvm::Value* limit,
   return out;
 }
 
-// The target is bound as for reading, and sema/written_place.h says where it lies: in memory, or in one of the saved registers
+// The target is bound as for reading, and sema/terms/written_place.h says where it lies: in memory, or in one of the saved registers
 // that the trampoline restores from.
 void TargetAccess::write(int index, llvm::Value* value, SourceRange range, const Operand& operand) {
   const std::vector<sema::Binding>* bindings = current_bindings();

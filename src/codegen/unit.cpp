@@ -6,7 +6,7 @@
 #include "abi/record.h"
 #include "codegen/site_texts.h"
 #include "regex/regex.h"
-#include "sema/intrinsics.h"
+#include "sema/terms/intrinsics.h"
 #include "syntax/visitor.h"
 
 namespace spile::codegen {

@@ -14,7 +14,7 @@
 #include "codegen/script_lines.h"
 #include "codegen/script_module.h"
 #include "codegen/tables.h"
-#include "sema/own_text.h"
+#include "sema/sharing/own_text.h"
 
 namespace spile::codegen {
 

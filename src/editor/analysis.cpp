@@ -1,7 +1,7 @@
 #include "editor/analysis.h"
 
 #include "probes/probes.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/open_world.h"
 #include "session/scripts/library.h"
 #include "session/scripts/scripts.h"

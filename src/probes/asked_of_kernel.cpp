@@ -8,7 +8,7 @@
 
 #include "probes/probes.h"
 #include "probes/traced_world.h"
-#include "sema/alias_names.h"
+#include "sema/names/alias_names.h"
 #include "syntax/visitor.h"
 
 namespace spile::probes {

@@ -2,7 +2,7 @@
 // Families of probe points: begin, timer, process.function, kernel.trace ... Each has a file of its own.
 //
 // To add a family: a file that defines a Family, its declaration and its line in registry.cpp, a test; and a new sema::ProbeKind
-// if no present one fits (sema/probe_kind.h).
+// if no present one fits (sema/terms/probe_kind.h).
 //
 // One thread. Points given to these functions have at least one component.
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sema/target_info.h"
+#include "sema/terms/target_info.h"
 #include "syntax/tree.h"
 
 namespace spile::probes {

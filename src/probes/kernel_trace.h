@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "probes/traced_world.h"
-#include "sema/target_info.h"
+#include "sema/terms/target_info.h"
 
 namespace spile::probes {
 

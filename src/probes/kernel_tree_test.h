@@ -14,7 +14,7 @@
 
 #include "kernelinfo/test_btf.h"
 #include "probes/probes.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "syntax/parser.h"
 
 namespace spile::probes {

@@ -13,7 +13,7 @@
 #include "debuginfo/files/debug_servers.h"
 #include "kernelinfo/kernel_info.h"
 #include "probes/runtime.h"
-#include "sema/target_info.h"
+#include "sema/terms/target_info.h"
 
 namespace spile::probes {
 

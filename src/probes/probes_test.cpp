@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "debuginfo/test_program.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "syntax/parser.h"
 
 namespace spile::probes {

@@ -2,7 +2,7 @@
 // Binds $syscall, $arg1 to $arg6 and $return of process.syscall and process.syscall.return, and the names of the parameters where
 // the point names the call.
 
-#include "sema/target_info.h"
+#include "sema/terms/target_info.h"
 
 namespace spile::probes {
 

@@ -2,7 +2,7 @@
 // Adapts debuginfo's operations to the probed place: which value the stack pointer has there, and which module addresses are in.
 
 #include "base/location.h"
-#include "sema/target_info.h"
+#include "sema/terms/target_info.h"
 
 namespace spile::probes {
 

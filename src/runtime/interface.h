@@ -323,7 +323,7 @@ int64_t spile_rt_target(Context*);  // target(): the PID of -x or -c; 0: none
 void spile_rt_execname(Context*, char* out);
 
 // Script functions that are runtime code are found by name: spile_fn_NAME(Context*, arguments..., [char* out]).
-// See sema/intrinsics.h for the table.
+// See sema/terms/intrinsics.h for the table.
 
 // -- what the controller's code may reach (process/confine.cpp). Returns `place`, if all its `size` bytes may be read (or
 // written); else the stray page, whose content nobody uses.

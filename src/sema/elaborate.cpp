@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "sema/elaboration.h"
+#include "sema/terms/elaboration.h"
 
 namespace spile::sema {
 

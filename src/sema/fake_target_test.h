@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "syntax/parser.h"
 
 namespace spile::sema {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sema/fake_target_test.h"
-#include "sema/recorded.h"
+#include "sema/terms/recorded.h"
 
 namespace spile::sema {
 namespace {

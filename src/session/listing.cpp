@@ -9,7 +9,7 @@
 #include "base/diagnostics.h"
 #include "base/json.h"
 #include "base/print.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/open_world.h"
 #include "session/scripts/scripts.h"
 #include "session/serve/procfs_value.h"

@@ -17,7 +17,7 @@
 #include "base/source.h"
 #include "codegen/codegen.h"
 #include "probes/probes.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/live/run_pass.h"
 #include "session/live/script_run.h"
 #include "session/scripts/scripts.h"

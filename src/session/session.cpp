@@ -11,7 +11,7 @@
 #include "base/print.h"
 #include "base/terminal_text.h"
 #include "debuginfo/cache/answer_cache.h"
-#include "sema/intrinsics.h"
+#include "sema/terms/intrinsics.h"
 #include "session/bundle/bundle_file.h"
 #include "session/bundle/bundle_run.h"
 #include "session/listing.h"

@@ -18,7 +18,7 @@ struct OutputFormat {
   std::vector<ValueType> arguments;      // kPrintf: of the payload, in order (with those for `*`)
   bool is_log = false;                   // kHistogram
   int64_t low = 0, high = 0, width = 0;  // kHistogram: of @hist_linear
-  // kPrintf: of `arguments`, whether they are text of the script itself (sema/own_text.h)
+  // kPrintf: of `arguments`, whether they are text of the script itself (sema/sharing/own_text.h)
   std::vector<bool> own;
   int32_t elision = 2;       // kHistogram: HIST_ELISION
   bool has_summary = false;  // kHistogram: the payload ends in the percentiles of kSummaryPercents

@@ -260,7 +260,7 @@ struct Call : Expression {
   // sema: resolve-symbols; overloads of as many parameters, tried one after another with the same argument values when
   // the one before executes `next`. When the last one does, that is a script error.
   std::vector<Function*> fallbacks;
-  int intrinsic = -1;  // sema: index into sema/intrinsics.h's table
+  int intrinsic = -1;  // sema: index into sema/terms/intrinsics.h's table
 };
 
 // One part of a printf format, parsed once: literal text, or a conversion of one argument (or of none: %%).

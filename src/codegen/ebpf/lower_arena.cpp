@@ -27,7 +27,7 @@
 #include "codegen/kernel_points.h"
 #include "codegen/lower_kernel.h"
 #include "codegen/lowering.h"
-#include "sema/intrinsics.h"
+#include "sema/terms/intrinsics.h"
 
 namespace spile::codegen {
 

@@ -1,4 +1,4 @@
-// The library's string functions (sema/intrinsics.cpp). `out` is never one of the arguments.
+// The library's string functions (sema/terms/intrinsics.cpp). `out` is never one of the arguments.
 
 #include "runtime/core/script_functions.h"
 #include "runtime/escape.h"

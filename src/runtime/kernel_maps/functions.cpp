@@ -1,4 +1,4 @@
-// Functions of the language's library (sema/intrinsics.h) that handlers in the kernel can call. What is not here would
+// Functions of the language's library (sema/terms/intrinsics.h) that handlers in the kernel can call. What is not here would
 // take loops that the verifier has to walk through; the lowering refuses it by name.
 
 #include "abi/script_codes.h"

@@ -13,7 +13,7 @@
 #include "abi/machine.h"
 #include "abi/time_counter.h"
 #include "runs/timeline/noted_calls.h"
-#include "sema/intrinsics.h"
+#include "sema/terms/intrinsics.h"
 #include "syntax/visitor.h"
 
 namespace spile::session {

@@ -7,7 +7,7 @@
 
 #include "codegen/site_texts.h"
 #include "runs/timeline/recent_calls.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/arena/arena_view.h"
 
 namespace spile::session {

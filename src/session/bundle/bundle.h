@@ -14,7 +14,7 @@
 #include "base/source.h"
 #include "codegen/codegen.h"
 #include "kernelinfo/mechanisms.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/terms/options.h"
 
 namespace spile::session {

@@ -8,7 +8,7 @@
 #include "codegen/codegen.h"
 #include "engine/engine.h"
 #include "probes/probes.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 
 namespace spile::session {
 

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "codegen/codegen.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/terms/options.h"
 
 namespace spile::session {

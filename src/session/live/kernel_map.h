@@ -7,7 +7,7 @@
 #include "codegen/codegen.h"
 #include "kernelinfo/mechanisms.h"
 #include "probes/probes.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 
 namespace spile::session {
 

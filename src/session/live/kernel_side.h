@@ -13,7 +13,7 @@
 #include "bpf/bpf.h"
 #include "codegen/codegen.h"
 #include "probes/probes.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/arena/arena_memory.h"
 #include "session/arena/controller.h"
 #include "session/live/followed_programs.h"

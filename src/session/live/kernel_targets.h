@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/live/kernel_side.h"
 
 namespace spile::session {

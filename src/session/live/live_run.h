@@ -7,7 +7,7 @@
 
 #include "codegen/codegen.h"
 #include "runs/run/run_model.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/arena/arena_view.h"
 #include "session/arena/controller.h"
 #include "session/terms/options.h"

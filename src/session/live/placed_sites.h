@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 
 namespace spile::session {
 

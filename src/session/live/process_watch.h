@@ -10,7 +10,7 @@
 
 #include "abi/arena.h"
 #include "engine/engine.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 
 namespace spile::session {
 

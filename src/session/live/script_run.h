@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "codegen/codegen.h"
 #include "probes/probes.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/terms/options.h"
 
 namespace spile::session {

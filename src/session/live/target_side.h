@@ -16,7 +16,7 @@
 #include "codegen/codegen.h"
 #include "engine/engine.h"
 #include "probes/probes.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/arena/arena_view.h"
 #include "session/live/kept_entries.h"
 #include "session/live/kernel_targets.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sema/program.h"
+#include "sema/terms/program.h"
 
 namespace spile::session {
 

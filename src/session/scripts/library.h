@@ -9,8 +9,8 @@
 //
 // Facts of this run, such as the script's arguments, are a file of the library, too (session_script.h).
 //
-// A function whose body is %{ /* intrinsic */ %} declares a function of the runtime (sema/intrinsics.h), for the documentation
-// and for tools: calls are never resolved to the declaration.
+// A function whose body is %{ /* intrinsic */ %} declares a function of the runtime (sema/terms/intrinsics.h), for the
+// documentation and for tools: calls are never resolved to the declaration.
 
 #include <memory>
 #include <set>

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sema/intrinsics.h"
+#include "sema/terms/intrinsics.h"
 #include "session/scripts/session_script.h"
 
 namespace spile::session {

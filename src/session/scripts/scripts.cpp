@@ -14,7 +14,7 @@
 #include <set>
 #include <sstream>
 
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/scripts/library.h"
 
 namespace spile::session {

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 
 namespace spile::session {
 

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 
 struct fuse_session;
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/arena/controller.h"
 #include "session/serve/http_files.h"
 #include "session/serve/procfs_files.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/arena/arena_view.h"
 #include "session/serve/status_socket.h"
 

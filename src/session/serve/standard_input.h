@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sema/program.h"
+#include "sema/terms/program.h"
 
 namespace spile::session {
 

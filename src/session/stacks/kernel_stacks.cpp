@@ -10,7 +10,7 @@
 #include "abi/stack_tables.h"
 #include "base/clock.h"
 #include "base/print.h"
-#include "sema/intrinsics.h"
+#include "sema/terms/intrinsics.h"
 #include "session/stacks/stack_table.h"
 
 namespace spile::session {

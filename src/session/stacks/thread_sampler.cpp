@@ -21,7 +21,7 @@
 #include "base/print.h"
 #include "base/proc.h"
 #include "engine/process/process_status.h"
-#include "sema/intrinsics.h"
+#include "sema/terms/intrinsics.h"
 
 namespace spile::session {
 

@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "engine/engine.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 
 namespace spile::session {
 

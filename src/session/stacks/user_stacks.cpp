@@ -12,7 +12,7 @@
 #include "abi/record.h"
 #include "base/print.h"
 #include "base/proc.h"
-#include "sema/intrinsics.h"
+#include "sema/terms/intrinsics.h"
 #include "session/stacks/mapped_module.h"
 #include "session/stacks/stack_table.h"
 

@@ -8,7 +8,7 @@
 #include "base/diagnostics.h"
 #include "base/print.h"
 #include "bpf/arena.h"
-#include "sema/recorded.h"
+#include "sema/terms/recorded.h"
 
 namespace spile::session {
 

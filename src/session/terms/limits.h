@@ -2,7 +2,7 @@
 // -D NAME=VALUE and -G NAME=VALUE.
 
 #include "base/result.h"
-#include "sema/program.h"
+#include "sema/terms/program.h"
 #include "session/terms/options.h"
 
 namespace spile::session {
