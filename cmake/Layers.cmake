@@ -27,6 +27,7 @@ set(SPILE_MAY_USE_cli base runs session verbs editor)
 # and the folder's main header, its API, uses the first alone.
 set(SPILE_ROOMS_debuginfo terms cache files elf conventions dwarf answers)
 set(SPILE_ROOMS_sema terms targets names types sharing)
+set(SPILE_ROOMS_verbs terms tables calls asking tasks tracing)
 set(SPILE_ROOMS_engine terms arch process trace space patch change calls share)
 set(SPILE_ROOMS_runs text stacks timeline run send)
 set(SPILE_ROOMS_session terms arena serve scripts stacks live bundle)

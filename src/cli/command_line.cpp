@@ -23,7 +23,7 @@
 #include "editor/language_server.h"
 #include "runs/text/merge_streams.h"
 #include "runs/text/presenter.h"
-#include "verbs/report.h"
+#include "verbs/tracing/report.h"
 #include "verbs/verb.h"
 
 namespace spile::cli {

@@ -1,13 +1,13 @@
 #include "verbs/verb.h"
 
-#include "verbs/asking_verbs.h"
-#include "verbs/cache.h"
-#include "verbs/flame.h"
-#include "verbs/hist.h"
-#include "verbs/report.h"
-#include "verbs/snap.h"
-#include "verbs/task_verbs.h"
-#include "verbs/trace.h"
+#include "verbs/asking/asking_verbs.h"
+#include "verbs/asking/cache.h"
+#include "verbs/tasks/task_verbs.h"
+#include "verbs/tracing/flame.h"
+#include "verbs/tracing/hist.h"
+#include "verbs/tracing/report.h"
+#include "verbs/tracing/snap.h"
+#include "verbs/tracing/trace.h"
 
 namespace spile::verbs {
 

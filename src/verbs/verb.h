@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "session/terms/options.h"
-#include "verbs/verb_script.h"
+#include "verbs/terms/verb_script.h"
 
 namespace spile::verbs {
 
@@ -21,7 +21,7 @@ struct Verb {
   const char* name;
   const char* words;  // what follows, for --help
   const char* help;
-  // Of make and answer one is set; of record neither, which stands before what it records (verbs/report.h).
+  // Of make and answer one is set; of record neither, which stands before what it records (verbs/tracing/report.h).
   // Returns the script that the line asks for. Errors: a word has no meaning; what it names is not there.
   Result<VerbScript> (*make)(const VerbLine& line, const session::Options& options);
   // Prints the answer on standard output. `words` begin behind the verb. Returns the exit status: 0, or 1 if nothing was found,

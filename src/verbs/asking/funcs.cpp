@@ -1,0 +1,124 @@
+// spile funcs: functions by name.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/print.h"
+#include "verbs/asking/asked_files.h"
+#include "verbs/asking/asking_verbs.h"
+#include "verbs/terms/json_lines.h"
+#include "verbs/terms/name_patterns.h"
+
+namespace spile::verbs {
+
+namespace {
+
+using debuginfo::Function;
+
+struct Row {
+  std::string name;
+  const debuginfo::Module* module;
+  Function function;
+};
+
+const char* text_of(Function::Source source) {
+  switch (source) {
+    case Function::Source::kSymtab: return "symtab";
+    case Function::Source::kDynsym: return "dynsym";
+    case Function::Source::kDwarf: return "dwarf";
+    case Function::Source::kUnwind: return "eh_frame";
+  }
+  return "";
+}
+
+// Adds the functions of a module that match. Returns whether any has a wanted name, excluded ones among them.
+Result<bool> add_functions(debuginfo::Module& module, const NamePatterns& patterns, bool with_source, std::vector<Row>& rows) {
+  std::set<uint64_t> seen;
+  bool has_wanted = false;
+  for (const std::string& pattern : patterns.wanted) {
+    TRY(std::vector<Function> functions, module.functions({pattern, ""}));
+    has_wanted |= !functions.empty();
+    for (Function& function : functions) {
+      std::string name = function.name();
+      if (patterns.excludes(name) || !seen.insert(function.address.value).second) continue;
+      if (with_source && module.has_debug_info()) {
+        if (auto declared = module.declaration(function.address); declared.ok()) function.declared = *declared;
+      }
+      rows.push_back({std::move(name), &module, std::move(function)});
+    }
+  }
+  return has_wanted;
+}
+
+Json json_of(const Row& row) {
+  const Function& f = row.function;
+  Json object = {{"name", row.name},
+                 {"symbol", f.linkage_name},
+                 {"aliases", f.aliases},
+                 {"module", row.module->path()},
+                 {"address", json_address(f.address)},
+                 {"size", f.size},
+                 {"exported", f.exported},
+                 {"ifunc", f.is_ifunc},
+                 {"from", text_of(f.source)}};
+  if (f.declared.line > 0) object["file"] = f.declared.file, object["line"] = f.declared.line;
+  return object;
+}
+
+void print_rows(const std::vector<Row>& rows, bool names_module, bool details) {
+  constexpr size_t kWidest = 48;
+  size_t width = 0;
+  for (const Row& row : rows) width = std::max(width, std::min(row.name.size(), kWidest));
+  for (const Row& row : rows) {
+    std::string line = row.name;
+    if (details) line = fmt::format("{:#010x} {:>7}  {:<{}}", row.function.address.value, row.function.size, row.name, width);
+    else if (names_module) line = fmt::format("{:<{}}", row.name, width);
+    if (details && row.function.declared.line > 0)
+      line += fmt::format("  {}:{}", row.function.declared.file, row.function.declared.line);
+    if (names_module) line += "  " + row.module->path();
+    print_to(stdout, "{}\n", line);
+  }
+}
+
+}  // namespace
+
+Result<int> answer_funcs(const std::vector<std::string>& words, const session::Options& options) {
+  TRY(AskedFiles files, open_asked_files("funcs", words, options));
+  TRY(const NamePatterns patterns, parse_name_patterns(files.words));
+  const bool details = options.messages.verbosity() > 0;
+  std::vector<Row> rows;
+  bool has_wanted = false;
+  auto search = [&]() -> Result<void> {
+    for (const auto& module : files.modules) {
+      TRY(const bool found, add_functions(*module, patterns, details, rows));
+      has_wanted |= found;
+    }
+    return {};
+  };
+  TRY_DO(search());
+  // malloc is in no program, but in a library of it.
+  if (!has_wanted && !files.has_libraries) {
+    add_libraries(files);
+    TRY_DO(search());
+  }
+  if (rows.empty() && has_wanted) {
+    print_to(stderr, "spile: all functions that match are left out\n");
+    return 1;
+  }
+  if (rows.empty()) {
+    print_to(stderr, "spile: no function of {}{} matches\n", files.world->program(),
+             files.modules.size() > 1 ? " and its libraries" : "");
+    return 1;
+  }
+  std::ranges::stable_sort(rows, [](const Row& a, const Row& b) { return a.name < b.name; });
+  if (options.verb.json) {
+    for (const Row& row : rows) print_json(json_of(row));
+  } else {
+    print_rows(rows, files.modules.size() > 1, details);
+  }
+  return 0;
+}
+
+}  // namespace spile::verbs

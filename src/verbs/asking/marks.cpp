@@ -1,0 +1,93 @@
+// spile marks: SDT marks, https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "base/print.h"
+#include "verbs/asking/asked_files.h"
+#include "verbs/asking/asking_verbs.h"
+#include "verbs/terms/json_lines.h"
+
+namespace spile::verbs {
+
+namespace {
+
+struct Argument {
+  std::string type;     // "int32_t"
+  std::string operand;  // "%eax", as the assembler writes it
+};
+
+// "-4@%eax 8@-8(%rbp)": operands may have blanks between parentheses.
+std::vector<Argument> arguments_of(const std::string& text) {
+  std::vector<Argument> arguments;
+  for (size_t at = 0; (at = text.find('@', at)) != std::string::npos;) {
+    const size_t begin = text.find_last_of(" \t", at) == std::string::npos ? 0 : text.find_last_of(" \t", at) + 1;
+    size_t end = at + 1;
+    for (int depth = 0; end < text.size() && (depth > 0 || (text[end] != ' ' && text[end] != '\t')); ++end)
+      depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
+    std::string size = text.substr(begin, at - begin);
+    const bool is_float = size.ends_with('f'), is_signed = size.starts_with('-');
+    const long bits = 8 * std::labs(std::strtol(size.c_str(), nullptr, 10));
+    std::string type = is_float ? (bits == 32 ? "float" : "double") : fmt::format("{}int{}_t", is_signed ? "" : "u", bits);
+    arguments.push_back({std::move(type), text.substr(at + 1, end - at - 1)});
+    at = end;
+  }
+  return arguments;
+}
+
+bool matches(const debuginfo::Mark& mark, const std::vector<std::string>& patterns) {
+  const std::string whole = mark.provider + ":" + mark.name;
+  return patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {
+           return fnmatch(pattern.c_str(), (pattern.find(':') == std::string::npos ? mark.name : whole).c_str(), 0) == 0;
+         });
+}
+
+void print_mark(const debuginfo::Mark& mark, const std::string& module, bool json) {
+  const std::vector<Argument> arguments = arguments_of(mark.arguments);
+  const bool has_semaphore = mark.semaphore.value != 0 && mark.semaphore != debuginfo::kNoSuchSemaphore;
+  if (json) {
+    Json list = Json::array();
+    for (const Argument& argument : arguments) list.push_back({{"type", argument.type}, {"operand", argument.operand}});
+    Json object = {{"provider", mark.provider},
+                   {"name", mark.name},
+                   {"module", module},
+                   {"address", json_address(mark.address)},
+                   {"arguments", list}};
+    if (has_semaphore) object["semaphore"] = json_address(mark.semaphore);
+    print_json(object);
+    return;
+  }
+  std::string line = fmt::format("{}:{}", mark.provider, mark.name);
+  for (size_t i = 0; i < arguments.size(); ++i) line += fmt::format(" $arg{}:{}", i + 1, arguments[i].type);
+  print_to(stdout, "{}\n", line);
+}
+
+}  // namespace
+
+Result<int> answer_marks(const std::vector<std::string>& words, const session::Options& options) {
+  TRY(AskedFiles files, open_asked_files("marks", words, options));
+  if (options.verb.library.empty()) add_libraries(files);
+  std::vector<std::pair<std::string, std::vector<debuginfo::Mark>>> found;  // by module
+  for (const auto& module : files.modules) {
+    std::vector<debuginfo::Mark> marks = module->marks();
+    std::erase_if(marks, [&](const debuginfo::Mark& mark) { return !matches(mark, files.words); });
+    std::ranges::stable_sort(marks, {}, [](const debuginfo::Mark& mark) { return std::pair(mark.provider, mark.name); });
+    if (!marks.empty()) found.emplace_back(module->path(), std::move(marks));
+  }
+  const bool names_modules = !options.verb.json && found.size() > 1;
+  for (const auto& [module, marks] : found) {
+    if (names_modules) print_to(stdout, "{}{}:\n", module == found.front().first ? "" : "\n", module);
+    for (const debuginfo::Mark& mark : marks) print_mark(mark, module, options.verb.json);
+  }
+  if (!found.empty()) return 0;
+  const std::string where = files.world->program() + (files.modules.size() > 1 ? " and its libraries" : "");
+  if (files.words.empty()) print_to(stderr, "spile: no SDT marks in {}\n", where);
+  else print_to(stderr, "spile: no SDT mark in {} matches\n", where);
+  return 1;
+}
+
+}  // namespace spile::verbs

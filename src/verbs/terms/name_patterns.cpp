@@ -1,0 +1,49 @@
+#include "verbs/terms/name_patterns.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+
+namespace spile::verbs {
+
+namespace {
+
+// Cuts at each '|', but not in C++'s operators.
+std::vector<std::string> alternatives_of(const std::string& word) {
+  constexpr std::string_view kOperator = "operator";
+  std::vector<std::string> parts(1);
+  for (char c : word) {
+    const std::string_view before = parts.back();
+    const bool in_operator = before.ends_with(kOperator) || before.ends_with("operator|");
+    if (c == '|' && !in_operator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+bool NamePatterns::excludes(const std::string& name) const {
+  return std::ranges::any_of(unwanted,
+                             [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
+}
+
+Result<NamePatterns> parse_name_patterns(const std::vector<std::string>& words) {
+  NamePatterns patterns;
+  for (const std::string& word : words) {
+    const bool excludes = word.starts_with('!');
+    for (std::string& pattern : alternatives_of(excludes ? word.substr(1) : word)) {
+      if (pattern.empty())
+        return Error{fmt::format("'{}' has an empty pattern", word), "patterns are joined by '|': 'get*|set*' '!*_unlocked'"};
+      (excludes ? patterns.unwanted : patterns.wanted).push_back(std::move(pattern));
+    }
+  }
+  if (patterns.wanted.empty()) patterns.wanted = {"*"};
+  return patterns;
+}
+
+}  // namespace spile::verbs

@@ -1,0 +1,37 @@
+#include "verbs/terms/name_patterns.h"
+
+#include <gmock/gmock.h>
+
+namespace spile::verbs {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(NamePatterns, AreJoinedByBarsAndExcludedByExclamationMarks) {
+  auto patterns = parse_name_patterns({"get*|set*", "!*_unlocked|*_r", "close"});
+  ASSERT_TRUE(patterns.ok());
+  EXPECT_THAT(patterns->wanted, ElementsAre("get*", "set*", "close"));
+  EXPECT_THAT(patterns->unwanted, ElementsAre("*_unlocked", "*_r"));
+  EXPECT_TRUE(patterns->excludes("getc_unlocked"));
+  EXPECT_FALSE(patterns->excludes("getc"));
+}
+
+TEST(NamePatterns, MeanAllNamesWhereNoneIncludes) {
+  auto patterns = parse_name_patterns({"!str*"});
+  ASSERT_TRUE(patterns.ok());
+  EXPECT_THAT(patterns->wanted, ElementsAre("*"));
+}
+
+TEST(NamePatterns, KeepTheBarOfAnOperator) {
+  EXPECT_THAT(parse_name_patterns({"operator|"})->wanted, ElementsAre("operator|"));
+  EXPECT_THAT(parse_name_patterns({"A::operator||"})->wanted, ElementsAre("A::operator||"));
+}
+
+TEST(NamePatterns, MayNotBeEmpty) {
+  EXPECT_FALSE(parse_name_patterns({""}).ok());
+  EXPECT_FALSE(parse_name_patterns({"a|"}).ok());
+  EXPECT_FALSE(parse_name_patterns({"!"}).ok());
+}
+
+}  // namespace
+}  // namespace spile::verbs
