@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/codegen.h"
+#include "codegen/compiled_script.h"
 #include "codegen/unit.h"
 
 namespace spile::codegen {

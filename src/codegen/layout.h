@@ -13,7 +13,7 @@
 // `storage`, `lock` or `seen` of 0 means absent; `shard` may be 0.
 
 #include "abi/handler.h"
-#include "codegen/codegen.h"
+#include "codegen/compiled_script.h"
 
 namespace spile::codegen {
 

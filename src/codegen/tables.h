@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "codegen/codegen.h"
+#include "codegen/compiled_script.h"
 
 namespace spile::codegen {
 
