@@ -28,13 +28,14 @@ set(SPILE_MAY_USE_cli base runs session verbs editor)
 set(SPILE_ROOMS_debuginfo terms cache files elf conventions dwarf answers)
 set(SPILE_ROOMS_sema terms targets names types sharing)
 set(SPILE_ROOMS_verbs terms tables calls asking tasks tracing)
+set(SPILE_ROOMS_codegen terms module machine bodies lowering process kernel ebpf)
 set(SPILE_ROOMS_engine terms arch process trace space patch change calls share)
 set(SPILE_ROOMS_runs text stacks timeline run send)
 set(SPILE_ROOMS_session terms arena serve scripts stacks live bundle)
 
-# Processors that have files of their own, in folders of their name (engine/arch/x86_64, codegen/x86_64): of these folders, a
-# build compiles that of its own processor. SPILE_LLVM_NAME is LLVM's name of a processor. src/engine/arch/README.md says what a
-# new one needs.
+# Processors that have files of their own, in folders of their name (engine/arch/x86_64, codegen/machine/x86_64): of these
+# folders, a build compiles that of its own processor. SPILE_LLVM_NAME is LLVM's name of a processor. src/engine/arch/README.md
+# says what a new one needs.
 set(SPILE_MACHINES x86_64)
 set(SPILE_LLVM_x86_64 x86)
 

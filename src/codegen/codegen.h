@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "codegen/compiled_script.h"
+#include "codegen/terms/compiled_script.h"
 
 namespace spile::codegen {
 

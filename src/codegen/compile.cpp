@@ -8,16 +8,16 @@
 #include <thread>
 
 #include "abi/record.h"
-#include "codegen/backend.h"
-#include "codegen/confine.h"
+#include "codegen/bodies/lowering.h"
+#include "codegen/bodies/native_places.h"
 #include "codegen/ebpf/loadable.h"
 #include "codegen/ebpf/lower_arena.h"
-#include "codegen/flatten.h"
-#include "codegen/lower_kernel.h"
-#include "codegen/lower_native.h"
-#include "codegen/lowering.h"
-#include "codegen/native_places.h"
-#include "codegen/object_cache.h"
+#include "codegen/kernel/lower_kernel.h"
+#include "codegen/machine/backend.h"
+#include "codegen/machine/confine.h"
+#include "codegen/machine/flatten.h"
+#include "codegen/machine/object_cache.h"
+#include "codegen/process/lower_native.h"
 
 namespace spile::codegen {
 

@@ -1,6 +1,6 @@
 // process.begin, .end, .thread.begin, .thread.end, .syscall, .syscall.return: what happens to processes and threads,
 // rather than a place in their code. Handlers run in the controller, while the thread in question stands still; without -c and
-// -x, for all processes of the machine or all of a program, in the kernel (codegen/lower_kernel.cpp).
+// -x, for all processes of the machine or all of a program, in the kernel (codegen/kernel/lower_kernel.cpp).
 //
 // process, process("PATH"), process(PID) before; an exec is an end and a begin. thread.begin and thread.end are for
 // threads other than a process's first.

@@ -9,7 +9,7 @@
 //   kernel/       the kernel, from Linux 6.12 on, over a BPF arena. It lacks what is marked "in targets" below
 //   kernel_maps/  the kernel before: helpers and maps of the kernel. It lacks what is marked "arena" below, and counting the
 //                 elements of maps; it visits them by functions of its own (kernel_maps/iterate.cpp). codegen rejects scripts
-//                 that need the rest there (codegen/place.h, codegen/refuse_for_kernel.cpp)
+//                 that need the rest there (codegen/module/place.h, codegen/kernel/refuse_for_kernel.cpp)
 //
 // Where places differ, "arena:" says what holds for those with an arena, and "maps:" for kernel_maps/.
 //

@@ -13,7 +13,7 @@
 #include "base/print.h"
 #include "bpf/arena.h"
 #include "bpf/bpf.h"
-#include "codegen/layout.h"
+#include "codegen/module/layout.h"
 #include "debuginfo/cache/answer_cache.h"
 #include "runtime/bitcode.h"
 #include "session/serve/procfs_value.h"

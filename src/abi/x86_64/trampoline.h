@@ -4,7 +4,7 @@
 //
 // Handlers take their arguments as C functions do, and are compiled with LLVM's calling convention preserve_most, which keeps
 // every general register but r11 (and rax where the handler returns a value), and with code of their own that keeps r11
-// (codegen/lower_target.cpp). They never touch vector or x87 registers. Flags are dead at a function's entry and return.
+// (codegen/process/lower_target.cpp). They never touch vector or x87 registers. Flags are dead at a function's entry and return.
 // The CFA is the value of rsp just before the call that entered the probed function.
 //
 // SiteKind::kEntry                       handler: void enter(rdi, rsi, rdx, rcx, r8, r9)

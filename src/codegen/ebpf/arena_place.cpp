@@ -2,9 +2,9 @@
 
 #include "abi/machine.h"
 #include "abi/trampoline.h"
-#include "codegen/body.h"
+#include "codegen/bodies/body.h"
+#include "codegen/bodies/native_places.h"
 #include "codegen/ebpf/loadable.h"
-#include "codegen/native_places.h"
 
 namespace spile::codegen {
 

@@ -3,7 +3,7 @@
 // theirs, and only the probed place is the kernel's. The lowering's bodies get the argument of the eBPF program as
 // SiteValues::program_context.
 
-#include "codegen/kernel_site.h"
+#include "codegen/kernel/kernel_site.h"
 
 namespace spile::codegen {
 

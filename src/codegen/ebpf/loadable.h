@@ -14,7 +14,7 @@
 //   loops       each turn passes a may_goto, which bounds it; no loop variable starts with a value that the verifier knows
 
 #include "base/result.h"
-#include "codegen/script_module.h"
+#include "codegen/module/script_module.h"
 
 namespace spile::codegen {
 

@@ -22,11 +22,11 @@
 
 #include "abi/kernel.h"
 #include "abi/machine.h"
+#include "codegen/bodies/lowering.h"
 #include "codegen/ebpf/loadable.h"
-#include "codegen/kernel_place.h"
-#include "codegen/kernel_points.h"
-#include "codegen/lower_kernel.h"
-#include "codegen/lowering.h"
+#include "codegen/kernel/kernel_place.h"
+#include "codegen/kernel/kernel_points.h"
+#include "codegen/kernel/lower_kernel.h"
 #include "sema/terms/intrinsics.h"
 
 namespace spile::codegen {

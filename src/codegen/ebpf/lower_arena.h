@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "codegen/ebpf/arena_place.h"
-#include "codegen/layout.h"
+#include "codegen/module/layout.h"
 
 namespace spile::codegen {
 

@@ -1,10 +1,10 @@
 // Visits of an array's elements: foreach, and slices. Each statement that visits has a map of the kernel with an entry for each
 // element (VisitEntry): the keys are copied there first, so that the statement may change the array, and sorted there.
 //
-// All loops are functions that the kernel calls for each element of a map (codegen/kernel_loops.h), which the lowering makes, one
-// for each statement, from collect, sort_pass and sort_step here. Where they stand lies in Visit, in scratch memory: the verifier
-// knows nothing of it, and an entry is looked up by its number, so that no number needs to be proved. No other handler visits the
-// array meanwhile: its lock is held.
+// All loops are functions that the kernel calls for each element of a map (codegen/module/kernel_loops.h), which the lowering
+// makes, one for each statement, from collect, sort_pass and sort_step here. Where they stand lies in Visit, in scratch memory:
+// the verifier knows nothing of it, and an entry is looked up by its number, so that no number needs to be proved. No other
+// handler visits the array meanwhile: its lock is held.
 
 #include "runtime/kernel_maps/kernel_maps.h"
 #include "runtime/sort_statistic.h"

@@ -1,8 +1,8 @@
 // Where the controller's handlers may read and write. They work on memory that traced processes can fill with anything, so
 // an address that was made from what is there may lead anywhere: in spile, every access whose place is not certain when it
-// is compiled asks here first (codegen/confine.cpp puts the calls in; assembly asks by itself). Handlers of traced processes
-// have nothing of this: they are in memory that their own process can write anyway, and reach the arena's parts by numbers
-// that are kept in range (map.h).
+// is compiled asks here first (codegen/machine/confine.cpp puts the calls in; assembly asks by itself). Handlers of traced
+// processes have nothing of this: they are in memory that their own process can write anyway, and reach the arena's parts by
+// numbers that are kept in range (map.h).
 //
 // Allowed are the arena, of which spile sees its own private memory where the shared file has the controller's slot and
 // state; the stack of the handlers that run now; and, for reading, the image. Anything else is led to the stray page: what is

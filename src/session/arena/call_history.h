@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "codegen/site_texts.h"
+#include "codegen/module/site_texts.h"
 #include "runs/timeline/recent_calls.h"
 #include "sema/terms/program.h"
 #include "session/arena/arena_view.h"

@@ -10,7 +10,7 @@
 
 #include "abi/stack_tables.h"
 #include "base/check.h"
-#include "codegen/global_cursor.h"
+#include "codegen/terms/global_cursor.h"
 
 namespace spile::session {
 

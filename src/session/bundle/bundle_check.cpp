@@ -139,8 +139,8 @@ Result<void> check_layout(const codegen::ArenaLayout& layout, const char* what) 
   return {};
 }
 
-// Where the session's own memory lies, as place_private() puts it (codegen/layout.cpp): ArenaView covers it where processes see
-// the arena.
+// Where the session's own memory lies, as place_private() puts it (codegen/module/layout.cpp): ArenaView covers it where
+// processes see the arena.
 Result<void> check_private(const Bundle& bundle) {
   const codegen::ArenaLayout& layout = bundle.script.layout;
   const char* what = "private memory";
@@ -161,8 +161,8 @@ Result<void> check_private(const Bundle& bundle) {
   return {};
 }
 
-// Where the arena of handlers in the kernel lies beside that of processes, as make_mixed_layout() puts it (codegen/layout.cpp),
-// and what both share.
+// Where the arena of handlers in the kernel lies beside that of processes, as make_mixed_layout() puts it
+// (codegen/module/layout.cpp), and what both share.
 Result<void> check_both(const Bundle& bundle) {
   constexpr uint64_t kReach = uint64_t{1} << 32;
   const codegen::ArenaLayout& layout = bundle.script.layout;

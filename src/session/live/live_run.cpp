@@ -7,7 +7,7 @@
 
 #include "abi/aggregate.h"
 #include "base/clock.h"
-#include "codegen/layout.h"
+#include "codegen/module/layout.h"
 #include "session/arena/skips.h"
 #include "session/serve/session_status.h"
 

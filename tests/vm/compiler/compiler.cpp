@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "codegen/backend.h"
+#include "codegen/machine/backend.h"
 #include "shared_memory.h"
 
 namespace {

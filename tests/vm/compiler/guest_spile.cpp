@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "base/unique_fd.h"
-#include "codegen/backend.h"
+#include "codegen/machine/backend.h"
 #include "shared_memory.h"
 
 namespace {
