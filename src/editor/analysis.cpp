@@ -1,6 +1,6 @@
 #include "editor/analysis.h"
 
-#include "probes/probes.h"
+#include "probes/terms/probes.h"
 #include "sema/terms/program.h"
 #include "session/open_world.h"
 #include "session/scripts/library.h"

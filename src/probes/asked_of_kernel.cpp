@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "probes/probes.h"
-#include "probes/traced_world.h"
+#include "probes/terms/probes.h"
+#include "probes/world/traced_world.h"
 #include "sema/names/alias_names.h"
 #include "syntax/visitor.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernelinfo/test_btf.h"
-#include "probes/probes.h"
+#include "probes/terms/probes.h"
 #include "sema/terms/program.h"
 #include "syntax/parser.h"
 

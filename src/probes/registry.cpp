@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/diagnostics.h"
-#include "probes/family.h"
-#include "probes/probes.h"
+#include "probes/terms/family.h"
+#include "probes/terms/probes.h"
 
 namespace spile::probes {
 

@@ -4,15 +4,15 @@
 
 #include <set>
 
-#include "probes/bind_function.h"
-#include "probes/family.h"
-#include "probes/kernel_trace.h"
-#include "probes/netfilter.h"
-#include "probes/pretty.h"
-#include "probes/probes.h"
-#include "probes/process_lifecycle.h"
-#include "probes/start_place.h"
-#include "probes/traced_world.h"
+#include "probes/binding/bind_function.h"
+#include "probes/binding/pretty.h"
+#include "probes/kernel/kernel_trace.h"
+#include "probes/kernel/netfilter.h"
+#include "probes/kernel/start_place.h"
+#include "probes/process/process_lifecycle.h"
+#include "probes/terms/family.h"
+#include "probes/terms/probes.h"
+#include "probes/world/traced_world.h"
 #include "syntax/visitor.h"
 
 namespace spile::probes {

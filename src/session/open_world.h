@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/result.h"
-#include "probes/probes.h"
+#include "probes/terms/probes.h"
 #include "session/terms/options.h"
 
 namespace spile::session {

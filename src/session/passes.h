@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "base/source.h"
 #include "codegen/codegen.h"
-#include "probes/probes.h"
+#include "probes/terms/probes.h"
 #include "sema/terms/program.h"
 #include "session/live/run_pass.h"
 #include "session/live/script_run.h"

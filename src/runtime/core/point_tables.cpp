@@ -89,7 +89,7 @@ extern "C" {
       top = extended(top, step);
     } else if (kind == abi::kEntryValue) {
       *result = 0;
-      if constexpr (kIsKernel) return false;  // no place there has one (probes/start_place.cpp)
+      if constexpr (kIsKernel) return false;  // no place there has one (probes/kernel/start_place.cpp)
       uint64_t word;
       if (!spile_rt_entry_value(context, top, operand & 0xffffffff, static_cast<uint32_t>(operand >> 32), &word)) return false;
       top = word;

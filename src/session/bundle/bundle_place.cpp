@@ -15,7 +15,7 @@
 #include "bpf/bpf.h"
 #include "debuginfo/elf/mapped_file.h"
 #include "kernelinfo/kernel_info.h"
-#include "probes/traced_world.h"
+#include "probes/world/traced_world.h"
 #include "session/terms/command_words.h"
 
 namespace spile::session {

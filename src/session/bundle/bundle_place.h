@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "probes/probes.h"
+#include "probes/terms/probes.h"
 #include "session/bundle/bundle.h"
 #include "session/terms/options.h"
 

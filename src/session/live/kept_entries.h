@@ -7,7 +7,7 @@
 
 #include "codegen/codegen.h"
 #include "engine/engine.h"
-#include "probes/probes.h"
+#include "probes/terms/probes.h"
 #include "sema/terms/program.h"
 
 namespace spile::session {

@@ -6,7 +6,7 @@
 #include "bpf/bpf.h"
 #include "codegen/codegen.h"
 #include "kernelinfo/mechanisms.h"
-#include "probes/probes.h"
+#include "probes/terms/probes.h"
 #include "sema/terms/program.h"
 
 namespace spile::session {

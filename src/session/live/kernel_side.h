@@ -12,7 +12,7 @@
 #include "bpf/arena.h"
 #include "bpf/bpf.h"
 #include "codegen/codegen.h"
-#include "probes/probes.h"
+#include "probes/terms/probes.h"
 #include "sema/terms/program.h"
 #include "session/arena/arena_memory.h"
 #include "session/arena/controller.h"

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "codegen/codegen.h"
-#include "probes/probes.h"
+#include "probes/terms/probes.h"
 #include "sema/terms/program.h"
 #include "session/terms/options.h"
 

@@ -15,7 +15,7 @@
 #include "base/unique_fd.h"
 #include "codegen/codegen.h"
 #include "engine/engine.h"
-#include "probes/probes.h"
+#include "probes/terms/probes.h"
 #include "sema/terms/program.h"
 #include "session/arena/arena_view.h"
 #include "session/live/kept_entries.h"

@@ -1,6 +1,6 @@
 #include "session/stacks/unwind_sites.h"
 
-#include "probes/unwinders.h"
+#include "probes/terms/unwinders.h"
 #include "session/stacks/mapped_module.h"
 
 namespace spile::session {

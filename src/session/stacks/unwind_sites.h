@@ -1,8 +1,8 @@
 #pragma once
-// Finds the functions of a process that unwind its stack (probes/unwinders.h), for sites of spile's own there. The handler of
-// each first writes all return addresses of the thread back to the stack (abi/trampoline.h). When the unwinder ends (it returns,
-// or goes on in a frame that catches or cleans up), the return addresses of frames that are still on the stack become pending
-// again.
+// Finds the functions of a process that unwind its stack (probes/terms/unwinders.h), for sites of spile's own there. The handler
+// of each first writes all return addresses of the thread back to the stack (abi/trampoline.h). When the unwinder ends (it
+// returns, or goes on in a frame that catches or cleans up), the return addresses of frames that are still on the stack become
+// pending again.
 
 #include <vector>
 

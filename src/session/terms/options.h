@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "debuginfo/files/debug_servers.h"
-#include "probes/runtime.h"
+#include "probes/terms/runtime.h"
 
 namespace spile::runs {
 class Presenter;  // runs/text/presenter.h

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "debuginfo/debuginfo.h"
-#include "probes/traced_world.h"
+#include "probes/world/traced_world.h"
 #include "session/terms/options.h"
 
 namespace spile::verbs {

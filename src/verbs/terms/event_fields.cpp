@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/tracefs.h"
-#include "probes/tracepoint_format.h"
+#include "probes/terms/tracepoint_format.h"
 #include "session/listing.h"
 
 namespace spile::verbs {
