@@ -31,6 +31,12 @@ std::string short_number(int64_t value) {
   return fmt::format("{}{:.1f}{}", sign, scaled, kLetters[letter]);
 }
 
+std::string_view plural(uint64_t number, std::string_view one, std::string_view many) { return number == 1 ? one : many; }
+
+std::string plural(uint64_t number, std::string_view one) { return fmt::format("{}{}", one, number == 1 ? "" : "s"); }
+
+std::string counted(uint64_t number, std::string_view one) { return fmt::format("{} {}", number, plural(number, one)); }
+
 std::string time_text(int64_t ns) {
   if (ns > -1000 && ns < 1000) return fmt::format("{} ns", ns);
   constexpr std::string_view kUnits[] = {"ns", "us", "ms", "s"};

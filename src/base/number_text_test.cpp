@@ -7,6 +7,13 @@
 namespace spile {
 namespace {
 
+TEST(NumberText, HasTheWordThatFitsTheNumber) {
+  EXPECT_EQ(counted(0, "probe"), "0 probes");
+  EXPECT_EQ(counted(1, "probe"), "1 probe");
+  EXPECT_EQ(plural(2, "call"), "calls");
+  EXPECT_EQ(plural(1, "was", "were"), "was");
+}
+
 TEST(NumberText, HasCommasByThousands) {
   EXPECT_EQ(with_commas(0), "0");
   EXPECT_EQ(with_commas(999), "999");

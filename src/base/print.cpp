@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "base/message_sink.h"
+#include "base/messages.h"
 
 namespace spile {
 
@@ -16,7 +16,11 @@ int output_error = 0;  // errno of the first write to standard output that faile
 }
 
 void print_text(std::FILE* stream, std::string_view text) noexcept {
-  if (stream == stderr && message_sink()) return hand_over(text);
+  if (MessageSink* const sink = message_sink(); sink && stream == stderr) {
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    if (!text.empty()) sink->take(Message(MessageKind::kNote, std::string(text)));
+    return;
+  }
   errno = 0;
   bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
   if (written || stream != stdout || output_error != 0) return;
@@ -40,7 +44,7 @@ int finish_standard_output(int status) {
   errno = 0;
   if (std::fflush(stdout) != 0 && output_error == 0) output_error = errno;
   if (output_error == 0 || output_error == EPIPE) return status;
-  print_to(stderr, "ERROR: write output: {}\n", write_error(output_error));
+  fail(fmt::format("write output: {}", write_error(output_error)));
   return status != 0 ? status : 1;
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/byte_stream.h"
-#include "base/message_sink.h"
+#include "base/messages.h"
 #include "runs/run/run_events.h"
 
 namespace spile::client {

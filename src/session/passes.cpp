@@ -9,7 +9,7 @@
 #include <bit>
 
 #include "base/diagnostics.h"
-#include "base/message_sink.h"
+#include "base/messages.h"
 #include "base/print.h"
 #include "bpf/arena.h"
 #include "bpf/bpf.h"

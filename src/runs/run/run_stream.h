@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "base/message_sink.h"
+#include "base/messages.h"
 #include "base/result.h"
 #include "runs/run/run_frames.h"
 

@@ -11,7 +11,7 @@
 
 #include "abi/time_counter.h"
 #include "base/clock.h"
-#include "base/message_sink.h"
+#include "base/messages.h"
 #include "base/print.h"
 #include "runs/text/error_hints.h"
 #include "runs/text/printf_text.h"

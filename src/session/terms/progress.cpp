@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "base/message_sink.h"
+#include "base/messages.h"
 #include "base/signal_mask.h"
 #include "base/terminal_control.h"
 

@@ -1,4 +1,4 @@
-#include "base/message_sink.h"
+#include "base/messages.h"
 
 #include <gmock/gmock.h>
 
@@ -6,6 +6,7 @@
 
 #include "base/diagnostics.h"
 #include "base/print.h"
+#include "base/result.h"
 
 namespace spile {
 namespace {
@@ -17,23 +18,50 @@ struct Kept : MessageSink {
   std::vector<Message> messages;
 };
 
-TEST(MessageSink, SplitsPrintedLinesIntoMessages) {
+TEST(Messages, ComeWithTheirPartsWhereASinkIs) {
   Kept kept;
-  print_to(stderr, "WARNING: a\nWARNING: b\n  hint: do c\n");
-  print_to(stderr, "spile: no\nwhere\n");
-  print_to(stderr, "  hint: alone\n");
+  warn("a");
+  warn("b", "do c");
+  fail(Error{"no\nwhere", ""});
+  EXPECT_EQ(refuse("nothing", "do d"), 1);
+  print_to(stderr, "WARNING: of a file\n");
   print_to(stderr, "");
-  ASSERT_EQ(kept.messages.size(), 4u);
+  ASSERT_EQ(kept.messages.size(), 5u);
   EXPECT_EQ(kept.messages[0].text, "a");
   EXPECT_EQ(kept.messages[1].hint, "do c");
   EXPECT_EQ(kept.messages[1].kind, MessageKind::kWarning);
   EXPECT_EQ(kept.messages[2].kind, MessageKind::kSystemError);
   EXPECT_EQ(kept.messages[2].text, "no\nwhere");
-  EXPECT_EQ(kept.messages[3].text, "");
-  EXPECT_EQ(kept.messages[3].hint, "alone");
+  EXPECT_EQ(kept.messages[3].hint, "do d");
+  EXPECT_EQ(kept.messages[4].text, "WARNING: of a file");
+  EXPECT_EQ(kept.messages[4].kind, MessageKind::kNote);
 }
 
-TEST(MessageSink, GivesRangeOfDiagnostic) {
+TEST(Messages, SayNoWarningWhereNoneIsWanted) {
+  Kept kept;
+  show_warnings(false);
+  warn("a");
+  fail("b");
+  show_warnings(true);
+  ASSERT_EQ(kept.messages.size(), 1u);
+  EXPECT_EQ(kept.messages[0].text, "b");
+}
+
+TEST(Messages, ArePrintedWithHeadExcerptAndHint) {
+  testing::internal::CaptureStderr();
+  warn("a", "do b");
+  fail("c");
+  refuse(Error{"d", "do e"});
+  note("f");
+  Message message(MessageKind::kHandlerError, "g");
+  message.excerpt = "    1 | x\n";
+  message.hint = "h";
+  say(message);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "WARNING: a\n  hint: do b\nERROR: c\nspile: d\n  hint: do e\nf\nERROR: g\n    1 | x\n  hint: h\n");
+}
+
+TEST(Messages, GiveRangeOfDiagnostic) {
   SourceFiles files;
   const SourceFile& file = files.add("a.stp", "probe end {\n  prnt()\n}\n");
   Diagnostics diagnostics;
