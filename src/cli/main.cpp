@@ -2,7 +2,7 @@
 
 #include "base/print.h"
 #include "cli/command_line.h"
-#include "session/terms/signals.h"
+#include "session/invocation/signals.h"
 
 int main(int argc, char** argv) {
   spile::open_standard_descriptors();

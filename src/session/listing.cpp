@@ -11,8 +11,8 @@
 #include "base/print.h"
 #include "sema/terms/program.h"
 #include "session/open_world.h"
+#include "session/scripts/procfs_value.h"
 #include "session/scripts/scripts.h"
-#include "session/serve/procfs_value.h"
 #include "session/terms/limits.h"
 #include "syntax/tree.h"
 

@@ -16,11 +16,11 @@
 #include "codegen/module/layout.h"
 #include "debuginfo/cache/answer_cache.h"
 #include "runtime/bitcode.h"
-#include "session/serve/procfs_value.h"
+#include "session/invocation/pass_timer.h"
+#include "session/invocation/time_limit.h"
+#include "session/scripts/procfs_value.h"
 #include "session/stacks/symbol_modules.h"
 #include "session/terms/limits.h"
-#include "session/terms/pass_timer.h"
-#include "session/terms/time_limit.h"
 #include "session/terms/trust.h"
 
 namespace spile::session {

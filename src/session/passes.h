@@ -59,7 +59,7 @@ Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Prog
                                                                 StepNames& steps);
 
 // Pass 4: the IR becomes machine code, and its memory is freed. From here on, -T no longer ends the program
-// (session/terms/time_limit.h).
+// (session/invocation/time_limit.h).
 Result<codegen::CompiledScript> build_program(std::unique_ptr<codegen::Translation> translation, const MessageOptions& messages,
                                               StepNames& steps);
 

@@ -14,13 +14,13 @@
 #include "sema/terms/intrinsics.h"
 #include "session/bundle/bundle_file.h"
 #include "session/bundle/bundle_run.h"
+#include "session/invocation/progress.h"
+#include "session/invocation/time_limit.h"
 #include "session/listing.h"
 #include "session/live/kept_folder.h"
 #include "session/open_world.h"
 #include "session/passes.h"
 #include "session/terms/options.h"
-#include "session/terms/progress.h"
-#include "session/terms/time_limit.h"
 
 namespace spile::session {
 

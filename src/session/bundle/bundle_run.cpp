@@ -5,8 +5,8 @@
 #include "base/print.h"
 #include "session/bundle/bundle_file.h"
 #include "session/bundle/bundle_place.h"
+#include "session/invocation/pass_timer.h"
 #include "session/live/run_pass.h"
-#include "session/terms/pass_timer.h"
 
 namespace spile::session {
 

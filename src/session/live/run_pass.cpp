@@ -1,8 +1,8 @@
 #include "session/live/run_pass.h"
 
 #include "base/print.h"
+#include "session/invocation/pass_timer.h"
 #include "session/live/flight_recorder.h"
-#include "session/terms/pass_timer.h"
 
 namespace spile::session {
 

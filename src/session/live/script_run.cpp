@@ -33,6 +33,8 @@
 #include "session/arena/call_history.h"
 #include "session/arena/controller.h"
 #include "session/arena/skips.h"
+#include "session/invocation/progress.h"
+#include "session/invocation/signals.h"
 #include "session/live/flight_recorder.h"
 #include "session/live/kernel_side.h"
 #include "session/live/kernel_targets.h"
@@ -46,8 +48,6 @@
 #include "session/serve/status_socket.h"
 #include "session/stacks/kernel_stacks.h"
 #include "session/stacks/process_stacks.h"
-#include "session/terms/progress.h"
-#include "session/terms/signals.h"
 #include "session/terms/trust.h"
 
 namespace spile::session {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/print.h"
-#include "session/serve/procfs_value.h"
+#include "session/scripts/procfs_value.h"
 
 namespace spile::session {
 

@@ -1,4 +1,4 @@
-#include "session/terms/signals.h"
+#include "session/invocation/signals.h"
 
 #include <errno.h>
 #include <sys/signalfd.h>

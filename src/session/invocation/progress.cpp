@@ -1,4 +1,4 @@
-#include "session/terms/progress.h"
+#include "session/invocation/progress.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

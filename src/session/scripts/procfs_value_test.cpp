@@ -1,4 +1,4 @@
-#include "session/serve/procfs_value.h"
+#include "session/scripts/procfs_value.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "session/terms/pass_timer.h"
+#include "session/invocation/pass_timer.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>

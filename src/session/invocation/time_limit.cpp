@@ -1,4 +1,4 @@
-#include "session/terms/time_limit.h"
+#include "session/invocation/time_limit.h"
 
 #include <fmt/format.h>
 #include <signal.h>
