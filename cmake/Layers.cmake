@@ -32,7 +32,7 @@ set(SPILE_ROOMS_codegen terms module machine bodies lowering process kernel ebpf
 set(SPILE_ROOMS_probes terms world values process kernel script binding)
 set(SPILE_ROOMS_engine terms arch process trace space patch change calls share)
 set(SPILE_ROOMS_runs text stacks timeline run send)
-set(SPILE_ROOMS_session terms invocation arena scripts serve stacks live bundle)
+set(SPILE_ROOMS_session terms invocation arena scripts serve stacks output places live bundle)
 
 # Processors that have files of their own, in folders of their name (engine/arch/x86_64, codegen/machine/x86_64): of these
 # folders, a build compiles that of its own processor. SPILE_LLVM_NAME is LLVM's name of a processor. src/engine/arch/README.md

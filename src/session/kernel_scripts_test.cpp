@@ -18,7 +18,7 @@
 #include "codegen/codegen.h"
 #include "runtime/bitcode.h"
 #include "sema/fake_target_test.h"
-#include "session/live/kernel_map.h"
+#include "session/places/kernel_map.h"
 
 extern "C" __attribute__((noinline, used)) long spile_test_called(long a, const char* s) {
   asm volatile("" : "+r"(a), "+r"(s));

@@ -1,5 +1,5 @@
 #pragma once
-// Programs that are recorded (session/live/run_recorder.h): spile reads all globals while handlers run, and the statistics have
+// Programs that are recorded (session/output/run_recorder.h): spile reads all globals while handlers run, and the statistics have
 // what a later reader may ask for.
 
 #include "sema/terms/program.h"

@@ -1,4 +1,4 @@
-#include "session/live/kernel_targets.h"
+#include "session/places/kernel_targets.h"
 
 #include <fmt/format.h>
 #include <linux/auxvec.h>
@@ -10,7 +10,7 @@
 
 #include "base/print.h"
 #include "base/proc.h"
-#include "session/live/process_watch.h"
+#include "session/places/process_watch.h"
 
 namespace spile::session {
 

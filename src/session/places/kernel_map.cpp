@@ -1,4 +1,4 @@
-#include "session/live/kernel_map.h"
+#include "session/places/kernel_map.h"
 
 #include <fmt/format.h>
 #include <linux/hw_breakpoint.h>

@@ -1,4 +1,4 @@
-#include "session/live/placed_sites.h"
+#include "session/places/placed_sites.h"
 
 #include <gtest/gtest.h>
 

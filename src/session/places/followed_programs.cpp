@@ -1,4 +1,4 @@
-#include "session/live/followed_programs.h"
+#include "session/places/followed_programs.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "session/live/kept_entries.h"
+#include "session/places/kept_entries.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "session/live/shell_commands.h"
+#include "session/output/shell_commands.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "session/live/kernel_side.h"
+#include "session/places/kernel_side.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -15,7 +15,7 @@
 #include "base/print.h"
 #include "kernelinfo/interrupt_count.h"
 #include "session/arena/skips.h"
-#include "session/live/kernel_map.h"
+#include "session/places/kernel_map.h"
 
 namespace spile::session {
 

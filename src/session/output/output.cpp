@@ -1,4 +1,4 @@
-#include "session/live/output.h"
+#include "session/output/output.h"
 
 #include <errno.h>
 #include <fmt/format.h>

@@ -14,7 +14,7 @@
 #include "runs/run/run_writer.h"
 #include "runs/text/printf_text.h"
 #include "session/arena/controller.h"
-#include "session/live/live_run.h"
+#include "session/output/live_run.h"
 
 namespace spile::session {
 

@@ -1,4 +1,4 @@
-#include "session/live/output.h"
+#include "session/output/output.h"
 
 #include <gtest/gtest.h>
 

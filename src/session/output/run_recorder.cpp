@@ -1,4 +1,4 @@
-#include "session/live/run_recorder.h"
+#include "session/output/run_recorder.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

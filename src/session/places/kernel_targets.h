@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "sema/terms/program.h"
-#include "session/live/kernel_side.h"
+#include "session/places/kernel_side.h"
 
 namespace spile::session {
 

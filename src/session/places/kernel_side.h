@@ -16,8 +16,8 @@
 #include "sema/terms/program.h"
 #include "session/arena/arena_memory.h"
 #include "session/arena/controller.h"
-#include "session/live/followed_programs.h"
-#include "session/live/output.h"
+#include "session/output/output.h"
+#include "session/places/followed_programs.h"
 
 namespace spile::session {
 

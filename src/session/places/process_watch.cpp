@@ -1,4 +1,4 @@
-#include "session/live/process_watch.h"
+#include "session/places/process_watch.h"
 
 #include <dirent.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "session/live/target_side.h"
+#include "session/places/target_side.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

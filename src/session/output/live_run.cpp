@@ -1,4 +1,4 @@
-#include "session/live/live_run.h"
+#include "session/output/live_run.h"
 
 #include <sys/utsname.h>
 

@@ -1,4 +1,4 @@
-#include "session/live/stream_files.h"
+#include "session/output/stream_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
