@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "debuginfo/terms/module_facts.h"
 
 namespace spile::debuginfo {
