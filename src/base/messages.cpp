@@ -1,7 +1,8 @@
 #include "base/messages.h"
 
+#include <cstdio>
+
 #include "base/diagnostics.h"
-#include "base/print.h"
 #include "base/result.h"
 #include "base/source_excerpt.h"
 
@@ -62,7 +63,7 @@ void say(Message message) {
   std::string text(head_of(message));
   text.append(message.text).append("\n").append(message.excerpt);
   if (!message.hint.empty()) text.append("  hint: ").append(message.hint).append("\n");
-  print_text(stderr, text);
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 void warn(std::string text, std::string hint) {
