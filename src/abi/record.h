@@ -33,7 +33,7 @@ enum RecordKind : uint16_t {
 inline constexpr uint32_t kCommandText = ~uint32_t{0};
 
 // The bit of a kind in a set of kinds, such as CompiledScript::target_records: the kinds that handlers of the script can write.
-// The reader of a ring that processes can write to ignores others (session/output/output.h). 0: not a kind.
+// The reader of a ring that processes can write to ignores others (session/output/record_queue.h). 0: not a kind.
 constexpr uint32_t record_kind_bit(uint32_t kind) { return kind < 32 ? uint32_t{1} << kind : 0; }
 
 // How an address is printed, on a line of its own.

@@ -1,5 +1,6 @@
 #include "session/live/run_pass.h"
 
+#include "base/messages.h"
 #include "base/print.h"
 #include "session/invocation/pass_timer.h"
 #include "session/live/flight_recorder.h"
@@ -31,6 +32,7 @@ int print_error(const Error& error, const ScriptOfVerb& verb) {
 
 Result<int> run_program(const RunInput& input, const TargetOptions& target, const OutputOptions& output,
                         const MessageOptions& messages, const std::function<void()>& armed) {
+  show_warnings(!messages.suppress_warnings);
   if (!output.flight_recorder) return run_here(input, target, output, messages, armed);
   armed();
   return run_in_background([&](std::function<void()> started) { return run_here(input, target, output, messages, started); });

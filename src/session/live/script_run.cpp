@@ -227,16 +227,16 @@ Result<void> ScriptRun::prepare() {
     TRY(kafka_, runs::KafkaSender::create(output_options_.kafka));
     utsname names{};
     ::uname(&names);
-    output_->send_events(program_, *arena_, kafka_.get(), names.nodename);
+    output_->send_events(program_, *arena_, *kafka_, names.nodename);
   }
   if (output_options_.record.is_on()) {
     TRY(recorder_, RunRecorder::create(*live_, script_, output_options_.record));
-    output_->record_by(recorder_.get(), *arena_);
+    output_->record_by(*recorder_, *arena_);
   }
   if (target_ && (kafka_ || recorder_)) {  // events have their process
-    target_->before_slots_are_reused([this] { output_->collect(*arena_); });
+    target_->before_slots_are_reused([this] { output_->records().collect(*arena_); });
   }
-  if (!program_.guru) output_->trust_processes_by([this] { return why_processes_untrusted(); });
+  if (!program_.guru) output_->actions().trust_processes_by([this] { return why_processes_untrusted(); });
   if (output_options_.in_memory()) {
     TRY(flight_, FlightSocket::listen());
   }
@@ -244,12 +244,12 @@ Result<void> ScriptRun::prepare() {
   const std::span<uint8_t> kernel =
       has_two ? std::span(own.data() + script_.layout.kernel_offset, script_.kernel.arena.size) : own;
   if (target_) target_->make_stacks(own, has_two ? kernel : std::span<uint8_t>(), arena_->controller_state());
-  if (target_) output_->name_addresses_by(target_->stacks());
+  if (target_) output_->names().name_processes_by(target_->stacks());
   if (has_kernel_probes()) {
     TRY_DO(kernel_stacks_.fill(kernel, has_two ? script_.kernel.arena : script_.layout, program_.needs));
-    output_->name_kernel_by(&kernel_stacks_);
+    output_->names().name_kernel_by(&kernel_stacks_);
   }
-  TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->collect_controller(*arena_); }));
+  TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->records().collect_controller(*arena_); }));
   // of begin probes; from start() on, of all others
   if (traced_.time_limit_ns > 0) controller_->set_limit(monotonic_ns() + traced_.time_limit_ns);
   controller_->initialize();
@@ -288,12 +288,12 @@ void ScriptRun::walk_in_kernel() {
   if (!stacks) {
     const std::span<uint8_t> arena(reinterpret_cast<uint8_t*>(arena_->base()), script_.layout.size);
     user_stacks_ = std::make_unique<UserStacks>(arena, std::span<uint8_t>(), script_.layout, program_.needs);
-    output_->name_addresses_by(stacks = user_stacks_.get());
+    output_->names().name_processes_by(stacks = user_stacks_.get());
   }
   process_stacks_ =
       std::make_unique<ProcessStacks>(*stacks, *arena_, *controller_, static_cast<uint32_t>(program_.limits.max_backtrace),
                                       script_.layout.kernel_offset != 0 ? target_->arena_fd() : -1);
-  output_->walk_stacks_by(process_stacks_.get());
+  output_->names().walk_stacks_by(process_stacks_.get());
   if (target_) target_->tell_of_maps([this](pid_t pid, uint64_t map) { process_stacks_->take_map(pid, map); });
 }
 
@@ -444,14 +444,14 @@ Result<void> ScriptRun::wait_and_collect() {
     if (descriptors[i].revents != 0) TRY_DO(sources[i].take());
   }
   if (kernel_) {
-    TRY([[maybe_unused]] size_t count, kernel_->consume(*output_));
-    if (!shares_arena()) output_->write_pending(true);  // one ring, in order
+    TRY([[maybe_unused]] size_t count, kernel_->consume(output_->records()));
+    if (!shares_arena()) output_->records().hand_on(true);  // one ring, in order
   }
   now = monotonic_ns();
   if (process_stacks_) process_stacks_->serve();
   if (shares_arena() && now >= next_collection_) {
-    bool any = output_->collect(*arena_);
-    output_->write_pending(false);
+    bool any = output_->records().collect(*arena_);
+    output_->records().hand_on(false);
     next_collection_ = now + (any ? kBusyPollNs : kIdlePollNs);
   }
   if (recorder_) recorder_->send();
@@ -490,7 +490,7 @@ void ScriptRun::take_signals() {
   if (taken.next_file) output_->file().next_file();
   if (taken.user && output_options_.presenter) {
     output_options_.presenter->take_signal();
-    if (output_options_.presenter->has_all()) output_->request_exit();
+    if (output_options_.presenter->has_all()) output_->actions().request_exit();
   }
 }
 
@@ -519,8 +519,8 @@ void ScriptRun::stand_still() {
   if (target_) {
     before = target_->processes();
     suspended = target_->suspend();
-    output_->collect(*arena_);
-    output_->write_pending(true);
+    output_->records().collect(*arena_);
+    output_->records().hand_on(true);
   }
   output_->file().flush();
   if (suspended.ok()) signals_.stand_still();
@@ -575,7 +575,7 @@ bool ScriptRun::failed() const {
     return true;
   // Any traced process can write this word: it counts where the script's handlers there can.
   bool may_fail = script_.target_records & (abi::record_kind_bit(abi::kError) | abi::record_kind_bit(abi::kErrorText));
-  return output_->errors() > most || gave_up_ || controller_->failure() || (target_ && target_->handler_failed()) ||
+  return output_->errors().count() > most || gave_up_ || controller_->failure() || (target_ && target_->handler_failed()) ||
          (may_fail && std::atomic_ref<uint32_t>(arena_->header().errors).load() > most);
 }
 
@@ -583,7 +583,7 @@ bool ScriptRun::exit_requested() const {
   if (kernel_ && kernel_->exit_requested()) return true;
   if (const auto* header = arena_->kernel_header(); header && __atomic_load_n(&header->exit_requested, __ATOMIC_RELAXED) != 0)
     return true;
-  if (output_->exit_requested()) return true;
+  if (output_->actions().exit_requested()) return true;
   // Any traced process can write this word: it counts where the script's handlers there can.
   return script_.target_records & abi::record_kind_bit(abi::kExit) &&
          std::atomic_ref<uint32_t>(arena_->header().exit_requested).load() != 0;
@@ -607,7 +607,7 @@ Result<void> ScriptRun::run_probes(sema::ProbeKind kind) {
   std::stable_sort(ordered.begin(), ordered.end(), [](const Run& a, const Run& b) { return a.sequence < b.sequence; });
   for (const Run& run : ordered) {
     TRY_DO(run_controller_probe(run.probe));
-    if (run.once) output_->request_exit();
+    if (run.once) output_->actions().request_exit();
     // exit() in a begin probe lets the remaining begin probes be; end probes all run.
     if (kind == sema::ProbeKind::kBegin && (exit_requested() || failed())) break;
   }
@@ -617,7 +617,7 @@ Result<void> ScriptRun::run_probes(sema::ProbeKind kind) {
 // Makes the controller's copies of globals those of now.
 Result<void> ScriptRun::fetch_globals() {
   if (shares_arena()) {
-    output_->collect(*arena_);  // merging waits for handlers, and these may wait for room in their rings
+    output_->records().collect(*arena_);  // merging waits for handlers, and these may wait for room in their rings
     controller_->merge();
   }
   if (kernel_) TRY_DO(kernel_->import_globals(*controller_));
@@ -637,7 +637,7 @@ HttpFiles::Metrics ScriptRun::metrics_face() {
 Result<void> ScriptRun::send_tick() {
   next_send_ = monotonic_ns() + otlp_->every_ns();
   TRY_DO(fetch_globals());
-  if (shares_arena()) output_->write_pending(false);
+  if (shares_arena()) output_->records().hand_on(false);
   otlp_->send(runs::otlp_metrics(live_->facts(), live_->probes(), live_->globals(), live_->tick(*controller_, runs_)));
   return {};
 }
@@ -651,7 +651,7 @@ void ScriptRun::note_places() {
 Result<void> ScriptRun::record_tick() {
   if (!output_options_.record.stream) next_tick_ = monotonic_ns() + output_options_.record.every_ns;
   TRY_DO(fetch_globals());
-  if (shares_arena()) output_->write_pending(false);
+  if (shares_arena()) output_->records().hand_on(false);
   note_places();
   recorder_->add_tick(*controller_, runs_);
   return {};
@@ -664,9 +664,9 @@ Result<void> ScriptRun::run_controller_probe(int probe) {
   switch_conditions();
   if (kernel_) TRY_DO(kernel_->export_globals(*controller_));
   // Text that handlers elsewhere printed earlier is written earlier.
-  if (shares_arena()) output_->collect(*arena_);
-  output_->collect_controller(*arena_);
-  output_->write_pending(true);
+  if (shares_arena()) output_->records().collect(*arena_);
+  output_->records().collect_controller(*arena_);
+  output_->records().hand_on(true);
   return {};
 }
 
@@ -717,15 +717,15 @@ void ScriptRun::await_thaw() {
 Result<void> ScriptRun::stop() {
   controller_->set_limit(0);  // end probes take the time that they need
   if (output_options_.presenter) {
-    output_->collect(*arena_);
-    output_->write_pending(true);
+    output_->records().collect(*arena_);
+    output_->records().hand_on(true);
     output_options_.presenter->before_end();
   }
   status_ = StatusSocket();  // nothing is armed from here on
   procfs_.close();
   arena_->enable(false);
   watch_trust();              // while it is known which processes are traced
-  output_->collect(*arena_);  // a thread that waits for room in its ring goes on, and leaves its handler
+  output_->records().collect(*arena_);  // a thread that waits for room in its ring goes on, and leaves its handler
   sampler_.stop();
   watch_.stop();
   kernel_targets_.stop();
@@ -733,7 +733,7 @@ Result<void> ScriptRun::stop() {
     if (auto quiet = kernel_->detach(); !quiet.ok())
       print_to(stderr, "WARNING: {}: the last hits may be missing\n", quiet.error().message);
     for (size_t count = 1; count > 0;) {
-      TRY(count, kernel_->consume(*output_));
+      TRY(count, kernel_->consume(output_->records()));
     }
   }
   Result<void> detached;
@@ -741,8 +741,8 @@ Result<void> ScriptRun::stop() {
   if (recorder_) note_places();  // loaded since the last tick
   if (target_) detached = target_->detach();
   if (target_ && detached.ok()) detached = target_->poll(*arena_, 0);  // a handler may have been left in order to remove it
-  output_->collect(*arena_);
-  output_->write_pending(true);
+  output_->records().collect(*arena_);
+  output_->records().hand_on(true);
   // End probes may clear what was counted.
   if (otlp_) TRY_DO(send_tick());
   if (recorder_) TRY_DO(record_tick());
@@ -770,11 +770,18 @@ bool ScriptRun::ends_after_errors() const {
   return false;
 }
 
+std::string text_of(const std::vector<std::string>& warnings) {
+  std::string text;
+  for (const std::string& warning : warnings) text += fmt::format("WARNING: {}\n", warning);
+  return text;
+}
+
 // Returns "WARNING: ..." lines about what was not counted or not printed.
 std::string ScriptRun::losses_text() {
   const std::string when_full =
       messages_.verb.is_set() ? messages_.verb.when_full : "raise -DMAXMAPENTRIES, or the size in its declaration";
-  std::string text = count_skips(*arena_).text(when_full) + output_->refusals_text();
+  std::string text = count_skips(*arena_).text(when_full) + text_of(output_->errors().refusals());
+  if (output_options_.presenter) text += output_options_.presenter->losses();
   if (kernel_) text += kernel_->skips_text(when_full);
   if (const UserStacks* stacks = target_ ? target_->stacks() : user_stacks_.get()) text += stacks->losses();
   if (process_stacks_ && process_stacks_->cut_stacks() > 0) {
@@ -835,7 +842,7 @@ bool ScriptRun::warn_of_command() const {
 
 int ScriptRun::finish() {
   output_->finish_streams(*arena_);
-  output_->commands().wait_all(signals_.fd());
+  output_->actions().wait_for_commands(signals_.fd());
   if (target_) target_->warn_never_loaded();
   if (const Error* failure = controller_->failure()) print_to(stderr, "ERROR: {}\n  hint: {}\n", failure->message, failure->hint);
   bool all_well = !failed() && !output_->write_failed();
@@ -843,9 +850,9 @@ int ScriptRun::finish() {
   if (kafka_) kafka_->finish(kSendPatienceMs);
   const std::string losses = losses_text() + (otlp_ ? otlp_->losses() : "") + (kafka_ ? kafka_->losses() : "");
   if (!messages_.suppress_warnings) print_to(stderr, "{}", losses);
-  const std::string repeated = output_->repeated_errors_text();
+  const std::string repeated = text_of(output_->errors().repeated());
   if (recorder_ && !finish_record(losses + repeated)) all_well = false;
-  uint64_t skipped = count_skips(*arena_).skipped_probes(), errors = output_->errors() + output_->suppressed_errors();
+  uint64_t skipped = count_skips(*arena_).skipped_probes(), errors = output_->errors().count() + output_->errors().suppressed();
   if (!messages_.verb.is_set() || !messages_.suppress_warnings) print_to(stderr, "{}", repeated);
   if (errors > 0 || skipped > 0) {
     print_to(stderr, "WARNING: Number of errors: {}, skipped probes: {}\n", errors, skipped);

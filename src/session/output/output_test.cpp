@@ -1,5 +1,6 @@
 #include "session/output/output.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -9,6 +10,9 @@
 namespace spile::session {
 namespace {
 
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
 using testing::internal::CaptureStderr;
 using testing::internal::GetCapturedStderr;
 
@@ -42,7 +46,7 @@ class OutputOfScript : public testing::Test {
     return payload;
   }
   void add(uint64_t time, std::string_view text, uint16_t kind = abi::kText) {
-    output_->add({0, kind, 0, 0, 0, time}, payload_of(text));
+    output_->records().add({0, kind, 0, 0, 0, time}, payload_of(text));
   }
   // Puts a record into a slot's ring, as a handler there does.
   void write(uint32_t slot, uint64_t time, std::string_view text, uint16_t kind = abi::kText, uint32_t id = 0) {
@@ -70,31 +74,31 @@ TEST_F(OutputOfScript, WritesRecordsOfAllThreadsInOrderOfTime) {
   write(3, 20, "b");
   write(3, 30, "c");
   write(3, 50, "e");
-  EXPECT_TRUE(output_->collect(*arena_));
-  output_->write_pending(true);
+  EXPECT_TRUE(output_->records().collect(*arena_));
+  output_->records().hand_on(true);
   EXPECT_EQ(output_->file().held(), "abcde");
 }
 
 TEST_F(OutputOfScript, PutsRecordsOfTheKernelInOrderToo) {
   for (uint64_t time : {30, 10, 20, 15, 40}) add(time, std::to_string(time) + " ");
-  output_->write_pending(true);
+  output_->records().hand_on(true);
   EXPECT_EQ(output_->file().held(), "10 15 20 30 40 ");
 }
 
 TEST_F(OutputOfScript, KeepsTheOrderOfRecordsOfOneTime) {
   for (const char* text : {"a", "b", "c"}) add(7, text);
-  output_->write_pending(true);
+  output_->records().hand_on(true);
   EXPECT_EQ(output_->file().held(), "abc");
 }
 
 TEST_F(OutputOfScript, HoldsARecordBackUntilAWholeCollectionLater) {
   script_.target_records = abi::record_kind_bit(abi::kText);
   write(2, abi::time_counter(), "x");
-  output_->collect(*arena_);
-  output_->write_pending(false);
+  output_->records().collect(*arena_);
+  output_->records().hand_on(false);
   EXPECT_EQ(output_->file().held(), "") << "another thread may still publish an older record";
-  EXPECT_FALSE(output_->collect(*arena_));
-  output_->write_pending(false);
+  EXPECT_FALSE(output_->records().collect(*arena_));
+  output_->records().hand_on(false);
   EXPECT_EQ(output_->file().held(), "x");
 }
 
@@ -102,20 +106,20 @@ TEST_F(OutputOfScript, BelievesAProcessNoKindThatItsHandlersCannotWrite) {
   script_.target_records = abi::record_kind_bit(abi::kPrintf);
   write(2, 1, "forged");
   write(2, 2, "", abi::kExit);
-  output_->collect(*arena_);
-  output_->write_pending(true);
+  output_->records().collect(*arena_);
+  output_->records().hand_on(true);
   EXPECT_EQ(output_->file().held(), "");
-  EXPECT_FALSE(output_->exit_requested());
-  EXPECT_TRUE(output_->refusals_text().starts_with("WARNING: 2 records dropped that no handler of the script can have written"))
-      << output_->refusals_text();
+  EXPECT_FALSE(output_->actions().exit_requested());
+  EXPECT_THAT(output_->errors().refusals(),
+              ElementsAre(StartsWith("2 records dropped that no handler of the script can have written")));
 }
 
 TEST_F(OutputOfScript, BelievesTheControllersOwnRing) {
   write(abi::kControllerSlot, 1, "mine");
   write(abi::kControllerSlot, 2, "", abi::kExit);
-  output_->collect_controller(*arena_);
+  output_->records().collect_controller(*arena_);
   EXPECT_EQ(output_->file().held(), "mine");
-  EXPECT_TRUE(output_->exit_requested());
+  EXPECT_TRUE(output_->actions().exit_requested());
 }
 
 TEST_F(OutputOfScript, RunsNoCommandWhoseTextAProcessMakesWhereTheScriptMakesNone) {
@@ -123,24 +127,24 @@ TEST_F(OutputOfScript, RunsNoCommandWhoseTextAProcessMakesWhereTheScriptMakesNon
   write(2, 1, "echo forged >&2", abi::kSystem, abi::kCommandText);
   write(2, 2, "", abi::kSystem, 7);  // no such command in the script
   CaptureStderr();
-  output_->collect(*arena_);
-  output_->write_pending(true);
+  output_->records().collect(*arena_);
+  output_->records().hand_on(true);
   EXPECT_EQ(GetCapturedStderr(), "");
-  EXPECT_TRUE(output_->refusals_text().starts_with("WARNING: 2 records dropped")) << output_->refusals_text();
+  EXPECT_THAT(output_->errors().refusals(), ElementsAre(StartsWith("2 records dropped")));
 }
 
 TEST_F(OutputOfScript, AsksWhetherProcessesAreTrustedWithACommandsText) {
   script_.target_records = abi::record_kind_bit(abi::kSystem);
   script_.commands.made_at = "a.stp:3:5";
-  output_->trust_processes_by([] { return std::string("process 7 belongs to user 33"); });
+  output_->actions().trust_processes_by([] { return std::string("process 7 belongs to user 33"); });
   write(2, 1, "echo forged >&2", abi::kSystem, abi::kCommandText);
   CaptureStderr();
-  output_->collect(*arena_);
-  output_->write_pending(true);
+  output_->records().collect(*arena_);
+  output_->records().hand_on(true);
   std::string printed = GetCapturedStderr();
   EXPECT_TRUE(printed.starts_with("ERROR: system() at a.stp:3:5: ")) << printed;
   EXPECT_NE(printed.find("process 7 belongs to user 33"), std::string::npos) << printed;
-  EXPECT_EQ(output_->errors(), 1u);
+  EXPECT_EQ(output_->errors().count(), 1u);
 }
 
 TEST_F(OutputOfScript, DropsFileSwitchesOfProcessesThatAreTooMany) {
@@ -148,37 +152,37 @@ TEST_F(OutputOfScript, DropsFileSwitchesOfProcessesThatAreTooMany) {
   for (uint32_t slot : {2u, 3u}) {
     for (int i = 0; i < 200; ++i) write(slot, 1, "", abi::kSwitchFile);
   }
-  output_->collect(*arena_);
-  output_->write_pending(true);
-  EXPECT_NE(output_->refusals_text().find("calls of system() or switch_file() ignored: too many at once"), std::string::npos)
-      << output_->refusals_text();
+  output_->records().collect(*arena_);
+  output_->records().hand_on(true);
+  EXPECT_THAT(output_->errors().refusals(),
+              ElementsAre(HasSubstr("calls of system() or switch_file() ignored: too many at once")));
 }
 
 TEST_F(OutputOfScript, PrintsAWarningAndAnErrorOnce) {
   CaptureStderr();
   for (uint64_t time : {1, 2, 3}) add(time, "odd", abi::kWarning), add(time, "bad", abi::kErrorText);
-  output_->write_pending(true);
+  output_->records().hand_on(true);
   EXPECT_EQ(GetCapturedStderr(), "WARNING: odd\nERROR: bad\n");
-  EXPECT_EQ(output_->errors(), 3u);
-  EXPECT_EQ(output_->last_error(), "bad");
-  EXPECT_EQ(output_->repeated_errors_text(), "WARNING: 3 times: ERROR: bad\n");
+  EXPECT_EQ(output_->errors().count(), 3u);
+  EXPECT_EQ(output_->errors().last(), "bad");
+  EXPECT_THAT(output_->errors().repeated(), ElementsAre("3 times: ERROR: bad"));
 }
 
 TEST_F(OutputOfScript, OnlyCountsErrorsThatAreSuppressed) {
   messages_.suppress_handler_errors = true;
   CaptureStderr();
   add(1, "bad", abi::kErrorText);
-  output_->write_pending(true);
+  output_->records().hand_on(true);
   EXPECT_EQ(GetCapturedStderr(), "");
-  EXPECT_EQ(output_->errors(), 0u);
-  EXPECT_EQ(output_->suppressed_errors(), 1u);
+  EXPECT_EQ(output_->errors().count(), 0u);
+  EXPECT_EQ(output_->errors().suppressed(), 1u);
 }
 
 TEST_F(OutputOfScript, ReportsARingThatIsDamaged) {
   arena_->slot(2).owner = 1;
   arena_->slot(2).ring_head = layout_.ring_size + 8;
   CaptureStderr();
-  output_->collect(*arena_);
+  output_->records().collect(*arena_);
   EXPECT_EQ(GetCapturedStderr(), "WARNING: output ring 2 is damaged, its content is lost\n");
 }
 

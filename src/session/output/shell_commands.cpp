@@ -1,6 +1,7 @@
 #include "session/output/shell_commands.h"
 
 #include <errno.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -9,9 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
-
-#include "base/print.h"
+#include "base/messages.h"
 
 namespace spile::session {
 
@@ -39,21 +38,19 @@ int spawn_shell(const std::string& command, pid_t& pid) {
 
 }  // namespace
 
-void ShellCommands::run(const std::string& command) {
+bool ShellCommands::run(const std::string& command) {
   std::erase_if(children_, [&](const Child& child) { return wait_one(child, 0, -1); });
-  if (children_.size() >= kMostRunning) {
-    ++refused_;
-    return;
-  }
+  if (children_.size() >= kMostRunning) return false;
   Child child{};
   if (int error = spawn_shell(command, child.pid); error != 0) {
-    print_to(stderr, "WARNING: system(\"{}\"): {}\n", command, strerror(error));
-    return;
+    warn(fmt::format("system(\"{}\"): {}", command, strerror(error)));
+    return true;
   }
   child.ended.reset(static_cast<int>(syscall(SYS_pidfd_open, child.pid, 0)));
-  if (!child.ended) return;
+  if (!child.ended) return true;
   const int patience = children_.size() < kManyRunning ? kPatienceMs : 0;
   if (!wait_one(child, patience, -1)) children_.push_back(std::move(child));
+  return true;
 }
 
 bool ShellCommands::wait_one(const Child& child, int timeout_ms, int interrupt_fd) {

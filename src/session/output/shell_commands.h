@@ -12,11 +12,9 @@ namespace spile::session {
 
 class ShellCommands {
  public:
-  // Starts a command, and waits up to 50 ms for its end, but not at all if kManyRunning are running. While kMostRunning are
-  // running, no command is started. Prints a warning if the shell can't be started.
-  void run(const std::string& command);
-  // Returns how many commands were not started because too many were running.
-  uint64_t refused() const { return refused_; }
+  // Starts a command, and waits up to 50 ms for its end, but not at all if kManyRunning are running. Prints a warning if the
+  // shell can't be started. Returns false, without starting it, while kMostRunning are running.
+  [[nodiscard]] bool run(const std::string& command);
   // Waits until all commands have ended, or until interrupt_fd is readable (Signals::fd()); -1: waits without limit.
   void wait_all(int interrupt_fd);
 
@@ -30,7 +28,6 @@ class ShellCommands {
   static constexpr size_t kManyRunning = 16, kMostRunning = 256;
 
   std::vector<Child> children_;
-  uint64_t refused_ = 0;
 };
 
 }  // namespace spile::session

@@ -226,9 +226,9 @@ void KernelSide::drop_process(pid_t pid) {
   if (knows_processes_) (void)kernel_->erase(abi::kKernelTargetsMap, bytes_of(static_cast<uint64_t>(pid)));
 }
 
-Result<size_t> KernelSide::consume(Output& output) {
+Result<size_t> KernelSide::consume(RecordQueue& records) {
   return kernel_->consume([&](const abi::RecordHeader& header, std::span<const uint8_t> payload) {
-    output.add(header, {reinterpret_cast<const char*>(payload.data()), payload.size()});
+    records.add(header, {reinterpret_cast<const char*>(payload.data()), payload.size()});
   });
 }
 

@@ -16,7 +16,7 @@
 #include "sema/terms/program.h"
 #include "session/arena/arena_memory.h"
 #include "session/arena/controller.h"
-#include "session/output/output.h"
+#include "session/output/record_queue.h"
 #include "session/places/followed_programs.h"
 
 namespace spile::session {
@@ -55,8 +55,8 @@ class KernelSide {
 
   // Returns a descriptor that becomes readable when records wait; -1: the script writes none.
   int poll_fd() const { return kernel_->poll_fd(); }
-  // Gives waiting records to `output`. Returns how many there were; 0: none is left.
-  Result<size_t> consume(Output& output);
+  // Gives waiting records to `records`. Returns how many there were; 0: none is left.
+  Result<size_t> consume(RecordQueue& records);
   // Returns whether a handler in the kernel has called exit(). REQUIRES: called after attach().
   bool exit_requested() const;
   // Returns the number of errors of handlers in the kernel, also of those whose message was lost; over an arena 0, as
