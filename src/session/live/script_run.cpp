@@ -202,8 +202,16 @@ Result<void> ScriptRun::prepare() {
   }
   TRY(memory_, ArenaMemory::create(script_));
   if (has_target_probes() || follows) {
-    TRY(target_, TargetSide::create(program_, script_, traced_, messages_, files_, {memory_.place(), memory_.shared_fd()},
-                                    &watch_, &sampler_, &kernel_targets_, [this] { return signals_.stop_is_pending(); }));
+    TRY(target_, TargetSide::create({.program = program_,
+                                     .script = script_,
+                                     .files = files_,
+                                     .options = traced_,
+                                     .messages = messages_,
+                                     .memory = {memory_.place(), memory_.shared_fd()},
+                                     .watch = watch_,
+                                     .sampler = sampler_,
+                                     .kernel_targets = kernel_targets_,
+                                     .interrupted = [this] { return signals_.stop_is_pending(); }}));
   }
   TRY_DO(memory_.cover_shared_pages());
   std::span<uint8_t> shared = memory_.all();
@@ -294,7 +302,7 @@ void ScriptRun::walk_in_kernel() {
       std::make_unique<ProcessStacks>(*stacks, *arena_, *controller_, static_cast<uint32_t>(program_.limits.max_backtrace),
                                       script_.layout.kernel_offset != 0 ? target_->arena_fd() : -1);
   output_->names().walk_stacks_by(process_stacks_.get());
-  if (target_) target_->tell_of_maps([this](pid_t pid, uint64_t map) { process_stacks_->take_map(pid, map); });
+  if (target_) target_->give_maps_to([this](pid_t pid, uint64_t map) { process_stacks_->take_map(pid, map); });
 }
 
 bool ScriptRun::has_uprobes() const {

@@ -9,19 +9,20 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
 #include "codegen/codegen.h"
 #include "engine/engine.h"
 #include "probes/terms/probes.h"
 #include "sema/terms/program.h"
 #include "session/arena/arena_view.h"
-#include "session/places/kept_entries.h"
+#include "session/places/given_processes.h"
 #include "session/places/kernel_targets.h"
+#include "session/places/module_maps.h"
 #include "session/places/placed_sites.h"
 #include "session/places/process_watch.h"
+#include "session/places/switched_sites.h"
+#include "session/places/target_report.h"
 #include "session/stacks/thread_sampler.h"
 #include "session/stacks/user_stacks.h"
 #include "session/terms/options.h"
@@ -29,17 +30,27 @@
 
 namespace spile::session {
 
+// What a TargetSide is made of. All references must outlive it.
+struct TargetSideInput {
+  const sema::Program& program;
+  const codegen::CompiledScript& script;
+  const probes::ModuleFiles& files;  // in which the places were found
+  const TargetOptions& options;
+  const MessageOptions& messages;
+  engine::ArenaMemory memory;  // for the arena (engine::Engine::set_image)
+  // Get the begins and ends of processes and threads, each while the thread stands still.
+  ProcessWatch& watch;
+  ThreadSampler& sampler;
+  KernelTargets& kernel_targets;
+  // Returns whether the user wants to end the session; called while spile waits for a process.
+  std::function<bool()> interrupted;
+};
+
 class TargetSide {
  public:
-  // Creates the engine and, for a script with target probes, the arena that processes share.
-  // All references, watch, sampler and kernel (none is null) must outlive this. memory: for the arena
-  // (engine::Engine::set_image). interrupted returns whether the user wants to end the session; it is called while spile waits
-  // for a process. Errors: the engine or the arena can't be made.
-  static Result<std::unique_ptr<TargetSide>> create(const sema::Program& program, const codegen::CompiledScript& script,
-                                                    const TargetOptions& options, const MessageOptions& messages,
-                                                    const probes::ModuleFiles& files, const engine::ArenaMemory& memory,
-                                                    ProcessWatch* watch, ThreadSampler* sampler, KernelTargets* kernel,
-                                                    std::function<bool()> interrupted);
+  // Creates the engine and, for a script with target probes, the arena that processes share. Errors: the engine or the arena
+  // can't be made.
+  static Result<std::unique_ptr<TargetSide>> create(const TargetSideInput& input);
   // Prepares tables for stacks, if the script needs them. arena, kernel: of UserStacks. state: gets the offset of the map by
   // which handlers of the controller name addresses. All must outlive this. REQUIRES: called before acquire().
   void make_stacks(std::span<uint8_t> arena, std::span<uint8_t> kernel, abi::ControllerState& state);
@@ -47,7 +58,7 @@ class TargetSide {
   // handlers wrote last.
   void before_slots_are_reused(std::function<void()> act) { before_reuse_ = std::move(act); }
   // From now on, `take` gets the map of each process that has loaded or unloaded modules, before it runs on.
-  void tell_of_maps(std::function<void(pid_t, uint64_t map)> take) { take_map_ = std::move(take); }
+  void give_maps_to(std::function<void(pid_t, uint64_t map)> take) { maps_.give_to(std::move(take)); }
   // Returns the offset in the arena of the map by which a process's addresses are named and its stacks walked (abi::ModuleMap).
   // The map of an ended process stays. 0: the script needs none, the process's modules could never be read, or the arena has no
   // room for their tables. at_ns: of CLOCK_MONOTONIC, the moment that is asked about.
@@ -59,7 +70,7 @@ class TargetSide {
   std::span<uint8_t> arena_memory() { return engine_->arena(); }
   int arena_fd() const { return engine_->arena_fd(); }
   // Returns the object that names addresses; null before make_stacks(), and for a script that asks for no names.
-  UserStacks* stacks() { return stacks_.get(); }
+  UserStacks* stacks() { return maps_.stacks(); }
 
   // Starts -c's command, standing still (before_exec: before its execution, until execute()), or attaches to -x's processes and
   // (without --no-children) their children; the latter only if handlers run in processes or watch them. Returns the command or
@@ -69,10 +80,10 @@ class TargetSide {
   // Has the command that acquire() has held execute its program, and stand still after that. Errors: it can't be executed.
   Result<void> execute() { return engine_->execute(); }
   // Returns the command or the first process of -x; 0 without both.
-  pid_t process() const { return pid_; }
+  pid_t process() const { return given_.first(); }
   // Switches sites on and off whose conditions have become true or false. holds returns whether the condition of a probe is true;
   // it is called for probes that are `switched`. Before arm(), it decides how the sites will be armed.
-  void switch_conditions(const std::function<bool(int probe)>& holds);
+  void switch_conditions(const std::function<bool(int probe)>& holds) { switched_.update(*engine_, holds); }
   // Arms all sites; prints refusals on standard error, and with -v how sites were armed. Errors: none of the sites can be armed;
   // the script names a function (not a pattern) whose returns can't be probed and has no other probe on it; a process can't be
   // stopped or read.
@@ -102,94 +113,57 @@ class TargetSide {
   Result<void> poll(ArenaView& arena, int timeout_ms);
 
   // Prints warnings about files that the script probes and no process has loaded. REQUIRES: called after detach().
-  void warn_never_loaded() {
-    warn(placed_.still_without_places({}));
-    if (was_armed_) warn(placed_.never_loaded());
-  }
+  void warn_never_loaded();
   // Returns whether the process of -c, or all of -x, have ended, as far as poll() has seen it.
-  bool finished() const { return finished_; }
+  bool finished() const { return given_.finished(); }
   // Whether a handler in a process had to be left, because it could not go on.
   bool handler_failed() const { return handler_failed_; }
   // Returns the status of -c's command as waitpid(2) has it; null: it has not ended, or no -c was given.
-  std::optional<int> command_status() const { return command_status_; }
+  std::optional<int> command_status() const { return given_.command_status(); }
   // Returns why a process that has ended could not be trusted (session/terms/trust.h), or "". It is judged for scripts without -g
   // whose handlers in processes compute shell commands; for others it is "".
   const std::string& why_ended_untrusted() const { return last_looks_.why_untrusted(); }
   // Returns how many places were armed by each mechanism until now ("jump", "int3", "refused" ...), in all processes.
-  const std::map<std::string, uint64_t>& places_by_mechanism() const { return by_mechanism_; }
+  const std::map<std::string, uint64_t>& places_by_mechanism() const { return report_.places_by_mechanism(); }
   // Returns the number of processes that were released because another tracer was about to attach to them.
   uint64_t handed_over() const { return handed_over_; }
 
  private:
-  TargetSide(const sema::Program& program, const codegen::CompiledScript& script, const TargetOptions& options,
-             const MessageOptions& messages, const probes::ModuleFiles& files)
-      : program_(program), script_(script), options_(options), messages_(messages), files_(files), placed_(program) {}
-  // Returns the requests for the script's sites. unprobed: gets, by site id, why a site is not requested.
-  std::vector<engine::SiteRequest> site_requests(std::map<size_t, std::string>& unprobed) const;
-  bool names_return(const sema::ArmedSite& armed) const;  // the script names the function, rather than a pattern that it fits
-  bool has_return_probes() const;
-  bool has_entries(const sema::ArmedSite& armed) const;  // a probe that is not a return probe
-  void watch_lives(engine::EngineOptions& engine_options, ProcessWatch* watch, ThreadSampler* sampler, KernelTargets* kernel);
-  void guard_returns(engine::EngineOptions& engine_options);
-  std::vector<engine::SiteRequest> unwind_requests(pid_t pid, const engine::Module& module) const;
-  void report_kept(const engine::SiteOutcome& outcome) const;
-  void print_unclear_entries(const KeptEntries& kept) const;
-  void print_report(const engine::ArmReport& report, bool initial);
-  void warn_refused_returns(const engine::ArmReport& report);
-  Result<void> require_named_returns(const engine::ArmReport& report) const;
-  Result<void> attach_all();
-  void watch_given();
-  void look_at_watched();
-  void warn(const std::vector<std::string>& warnings) const;
-  void print_waiting(pid_t pid, const std::string& state);
-  void kill_unstarted();
-  void find_switched_groups();
+  explicit TargetSide(const TargetSideInput& input);
+  void watch_lives(engine::EngineOptions& engine_options, const TargetSideInput& input);
   void take_last_look(const engine::ThreadChange& change);
-  void print_conditions() const;
+  bool has_handlers() const { return !script_.target.image.bytes.empty(); }
+  bool has_return_probes() const;
+  uint64_t describe_modules(pid_t pid, std::span<const engine::Module> modules);
+  bool is_named(pid_t pid) const { return pid == given_.first() || given_.first() == 0; }
+  // Return requests for the entries of unwinders: of one module, and of all that the processes have now.
+  std::vector<engine::SiteRequest> unwind_requests(pid_t pid, const engine::Module& module) const;
+  Result<void> add_unwind_requests(std::vector<engine::SiteRequest>& requests);
+  void take_report(const engine::ArmReport& report, bool initial);
+  void take_event(const engine::Event& event, ArenaView& arena);
+  void take_end(const engine::Event& event, ArenaView& arena);
+  void take_left_handler(const engine::Event& event, ArenaView& arena);
+  void note_if(int verbosity, const std::string& text) const;
 
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
-  const TargetOptions& options_;
-  const MessageOptions& messages_;
   const probes::ModuleFiles& files_;
-  bool follows_ = false;      // processes are traced whether or not handlers run in them
-  bool judges_ends_ = false;  // text from processes may become a command, so their rights matter until they end
+  const MessageOptions& messages_;
+  const bool follows_;      // processes are traced whether or not handlers run in them
+  const bool judges_ends_;  // text from processes may become a command, so their rights matter until they end
+  // ORDER: the engine's callbacks use what is before it.
   LastLooks last_looks_;
-  struct Described {
-    uint64_t map = 0;
-    int64_t time_ns = 0;  // when the modules were read,
-    int64_t took_ns = 0;  // and how long that took
-  };
-  std::map<pid_t, Described> described_;
-  uint64_t describe_modules(pid_t pid, std::span<const engine::Module> modules);
-
-  std::unique_ptr<UserStacks> stacks_;
-  std::function<void(pid_t, uint64_t map)> take_map_;
-  std::function<void()> before_reuse_;
-  abi::ControllerState* controller_state_ = nullptr;  // where there are stacks
-  std::unique_ptr<engine::Engine> engine_;
-  pid_t pid_ = 0;
-  std::set<pid_t> given_;  // -c's process, or -x's: those that live
-  pid_t waited_for_ = 0;   // the process that the last message about waiting was for
-  bool resumed_ = false;
-  bool detached_ = false;  // the session has ended: it does not wait for the command's status
-  bool finished_ = false;
-  bool handler_failed_ = false;
-  std::vector<UniqueFd> watched_;  // pidfds of the processes of -x that run, where nothing is attached to
-  std::optional<int> command_status_;
-  uint64_t refusals_printed_ = 0;
-  uint64_t handed_over_ = 0;
+  ModuleMaps maps_;
+  GivenProcesses given_;
+  SwitchedSites switched_;
+  TargetReport report_;
   PlacedSites placed_;
+  std::function<void()> before_reuse_;
+  std::unique_ptr<engine::Engine> engine_;
   bool was_armed_ = false;
-  struct SwitchedGroup {
-    int group;
-    std::vector<uint32_t> sites = {};
-    bool on = true;
-  };
-  std::vector<SwitchedGroup> switched_;  // groups of sites that are armed with abi::kSwitchable
-  std::map<int, bool> conditions_;       // of probes that are `switched`, by index: as last switched
+  bool handler_failed_ = false;
+  uint64_t handed_over_ = 0;
   int64_t paused_ns_ = 0;
-  std::map<std::string, uint64_t> by_mechanism_;
 };
 
 }  // namespace spile::session
