@@ -21,14 +21,17 @@ def warnings_of(source):
     # hint.
     for statement in re.findall(r"\.warn(?:ing)?\(((?:[^;\"]|" + LITERALS + r")*);", source):
         yield "{}".join(text_of(literals) for literals in re.findall(LITERALS, statement.partition(".hint(")[0]))
-    # Tables and lists of texts that are printed behind "WARNING: " and perhaps a number.
-    if '"WARNING: {}' in source:
+    # What warn() prints, of base/messages.h: the text, perhaps with a hint behind it.
+    for argument in re.findall(r"(?<![.\w])warn\((?:fmt::format\()?(?:[\w.()]+ \+ )?(" + LITERALS + ")", source):
+        yield text_of(argument)
+    # Tables and lists of texts that are printed behind a number.
+    if re.search(r'(?:"WARNING: |warnings\.push_back\(fmt::format\("){} {}"', source):
         lists = re.findall(r"kTexts\[.*?\] = \{(.*?)\};", source, re.S) + re.findall(r"\badd\((.*?)\);", source, re.S)
         yield from (text_of(literals) for table in lists for literals in re.findall(LITERALS, table))
     # What the engine reports of one process.
     for statement in re.findall(r"\b(?:note_)?trouble\(((?:[^;\"]|" + LITERALS + r")*);", source):
         yield "process {}: " + "{}".join(text_of(literals) for literals in re.findall(LITERALS, statement))
-    for argument in re.findall(r"warnings\.push_back\(fmt::format\((" + LITERALS + ")", source):
+    for argument in re.findall(r"warnings\.(?:push_back\(fmt::format|emplace_back)\((" + LITERALS + ")", source):
         yield text_of(argument)
 
 

@@ -175,11 +175,13 @@ void KafkaSender::finish(int patience_ms) {
   client_->record_failure = before.empty() ? "the run has ended" : before;
 }
 
-std::string KafkaSender::losses() const {
+std::vector<std::string> KafkaSender::losses() const {
   const uint64_t lost = client_->sent - client_->acknowledged;
   if (lost == 0) return {};
-  return fmt::format("WARNING: events not delivered to Kafka at {}: {} of {} ({})\n", client_->where, lost, client_->sent,
-                     client_->broker_failure.empty() ? client_->record_failure : client_->broker_failure);
+  std::vector<std::string> warnings;
+  warnings.push_back(fmt::format("events not delivered to Kafka at {}: {} of {} ({})", client_->where, lost, client_->sent,
+                                 client_->broker_failure.empty() ? client_->record_failure : client_->broker_failure));
+  return warnings;
 }
 
 }  // namespace spile::runs

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -27,8 +28,8 @@ class KafkaSender {
   void send(std::string_view key, std::string_view value);
   // Waits up to `patience_ms` until all is acknowledged, and gives the rest up.
   void finish(int patience_ms);
-  // Returns "WARNING: ..." lines about records that were not acknowledged, or "". REQUIRES: after finish().
-  std::string losses() const;
+  // Returns a warning about records that were not acknowledged, if any. REQUIRES: after finish().
+  std::vector<std::string> losses() const;
 
   static constexpr int kMostEvents = 200'000, kMostKib = 64 << 10;
 

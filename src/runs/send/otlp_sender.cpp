@@ -343,20 +343,20 @@ void OtlpSender::finish(int64_t patience_ms) {
   waiting_.clear();
 }
 
-std::string OtlpSender::losses() const {
+std::vector<std::string> OtlpSender::losses() const {
   const std::lock_guard lock(mutex_);
-  std::string text;
+  std::vector<std::string> warnings;
   if (given_up_ > 0)
-    text += fmt::format("WARNING: messages of {} not delivered to {}: {} ({})\n", place_->content, place(), given_up_,
-                        last_failure_.empty() ? "the run has ended" : last_failure_);
+    warnings.push_back(fmt::format("messages of {} not delivered to {}: {} ({})", place_->content, place(), given_up_,
+                                   last_failure_.empty() ? "the run has ended" : last_failure_));
   if (rejected_ > 0)
-    text += fmt::format("WARNING: messages of {} rejected by {}: {} ({})\n", place_->content, place(), rejected_, last_failure_);
+    warnings.push_back(fmt::format("messages of {} rejected by {}: {} ({})", place_->content, place(), rejected_, last_failure_));
   if (left_out_ > 0) {
-    text += place_->content == std::string_view("spans") ? "WARNING: spans rejected by " : "WARNING: data points rejected by ";
-    text += fmt::format("{}, in messages that it took: {}{}\n", place(), left_out_,
-                        why_left_out_.empty() ? "" : fmt::format(" ({})", why_left_out_));
+    const bool are_spans = place_->content == std::string_view("spans");
+    warnings.push_back(fmt::format("{} rejected by {}, in messages that it took: {}{}", are_spans ? "spans" : "data points",
+                                   place(), left_out_, why_left_out_.empty() ? "" : fmt::format(" ({})", why_left_out_)));
   }
-  return text;
+  return warnings;
 }
 
 }  // namespace spile::runs

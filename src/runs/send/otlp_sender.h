@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/result.h"
 
@@ -37,8 +38,8 @@ class OtlpSender {
   bool await_fewer(size_t most, int64_t patience_ms);
   // Waits up to `patience_ms` until all is sent, and ends the thread, in the midst of a request if need be.
   void finish(int64_t patience_ms);
-  // Returns "WARNING: ..." lines about messages that were not delivered, or "". REQUIRES: after finish().
-  std::string losses() const;
+  // Returns warnings about messages that were not delivered. REQUIRES: after finish().
+  std::vector<std::string> losses() const;
 
   static constexpr int64_t kPatienceIfRefusedMs = 5'000, kPatienceIfSilentMs = 10'000;
   static constexpr size_t kMostWaiting = 600, kMostBytes = 64 << 20;

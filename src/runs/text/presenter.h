@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runs/text/printf_text.h"
 
@@ -24,8 +25,8 @@ class Presenter {
   virtual void take(std::string_view head, PayloadReader& arguments, std::string& out) = 0;
   // Appends the rest. No take() follows.
   virtual void finish(std::string& out) = 0;
-  // Returns "WARNING: ..." lines about what is not in the output, or "". REQUIRES: finish() has been called.
-  virtual std::string losses() const = 0;
+  // Returns warnings about what is not in the output. REQUIRES: finish() has been called.
+  virtual std::vector<std::string> losses() const = 0;
   // Returns a descriptor that becomes readable when the user types, for take_input(); -1: nothing is read.
   virtual int input() const { return -1; }
   virtual void take_input() {}

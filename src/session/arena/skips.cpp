@@ -29,14 +29,14 @@ uint64_t Skips::skipped_probes() const {
 
 uint64_t Skips::all() const { return std::accumulate(by_reason.begin(), by_reason.end(), uint64_t{0}); }
 
-std::string Skips::text(std::string_view when_full) const {
-  std::string out;
+std::vector<std::string> Skips::warnings(std::string_view when_full) const {
+  std::vector<std::string> warnings;
   for (uint32_t reason = 0; reason < abi::kSkipReasons; ++reason) {
     if (by_reason[reason] == 0) continue;
-    out += fmt::format("WARNING: {} {}", by_reason[reason], kTexts[reason]);
-    out += reason == abi::kSkipMapFull ? fmt::format(" ({})\n", when_full) : "\n";
+    warnings.push_back(fmt::format("{} {}", by_reason[reason], kTexts[reason]));
+    if (reason == abi::kSkipMapFull) warnings.back() += fmt::format(" ({})", when_full);
   }
-  return out;
+  return warnings;
 }
 
 Skips count_skips(ArenaView& arena) {

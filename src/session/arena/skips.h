@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "session/arena/arena_view.h"
 
@@ -17,8 +18,8 @@ struct Skips {
   uint64_t lost_records() const { return by_reason[abi::kSkipOutputFull]; }
   // Returns the number of all that is missing: runs, returns, records and elements.
   uint64_t all() const;
-  // Returns a "WARNING: ..." line for each reason that occurred, or "". when_full: what to do where an array is full.
-  std::string text(std::string_view when_full) const;
+  // Returns a warning for each reason that occurred. when_full: what to do where an array is full.
+  std::vector<std::string> warnings(std::string_view when_full) const;
 };
 // Adds up the counts of all slots that were ever used.
 Skips count_skips(ArenaView& arena);

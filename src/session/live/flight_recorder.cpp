@@ -10,6 +10,7 @@
 
 #include <cstring>
 
+#include "base/messages.h"
 #include "base/print.h"
 #include "base/terminal_text.h"
 
@@ -98,18 +99,14 @@ int dump_flight_recorder(pid_t recorder) {
   sockaddr_un address;
   socklen_t length = socket_address(recorder, address);
   if (!fd || connect(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
-    print_to(
-        stderr,
-        "spile: process {} is not a flight recorder: {}\n  hint: spile -F without -o prints the process ID of its recorder\n",
-        recorder, strerror(errno));
-    return 1;
+    return refuse(fmt::format("process {} is not a flight recorder: {}", recorder, strerror(errno)),
+                  "spile -F without -o prints the process ID of its recorder");
   }
   // Anybody may listen at a name of the abstract namespace.
   ucred peer{};
   socklen_t peer_size = sizeof peer;
   if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0 || peer.pid != recorder) {
-    print_to(stderr, "spile: process {} is not a flight recorder: process {} answers in its place\n", recorder, peer.pid);
-    return 1;
+    return refuse(fmt::format("process {} is not a flight recorder: process {} answers in its place", recorder, peer.pid));
   }
   char bytes[65536];
   for (ssize_t n; (n = read(fd.get(), bytes, sizeof bytes)) > 0;) print_text(stdout, {bytes, static_cast<size_t>(n)});

@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "base/print.h"
+#include "base/messages.h"
 
 namespace spile::session {
 
@@ -21,7 +21,7 @@ Result<std::string> make_kept_folder(const PassOptions& options) {
   } else if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
     return Error::from_errno("make folder " + folder, errno);
   }
-  print_to(stderr, "Keeping temporary directory \"{}\"\n", folder);
+  note(fmt::format("Keeping temporary directory \"{}\"", folder));
   return folder;
 }
 

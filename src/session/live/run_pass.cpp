@@ -1,7 +1,6 @@
 #include "session/live/run_pass.h"
 
 #include "base/messages.h"
-#include "base/print.h"
 #include "session/invocation/pass_timer.h"
 #include "session/live/flight_recorder.h"
 
@@ -11,23 +10,20 @@ namespace {
 
 int run_here(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages,
              const std::function<void()>& started) {
-  if (messages.verbosity() > 0) print_to(stderr, "Pass 5: starting run.\n");
+  if (messages.verbosity() > 0) note("Pass 5: starting run.");
   PassTimer timer(kRunPass, messages.verbosity());
   Result<int> status = run_script(input, target, output, messages, started);
   timer.done("run completed");
   int result = status.ok() ? *status : print_error(status.error(), messages.verb);
-  if (result != 0) print_to(stderr, "Pass 5: run failed.\n");
+  if (result != 0) note("Pass 5: run failed.");
   return result;
 }
 
 }  // namespace
 
 int print_error(const Error& error, const ScriptOfVerb& verb) {
-  print_to(stderr, "spile: {}\n", error.message);
   const bool is_of_arrays = error.hint.find("arrays") != std::string::npos;
-  const std::string& hint = verb.is_set() && is_of_arrays ? verb.when_large : error.hint;
-  if (!hint.empty()) print_to(stderr, "  hint: {}\n", hint);
-  return 1;
+  return refuse(error.message, verb.is_set() && is_of_arrays ? verb.when_large : error.hint);
 }
 
 Result<int> run_program(const RunInput& input, const TargetOptions& target, const OutputOptions& output,

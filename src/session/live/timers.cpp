@@ -48,15 +48,15 @@ std::vector<int> Timers::take_due(int64_t now) {
   return probes;
 }
 
-std::string Timers::losses_text() const {
+std::vector<std::string> Timers::losses() const {
   constexpr int64_t kFew = 10, kShortNs = 100'000'000;
-  std::string text;
+  std::vector<std::string> warnings;
   for (const Timer& timer : timers_) {
     if (timer.missed < kFew || timer.missed <= timer.ran / 10 || timer.missed * timer.interval_ns < kShortNs) continue;
-    text += fmt::format("WARNING: {} ran {} times, and missed {}: handlers that run in spile could not run so often\n",
-                        timer.text, timer.ran, timer.missed);
+    warnings.push_back(fmt::format("{} ran {} times, and missed {}: handlers that run in spile could not run so often",
+                                   timer.text, timer.ran, timer.missed));
   }
-  return text;
+  return warnings;
 }
 
 }  // namespace spile::session

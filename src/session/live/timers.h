@@ -23,9 +23,9 @@ class Timers {
   // Returns the probes that are due by now (indexes into sema::Program::probes), in order of due time, and schedules each anew. A
   // probe with two timers that are due is in it twice.
   std::vector<int> take_due(int64_t now);
-  // Returns a "WARNING: ..." line for each timer that missed more than a tenth of its times, ten at least, and 100 ms of them: a
-  // beat may come late on a busy machine.
-  std::string losses_text() const;
+  // Returns a warning for each timer that missed more than a tenth of its times, ten at least, and 100 ms of them: a beat may
+  // come late on a busy machine.
+  std::vector<std::string> losses() const;
 
  private:
   struct Timer {

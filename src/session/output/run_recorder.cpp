@@ -46,6 +46,19 @@ std::string build_id_in(std::string_view notes) {
   return {};
 }
 
+// Returns the lines of the warnings, without those that are empty.
+std::vector<std::string> lines_of(const std::vector<std::string>& warnings) {
+  std::vector<std::string> lines;
+  for (const std::string& warning : warnings) {
+    for (size_t begin = 0; begin < warning.size();) {
+      const size_t end = std::min(warning.find('\n', begin), warning.size());
+      if (end > begin) lines.push_back(warning.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  return lines;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<RunRecorder>> RunRecorder::create(const LiveRun& run, const codegen::CompiledScript& script,
@@ -121,15 +134,8 @@ void RunRecorder::note_kernel() {
   writer_->add_modules({{"[kernel]", build_id_in(notes)}});
 }
 
-void RunRecorder::finish(int64_t time_ns, const std::string& warnings) {
-  std::vector<std::string> lines;
-  for (size_t begin = 0; begin < warnings.size();) {
-    const size_t end = std::min(warnings.find('\n', begin), warnings.size());
-    std::string_view line = std::string_view(warnings).substr(begin, end - begin);
-    if (constexpr std::string_view kHead = "WARNING: "; line.starts_with(kHead)) line.remove_prefix(kHead.size());
-    if (!line.empty()) lines.emplace_back(line);
-    begin = end + 1;
-  }
+void RunRecorder::finish(int64_t time_ns, const std::vector<std::string>& warnings) {
+  std::vector<std::string> lines = lines_of(warnings);
   if (writer_->left_out() > 0)
     lines.push_back(
         fmt::format("{} events were left out: the program that has started spile reads them too slowly", writer_->left_out()));

@@ -40,8 +40,8 @@ class RunRecorder {
   void send();
   // Notes the running kernel's build-id.
   void note_kernel();
-  // Ends the document. warnings: lines of the end, "WARNING: ...".
-  void finish(int64_t time_ns, const std::string& warnings);
+  // Ends the document. warnings: of the end; lines of the document, one or more each.
+  void finish(int64_t time_ns, const std::vector<std::string>& warnings);
 
   const runs::RunWriter& writer() const { return *writer_; }
 

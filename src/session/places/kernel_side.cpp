@@ -12,7 +12,8 @@
 
 #include "abi/kernel.h"
 #include "abi/kernel_interrupts.h"
-#include "base/print.h"
+#include "base/messages.h"
+#include "base/number_text.h"
 #include "kernelinfo/interrupt_count.h"
 #include "session/arena/skips.h"
 #include "session/places/kernel_map.h"
@@ -184,15 +185,15 @@ Result<void> KernelSide::attach() {
     reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
   }
   if (const std::vector<Error>& refused = kernel_->refused(); !refused.empty()) {
-    print_to(stderr, "WARNING: {}{}\n  hint: {}\n", refused.front().message,
-             refused.size() > 1 ? fmt::format(" (and {} others)", refused.size() - 1) : "", refused.front().hint);
+    const std::string others = refused.size() > 1 ? fmt::format(" (and {} others)", refused.size() - 1) : "";
+    warn(refused.front().message + others, refused.front().hint);
   }
   if (verbosity_ > 0) {
-    for (const auto& [text, mechanism] : kernel_->attached()) print_to(stderr, "{}: {}\n", text, mechanism);
+    for (const auto& [text, mechanism] : kernel_->attached()) note(fmt::format("{}: {}", text, mechanism));
     const bpf::Verification verified = kernel_->verification();
-    print_to(stderr, "Kernel: {} program{}, {} instructions verified in {:.1f} ms of processor time.\n", verified.programs,
-             verified.programs == 1 ? "" : "s", verified.instructions,
-             std::chrono::duration<double, std::milli>(verified.time).count());
+    note(fmt::format("Kernel: {}, {} instructions verified in {:.1f} ms of processor time.",
+                     counted(verified.programs, "program"), verified.instructions,
+                     std::chrono::duration<double, std::milli>(verified.time).count()));
   }
   return {};
 }
@@ -304,23 +305,22 @@ Result<void> KernelSide::export_globals(Controller& controller) {
   return {};
 }
 
-std::string KernelSide::skips_text(std::string_view when_full) const {
+std::vector<std::string> KernelSide::losses(std::string_view when_full) const {
   auto counts = kernel_->skipped();
-  if (!counts.ok()) return fmt::format("WARNING: {}\n", counts.error().message);
+  if (!counts.ok()) return {counts.error().message};
   Skips skips;
   for (size_t i = 0; i < skips.by_reason.size() && i < counts->size(); ++i) skips.by_reason[i] = (*counts)[i];
-  std::string text = skips.text(when_full);
+  std::vector<std::string> warnings = skips.warnings(when_full);
   uint64_t missed = 0;
   for (const auto& [point, count] : missed_) missed += count;
   if (missed > 0) {
-    text += fmt::format("WARNING: the kernel missed {} {} of {}{}\n", missed, missed == 1 ? "hit" : "hits", missed_.front().first,
-                        missed_.size() > 1 ? " and others" : "");
+    warnings.push_back(fmt::format("the kernel missed {} of {}{}", counted(missed, "hit"), missed_.front().first,
+                                   missed_.size() > 1 ? " and others" : ""));
   }
   if (misses_uncounted_)
-    text +=
-        "WARNING: hits of the kernel's functions inside other handlers are missing, and this kernel does not count them (Linux "
-        "6.7 does)\n";
-  return text;
+    warnings.emplace_back(
+        "hits of the kernel's functions inside other handlers are missing, and this kernel does not count them (Linux 6.7 does)");
+  return warnings;
 }
 
 }  // namespace spile::session

@@ -62,8 +62,8 @@ class KernelSide {
   // Returns the number of errors of handlers in the kernel, also of those whose message was lost; over an arena 0, as
   // the arena's head has it. REQUIRES: called after attach().
   uint32_t errors() const;
-  // Returns "WARNING: ..." lines about skipped and missed hits and lost records, or "".
-  std::string skips_text(std::string_view when_full) const;
+  // Returns warnings about skipped and missed hits and lost records. when_full: what to do where an array is full.
+  std::vector<std::string> losses(std::string_view when_full) const;
 
  private:
   struct Element {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <utility>
 
-#include "base/print.h"
+#include "base/messages.h"
 #include "base/proc.h"
 #include "session/places/process_watch.h"
 
@@ -93,8 +93,8 @@ void KernelTargets::catch_up(const std::vector<pid_t>& processes) {
 
 void KernelTargets::warn(const Result<void>& outcome) {
   if (outcome.ok() || std::exchange(warned_, true)) return;
-  print_to(stderr, "WARNING: {}{}\n", outcome.error().message,
-           outcome.error().hint.empty() ? "" : fmt::format(" ({})", outcome.error().hint));
+  const Error& error = outcome.error();
+  spile::warn(error.message + (error.hint.empty() ? "" : fmt::format(" ({})", error.hint)));
 }
 
 }  // namespace spile::session

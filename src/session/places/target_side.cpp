@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -42,6 +43,35 @@ auto wait_until(std::function<bool()> interrupted) {
   };
 }
 
+bool has_handlers(const codegen::CompiledScript& script) { return !script.target.image.bytes.empty(); }
+
+bool has_return_probes(const codegen::CompiledScript& script) {
+  return std::ranges::any_of(script.target.groups, [](const codegen::ImageEntry& entry) { return entry.exit != 0; });
+}
+
+// Adds sites at the entries of unwinders in all that the processes have mapped now.
+Result<void> add_unwinders(engine::Engine& engine, const sema::Program& program, const codegen::TargetCode& code,
+                           std::vector<engine::SiteRequest>& requests) {
+  for (pid_t pid : engine.processes()) {
+    auto modules = engine.modules(pid);
+    // An event will report the end of the process.
+    if (!modules.ok() && engine::is_ending(pid)) continue;
+    if (!modules.ok()) return std::move(modules).error();
+    for (const engine::Module& module : *modules) {
+      const std::vector<engine::SiteRequest> more = unwind_sites(pid, module, program.sites.unwind_id(), code);
+      requests.insert(requests.end(), more.begin(), more.end());
+    }
+  }
+  return {};
+}
+
+void take_last_look(LastLooks& looks, const engine::ThreadChange& change) {
+  using Kind = engine::ThreadChange::Kind;
+  if (change.kind == Kind::kThreadEnding && change.tid == change.pid) looks.at_end(change.pid);
+  if (change.kind == Kind::kExecuted) looks.after_exec(change.pid);
+  if (change.kind == Kind::kProcessEnded) looks.after_end(change.pid);
+}
+
 void warn_of(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) warn(warning);
 }
@@ -65,11 +95,12 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const TargetSideInput& in
   engine::EngineOptions engine_options;
   side->watch_lives(engine_options, input);
   engine_options.keep_waiting = wait_until(input.interrupted);
-  if (side->has_return_probes()) {
+  if (has_return_probes(input.script)) {
     guard_returns(engine_options);
     // Unwinders are kept away from pending returns.
-    engine_options.resolve_module = [side = side.get()](pid_t pid, const engine::Module& module) {
-      return side->unwind_requests(pid, module);
+    engine_options.resolve_module = [unwind_id = input.program.sites.unwind_id(), &code = input.script.target](
+                                        pid_t pid, const engine::Module& module) {
+      return unwind_sites(pid, module, unwind_id, code);
     };
   }
   if (input.script.layout.tables_size != 0) {
@@ -78,7 +109,7 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const TargetSideInput& in
     };
   }
   TRY(side->engine_, engine::Engine::create(std::move(engine_options)));
-  if (side->has_handlers())
+  if (has_handlers(input.script))
     TRY_DO(side->engine_->set_image(input.script.target.image, geometry_of(input.script.layout), input.memory));
   return side;
 }
@@ -89,7 +120,7 @@ void TargetSide::watch_lives(engine::EngineOptions& engine_options, const Target
   ProcessWatch& watch = input.watch;
   engine_options.watch_threads = [this, &watch, &sampler = input.sampler,
                                   &kernel_targets = input.kernel_targets](const engine::ThreadChange& change) {
-    if (judges_ends_) take_last_look(change);
+    if (judges_ends_) take_last_look(last_looks_, change);
     if (!follows_) return;
     // At an execution, the handlers of the old program's samples run first, while its modules are known. Other changes reach the
     // probes first.
@@ -102,13 +133,6 @@ void TargetSide::watch_lives(engine::EngineOptions& engine_options, const Target
   };
   engine_options.watch_system_calls = watch.watches_system_calls();
   engine_options.call_probes = [&watch](pid_t pid) { return watch.call_probes_of(pid); };
-}
-
-void TargetSide::take_last_look(const engine::ThreadChange& change) {
-  using Kind = engine::ThreadChange::Kind;
-  if (change.kind == Kind::kThreadEnding && change.tid == change.pid) last_looks_.at_end(change.pid);
-  if (change.kind == Kind::kExecuted) last_looks_.after_exec(change.pid);
-  if (change.kind == Kind::kProcessEnded) last_looks_.after_end(change.pid);
 }
 
 // ---- what processes have mapped
@@ -135,31 +159,8 @@ uint64_t TargetSide::locate(pid_t pid, const sema::Site& site) const {
 
 // ---- the start
 
-Result<pid_t> TargetSide::acquire(bool before_exec) { return given_.acquire(*engine_, before_exec, follows_ || has_handlers()); }
-
-bool TargetSide::has_return_probes() const {
-  for (const codegen::ImageEntry& entry : script_.target.groups) {
-    if (entry.exit != 0) return true;
-  }
-  return false;
-}
-
-std::vector<engine::SiteRequest> TargetSide::unwind_requests(pid_t pid, const engine::Module& module) const {
-  return unwind_sites(pid, module, program_.sites.unwind_id(), script_.target);
-}
-
-Result<void> TargetSide::add_unwind_requests(std::vector<engine::SiteRequest>& requests) {
-  for (pid_t pid : engine_->processes()) {
-    auto modules = engine_->modules(pid);
-    // An event will report the end of the process.
-    if (!modules.ok() && engine::is_ending(pid)) continue;
-    if (!modules.ok()) return std::move(modules).error();
-    for (const engine::Module& module : *modules) {
-      const std::vector<engine::SiteRequest> more = unwind_requests(pid, module);
-      requests.insert(requests.end(), more.begin(), more.end());
-    }
-  }
-  return {};
+Result<pid_t> TargetSide::acquire(bool before_exec) {
+  return given_.acquire(*engine_, before_exec, follows_ || has_handlers(script_));
 }
 
 Result<void> TargetSide::arm() {
@@ -167,7 +168,7 @@ Result<void> TargetSide::arm() {
   std::vector<engine::SiteRequest> requests;
   // Sites of unwinders come first, so that no return is pending before they are armed. Modules that are loaded later get theirs
   // then.
-  if (has_return_probes()) TRY_DO(add_unwind_requests(requests));
+  if (has_return_probes(script_)) TRY_DO(add_unwinders(*engine_, program_, script_.target, requests));
   const KeptEntries kept = kept_entries(program_, script_.target, files_);
   requests.insert(requests.end(), kept.sites.begin(), kept.sites.end());
   if (messages_.verbosity() > 0) report_.print_unclear_entries(kept);
@@ -199,7 +200,7 @@ void TargetSide::take_report(const engine::ArmReport& report, bool initial) {
 Result<void> TargetSide::resume() {
   if (process() == 0) return {};
   given_.note_resumed();
-  if (!follows_ && !has_handlers() && given_.is_command()) return engine_->detach();
+  if (!follows_ && !has_handlers(script_) && given_.is_command()) return engine_->detach();
   engine_->resume_all();
   return {};
 }
@@ -222,6 +223,9 @@ Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
 
 void TargetSide::take_event(const engine::Event& event, ArenaView& arena) {
   using Kind = engine::Event::Kind;
+  const auto note_if = [&](int verbosity, const std::string& text) {
+    if (messages_.verbosity() >= verbosity) note(text);
+  };
   switch (event.kind) {
     case Kind::kProcessExited:
     case Kind::kOtherExited: return take_end(event, arena);
@@ -243,10 +247,6 @@ void TargetSide::take_event(const engine::Event& event, ArenaView& arena) {
     case Kind::kModuleLoaded:
     case Kind::kModuleUnloaded: return note_if(3, fmt::format("process {}: {}", event.pid, event.path));
   }
-}
-
-void TargetSide::note_if(int verbosity, const std::string& text) const {
-  if (messages_.verbosity() >= verbosity) note(text);
 }
 
 void TargetSide::take_end(const engine::Event& event, ArenaView& arena) {

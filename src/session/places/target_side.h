@@ -131,19 +131,12 @@ class TargetSide {
  private:
   explicit TargetSide(const TargetSideInput& input);
   void watch_lives(engine::EngineOptions& engine_options, const TargetSideInput& input);
-  void take_last_look(const engine::ThreadChange& change);
-  bool has_handlers() const { return !script_.target.image.bytes.empty(); }
-  bool has_return_probes() const;
   uint64_t describe_modules(pid_t pid, std::span<const engine::Module> modules);
   bool is_named(pid_t pid) const { return pid == given_.first() || given_.first() == 0; }
-  // Return requests for the entries of unwinders: of one module, and of all that the processes have now.
-  std::vector<engine::SiteRequest> unwind_requests(pid_t pid, const engine::Module& module) const;
-  Result<void> add_unwind_requests(std::vector<engine::SiteRequest>& requests);
   void take_report(const engine::ArmReport& report, bool initial);
   void take_event(const engine::Event& event, ArenaView& arena);
   void take_end(const engine::Event& event, ArenaView& arena);
   void take_left_handler(const engine::Event& event, ArenaView& arena);
-  void note_if(int verbosity, const std::string& text) const;
 
   const sema::Program& program_;
   const codegen::CompiledScript& script_;

@@ -217,15 +217,14 @@ std::string_view JitNames::name_at(pid_t pid, uint64_t address) {
   return process.code.name_at(address);
 }
 
-std::string JitNames::losses() const {
-  std::string text;
-  for (const std::string& line : refused_) text += fmt::format("WARNING: {}\n", line);
-  if (malformed_ > 0) text += fmt::format("WARNING: {} lines or records in files of names of code made no sense\n", malformed_);
+std::vector<std::string> JitNames::losses() const {
+  std::vector<std::string> warnings(refused_.begin(), refused_.end());
+  if (malformed_ > 0) warnings.push_back(fmt::format("{} lines or records in files of names of code made no sense", malformed_));
   uint64_t lost = 0;
   for (const auto& [pid, process] : processes_) lost += process.code.lost();
   if (lost > 0)
-    text += fmt::format("WARNING: {} names of code are not used: a process has more than {}\n", lost, JitCode::kMostEntries);
-  return text;
+    warnings.push_back(fmt::format("{} names of code are not used: a process has more than {}", lost, JitCode::kMostEntries));
+  return warnings;
 }
 
 }  // namespace spile::session

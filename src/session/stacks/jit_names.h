@@ -52,8 +52,8 @@ class JitNames {
   // Returns the name of the code at an address of a process; "": not known. Reads what its files have got since the last call, at
   // most once in 20 ms for addresses that are not known, also after the process has ended if it was asked for before.
   std::string_view name_at(pid_t pid, uint64_t address);
-  // Returns "WARNING: ..." lines about files that were not believed or are damaged, or "".
-  std::string losses() const;
+  // Returns warnings about files that were not believed or are damaged.
+  std::vector<std::string> losses() const;
 
  private:
   struct File {

@@ -40,8 +40,8 @@ class UserStacks {
   std::string symbols_text(uint32_t style, runs::PayloadReader& payload);
   // Returns the text of a stack of a process with this map (describe()). addresses: as in a kBacktrace record.
   std::string text_of(uint32_t style, uint64_t map, std::span<const uint64_t> addresses);
-  // Returns "WARNING: ..." lines about files with names of JIT code, or "".
-  std::string losses() const { return jit_names_.losses(); }
+  // Returns warnings about files with names of JIT code.
+  std::vector<std::string> losses() const { return jit_names_.losses(); }
 
  private:
   struct LoadedFile {

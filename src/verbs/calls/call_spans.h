@@ -29,7 +29,7 @@ class CallSpans {
   // Sends what is left, and waits up to `patience_ms` for the collector. No add() follows.
   void finish(int64_t patience_ms);
   // Returns "WARNING: ..." lines about messages that were not delivered, or "". REQUIRES: after finish().
-  std::string losses() const { return sender_->losses(); }
+  std::vector<std::string> losses() const { return sender_->losses(); }
 
   static constexpr size_t kMostInMessage = 2000;
   static constexpr int64_t kOftenNs = 200'000'000, kPatienceMs = 5'000;

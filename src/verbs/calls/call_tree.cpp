@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "runs/timeline/perfetto_file.h"
 #include "verbs/calls/call_slices.h"
@@ -387,15 +388,15 @@ std::vector<std::pair<std::string, uint64_t>> CallTree::missing() const {
           {"calls are not shown: there are too many threads", flows_lost_}};
 }
 
-std::string CallTree::losses() const {
-  std::string text;
+std::vector<std::string> CallTree::losses() const {
+  std::vector<std::string> warnings;
   const auto add = [&](uint64_t number, std::string_view what) {
-    if (number > 0) text += fmt::format("WARNING: {} {}\n", number, what);
+    if (number > 0) warnings.push_back(fmt::format("{} {}", number, what));
   };
   for (const auto& [why, count] : missing()) add(count, why);
   if (settings_.timeline) add(settings_.timeline->lost(), "calls are not in the file: there are too many");
-  if (settings_.spans) text += settings_.spans->losses();
-  return text;
+  if (settings_.spans) std::ranges::copy(settings_.spans->losses(), std::back_inserter(warnings));
+  return warnings;
 }
 
 }  // namespace spile::verbs

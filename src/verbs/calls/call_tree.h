@@ -48,7 +48,7 @@ class CallTree final : public runs::Presenter {
 
   void take(std::string_view head, runs::PayloadReader& arguments, std::string& out) override;
   void finish(std::string& out) override;
-  std::string losses() const override;
+  std::vector<std::string> losses() const override;
 
   // Calls of one tree that are kept until it is printed; and threads that are.
   static constexpr size_t kMostCalls = 20000, kMostFlows = 65536;

@@ -43,7 +43,7 @@ bool has_calls(const runs::RunDocument& run) {
          run.facts.script.starts_with("# spile trace");
 }
 
-Result<std::string> send_calls(const runs::RunDocument& run, const std::string& where, int64_t patience_ms) {
+Result<std::vector<std::string>> send_calls(const runs::RunDocument& run, const std::string& where, int64_t patience_ms) {
   CallTree::Settings settings;
   constexpr int kAnyDepth = 1'000'000;
   settings.depth = kAnyDepth;

@@ -11,7 +11,7 @@ namespace spile::verbs {
 
 bool has_calls(const runs::RunDocument& run);
 // Sends the calls of a run to a collector (--otlp) as spans, and waits until they are delivered, as long as the collector takes
-// one each `patience_ms`. Returns "WARNING: ..." lines about what was not sent, or "". Errors: those of OtlpSender::create().
-Result<std::string> send_calls(const runs::RunDocument& run, const std::string& where, int64_t patience_ms);
+// one each `patience_ms`. Returns warnings about what was not sent. Errors: those of OtlpSender::create().
+Result<std::vector<std::string>> send_calls(const runs::RunDocument& run, const std::string& where, int64_t patience_ms);
 
 }  // namespace spile::verbs

@@ -27,7 +27,7 @@ class LatencyRows final : public runs::Presenter {
 
   void take(std::string_view head, runs::PayloadReader& arguments, std::string& out) override;
   void finish(std::string&) override {}
-  std::string losses() const override { return {}; }
+  std::vector<std::string> losses() const override { return {}; }
 
  private:
   void show(int64_t time_ns, std::string& out);

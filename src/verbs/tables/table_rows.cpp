@@ -123,12 +123,12 @@ void TableRows::show(Table& table, int64_t time_ns, std::string& out) {
   if (settings_.repeats) out += "\n";
 }
 
-std::string TableRows::losses() const {
-  std::string text;
-  if (lost_ > 0) text += fmt::format("WARNING: {} rows of the table are not shown: there are too many\n", lost_);
+std::vector<std::string> TableRows::losses() const {
+  std::vector<std::string> warnings;
+  if (lost_ > 0) warnings.push_back(fmt::format("{} rows of the table are not shown: there are too many", lost_));
   if (lost_callers_ > 0)
-    text += fmt::format("WARNING: {} callers in the table are not shown: there are too many\n", lost_callers_);
-  return text;
+    warnings.push_back(fmt::format("{} callers in the table are not shown: there are too many", lost_callers_));
+  return warnings;
 }
 
 }  // namespace spile::verbs

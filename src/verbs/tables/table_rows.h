@@ -36,7 +36,7 @@ class TableRows : public runs::Presenter {
 
   void take(std::string_view head, runs::PayloadReader& arguments, std::string& out) override;
   void finish(std::string&) override {}
-  std::string losses() const override;
+  std::vector<std::string> losses() const override;
 
   static constexpr size_t kMostRows = 65536, kMostCallers = 262144;
 

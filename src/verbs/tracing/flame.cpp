@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "runs/timeline/perfetto_file.h"
 #include "verbs/tasks/task_verbs.h"
 #include "verbs/terms/option_values.h"
@@ -52,14 +55,15 @@ void FlameSamples::finish(std::string& out) {
   }
 }
 
-std::string FlameSamples::losses() const {
-  std::string text;
-  if (samples_.samples().empty() && !empty_.empty()) text += fmt::format("WARNING: the picture is empty: {}\n", empty_);
-  if (samples_.lost() > 0) text += fmt::format("WARNING: {} samples are not shown: there are too many\n", samples_.lost());
+std::vector<std::string> FlameSamples::losses() const {
+  std::vector<std::string> warnings;
+  if (samples_.samples().empty() && !empty_.empty()) warnings.push_back(fmt::format("the picture is empty: {}", empty_));
+  if (samples_.lost() > 0) warnings.push_back(fmt::format("{} samples are not shown: there are too many", samples_.lost()));
   if (samples_.cut() > 0)
-    text += fmt::format("WARNING: the outer callers of {} samples are not shown: their stacks are longer than MAXSTRINGLEN\n",
-                        samples_.cut());
-  return text + names_.losses();
+    warnings.push_back(
+        fmt::format("the outer callers of {} samples are not shown: their stacks are longer than MAXSTRINGLEN", samples_.cut()));
+  std::ranges::copy(names_.losses(), std::back_inserter(warnings));
+  return warnings;
 }
 
 Result<VerbScript> make_flame(const VerbLine& line, const session::Options& options) {

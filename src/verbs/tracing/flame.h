@@ -30,7 +30,7 @@ class FlameSamples final : public runs::Presenter {
   }
   void take(std::string_view head, runs::PayloadReader& arguments, std::string& out) override;
   void finish(std::string& out) override;
-  std::string losses() const override;
+  std::vector<std::string> losses() const override;
 
  private:
   FlameForm form_;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/messages.h"
 #include "base/print.h"
 #include "runs/run/otlp_message.h"
 #include "runs/run/run_events.h"
@@ -89,13 +90,13 @@ Result<int> send(const std::vector<runs::RunDocument>& runs, const std::string& 
   }
   if (!sender->await_fewer(0, patience_ms)) patience_ms = 0;
   sender->finish(0);
-  std::string losses = sender->losses();
+  std::vector<std::string> losses = sender->losses();
   for (const runs::RunDocument& run : runs) {
     if (!has_calls(run)) continue;
-    TRY(const std::string of_calls, send_calls(run, where, patience_ms));
-    losses += of_calls;
+    TRY(const std::vector<std::string> of_calls, send_calls(run, where, patience_ms));
+    losses.insert(losses.end(), of_calls.begin(), of_calls.end());
   }
-  print_to(stderr, "{}", losses);
+  for (const std::string& loss : losses) warn(loss);
   return losses.empty() ? 0 : 1;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/number_text.h"
 #include "base/print.h"
@@ -97,17 +98,17 @@ void Snapshots::finish(std::string& out) {
   calls_ = nullptr;
 }
 
-std::string Snapshots::losses() const {
-  std::string text;
-  if (at_end_) text += fmt::format("WARNING: nothing met --when '{}': the snapshot is of the end\n", settings_.when);
+std::vector<std::string> Snapshots::losses() const {
+  std::vector<std::string> warnings;
+  if (at_end_) warnings.push_back(fmt::format("nothing met --when '{}': the snapshot is of the end", settings_.when));
   if (short_threads_ > 0)
-    text += fmt::format("WARNING: {} of snapshots with less than --last, the least {}: earlier calls were overwritten\n",
-                        short_threads_ == 1 ? "1 thread" : fmt::format("{} threads", short_threads_), time_text(shortest_ns_));
-  for (const auto& [why, count] : timeline_.missing()) text += fmt::format("WARNING: {} {}\n", count, why);
+    warnings.push_back(fmt::format("{} of snapshots with less than --last, the least {}: earlier calls were overwritten",
+                                   counted(short_threads_, "thread"), time_text(shortest_ns_)));
+  for (const auto& [why, count] : timeline_.missing()) warnings.push_back(fmt::format("{} {}", count, why));
   if (timeline_.lost() > 0)
-    text += fmt::format("WARNING: {} calls are not in the snapshot: there are too many\n", timeline_.lost());
-  if (settings_.spans) text += settings_.spans->losses();
-  return text;
+    warnings.push_back(fmt::format("{} calls are not in the snapshot: there are too many", timeline_.lost()));
+  if (settings_.spans) std::ranges::copy(settings_.spans->losses(), std::back_inserter(warnings));
+  return warnings;
 }
 
 Result<VerbScript> make_snap(const VerbLine& line, const session::Options& options) {

@@ -35,7 +35,7 @@ class Snapshots final : public runs::Presenter {
 
   void take(std::string_view head, runs::PayloadReader& arguments, std::string& out) override;
   void finish(std::string& out) override;
-  std::string losses() const override;
+  std::vector<std::string> losses() const override;
   void use_calls(runs::RecentCalls& calls) override { calls_ = &calls; }
   bool takes_signal() const override { return true; }
   void take_signal() override;
