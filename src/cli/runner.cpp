@@ -1,6 +1,7 @@
 // spile-run: runs bundles (session/bundle/bundle.h), and has neither compiler nor library of scripts. --remote sends it along,
 // where a whole spile would be too much.
 
+#include "base/messages.h"
 #include "base/print.h"
 #include "base/terminal_text.h"
 #include "cli/read_options.h"
@@ -20,10 +21,8 @@ Result<int> run(int argc, char** argv) {
     return Error{"spile-run runs one bundle, which spile -p4 -o FILE has written",
                  "spile-run FILE [-x PID | -c COMMAND] [-o OUTPUT] [-T SECONDS] [-v]"};
   }
-  std::optional<session::Options> again;
-  TRY(const int status, session::run_bundle(words.front(), options, again));
-  if (again) return Error{"spile-run has no compiler", "make a bundle for this build, or use spile"};
-  return status;
+  show_warnings(!options.messages.suppress_warnings);
+  return session::run_bundle(words.front(), options, nullptr);
 }
 
 }  // namespace

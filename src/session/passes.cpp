@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/check.h"
 #include "base/diagnostics.h"
 #include "base/messages.h"
+#include "base/number_text.h"
 #include "base/print.h"
 #include "bpf/arena.h"
 #include "bpf/bpf.h"
@@ -38,9 +40,8 @@ bool report(const Diagnostics& diagnostics, const MessageOptions& messages, Pass
   } else print_to(stderr, "{}", diagnostics.render(!messages.suppress_warnings, wants_color(messages.color, STDERR_FILENO)));
   size_t warnings = messages.suppress_warnings ? 0 : diagnostics.all().size() - diagnostics.errors();
   if (!diagnostics.has_errors() && (warnings == 0 || !messages.warnings_are_errors)) return false;
-  if (!diagnostics.has_errors())
-    print_to(stderr, "spile: {} warning{} treated as errors (-W)\n", warnings, warnings == 1 ? "" : "s");
-  print_to(stderr, "Pass {}: {} failed.\n", static_cast<int>(pass), what);
+  if (!diagnostics.has_errors()) refuse(counted(warnings, "warning") + " treated as errors (-W)");
+  note(fmt::format("Pass {}: {} failed.", static_cast<int>(pass), what));
   return true;
 }
 
@@ -48,11 +49,9 @@ bool report(const Diagnostics& diagnostics, const MessageOptions& messages, Pass
 void note_steps(const std::vector<sema::PassTiming>& timings, int verbosity, StepNames& steps) {
   for (const sema::PassTiming& timing : timings) {
     steps.push_back(timing.name);
-    if (verbosity > 1) print_to(stderr, "  {:<22} {:>8} us\n", timing.name, timing.real_us);
+    if (verbosity > 1) note(fmt::format("  {:<22} {:>8} us", timing.name, timing.real_us));
   }
 }
-
-std::string counted(size_t number, const char* what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
 
 // "analyzed script: 1 probe, 0 functions, 0 embeds, 2 globals"
 std::string summary_of(const sema::Program& program) {
@@ -116,15 +115,14 @@ Result<std::optional<LoadedScripts>> parse_scripts(const ScriptOptions& script, 
 }
 
 Result<sema::Program> begin_program(LoadedScripts scripts, const ScriptOptions& script, const ProgramOptions& options,
-                                    const MessageOptions& messages, bool describe_points, SourceFiles& files,
-                                    bool kernel_tables) {
+                                    const MessageOptions& messages, bool describe_points, SourceFiles& files) {
   sema::Program program;
   program.scripts = std::move(scripts.scripts);
   program.library_functions = std::move(scripts.library_functions);
   program.describe_points = describe_points;
   program.counts_hits = !describe_points;  // -p2 shows the script, without what the session adds
   declare_procfs_value(program.scripts, string_length(script), files);
-  if (kernel_tables) program.kernel_has_arena = bpf::Arena::is_supported;
+  program.kernel_has_arena = bpf::Arena::is_supported;
   TRY_DO(apply_settings(script, options, messages, program));
   return program;
 }
@@ -143,8 +141,8 @@ bool elaborate_program(sema::Program& program, probes::World& world, const std::
   if (report(findings, messages, kElaborate, "analysis")) return false;
   timer.done(summary_of(program));
   if (verbosity > 0) {
-    for (const std::string& line : program.elided) print_to(stderr, "  {}\n", line);
-    for (const std::string& part : world.unprintable()) print_to(stderr, "  printed as '?': {}\n", part);
+    for (const std::string& line : program.elided) note("  " + line);
+    for (const std::string& part : world.unprintable()) note("  printed as '?': " + part);
   }
   note_steps(timings, verbosity, steps);
   return true;
@@ -154,6 +152,20 @@ bool may_translate_tables(const sema::Program& program, const OutputOptions& out
   const bool in_kernel = std::ranges::any_of(
       program.probes, [](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel && !probe.tables.empty(); });
   return !in_kernel || codegen::works_over_arena(program, layout_options(program, output, owned_records));
+}
+
+Result<std::optional<sema::Program>> elaborate_without_tables(const Options& options, probes::World& world, SourceFiles& files) {
+  MessageOptions quiet = options.messages;
+  quiet.suppress_warnings = true;
+  quiet.pass_verbosity = {};
+  TRY(std::optional<LoadedScripts> scripts, parse_scripts(options.script, options.target, quiet, files));
+  CHECK(scripts);  // as the first time
+  TRY(sema::Program program,
+      begin_program(std::move(*scripts), options.script, options.program, quiet, options.passes.last == kElaborate, files));
+  program.kernel_has_arena = nullptr;
+  StepNames steps;
+  if (!elaborate_program(program, world, options.program.symbol_modules, quiet, "", steps)) return std::optional<sema::Program>();
+  return std::optional(std::move(program));
 }
 
 Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Program& program, const OutputOptions& output,

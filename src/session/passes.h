@@ -35,20 +35,21 @@ Result<std::optional<LoadedScripts>> parse_scripts(const ScriptOptions& script, 
                                                    const MessageOptions& messages, SourceFiles& files);
 
 // Makes a program of the trees, with the settings of -D, -G and the like; it is not elaborated yet. describe_points: as in
-// sema::Program. kernel_tables: handlers in the kernel may share tables, if it has arenas.
+// sema::Program. Handlers of it in the kernel may share tables, if the kernel has arenas.
 Result<sema::Program> begin_program(LoadedScripts scripts, const ScriptOptions& script, const ProgramOptions& options,
-                                    const MessageOptions& messages, bool describe_points, SourceFiles& files,
-                                    bool kernel_tables = true);
+                                    const MessageOptions& messages, bool describe_points, SourceFiles& files);
 
 // Pass 2: every name gets a declaration, every expression a type, every probe its sites. Returns false if the script is wrong.
 // print_after: the step after which to print the program; "": none.
 bool elaborate_program(sema::Program& program, probes::World& world, const std::vector<std::string>& symbol_modules,
                        const MessageOptions& messages, const std::string& print_after, StepNames& steps);
 
-// Returns false if handlers in the kernel share tables, but the script's globals are too large for an arena, or something else of
-// the script needs the kernel's maps: pass 2 has to be run again without kernel_tables. owned_records: as for
-// translate_program().
+// Returns false if handlers in the kernel share tables, but the script's globals, whose types pass 2 has found, are too large for
+// an arena, or something else of the script needs the kernel's maps. owned_records: as for translate_program().
 bool may_translate_tables(const sema::Program& program, const OutputOptions& output, bool owned_records);
+// Then: makes the program anew, from the texts, each point in the kernel with a handler of its own. What passes 1 and 2 have told
+// is not told again. Returns an empty optional if the script is wrong without tables.
+Result<std::optional<sema::Program>> elaborate_without_tables(const Options& options, probes::World& world, SourceFiles& files);
 
 // Pass 3: the program becomes LLVM IR, one module for each place where it runs. program must outlive the translation.
 // output: how large rings are; owned_records: whether records say which process and thread they are of; processes: of -x, whose

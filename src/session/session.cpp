@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/check.h"
 #include "base/print.h"
 #include "base/terminal_text.h"
 #include "debuginfo/cache/answer_cache.h"
@@ -70,12 +69,9 @@ Result<int> run_passes(const Options& options) {
   const bool makes_bundle = last == kBuild && !options.output.file.empty();
   const bool owned_records = makes_bundle || options.output.has_owners();
   if (!may_translate_tables(program, options.output, owned_records)) {
-    MessageOptions quiet = options.messages;
-    quiet.suppress_warnings = true;  // they have been printed
-    TRY(scripts, parse_scripts(options.script, options.target, quiet, files));
-    CHECK(scripts);
-    TRY(program, begin_program(std::move(*scripts), options.script, options.program, quiet, last == kElaborate, files, false));
-    if (!elaborate_program(program, *world, options.program.symbol_modules, quiet, "", steps)) return kScriptIsWrong;
+    TRY(std::optional<sema::Program> without, elaborate_without_tables(options, *world, files));
+    if (!without) return kScriptIsWrong;
+    program = std::move(*without);
   }
   TRY_DO(keep_program(kept, program));
   if (last == kElaborate) {
@@ -137,12 +133,10 @@ int run(const Options& options) {
   TerminalGuard guard;
   bool lists = options.listing.what != Listing::kNone;
   if (!lists && !options.script.text && is_bundle(options.script.file)) {
-    std::optional<Options> again;
-    Result<int> status = run_bundle(options.script.file, options, again);
-    if (status.ok() && again) {
-      start_time_limit(options.target.time_limit_ns);
-      status = run_passes(*again);
-    }
+    Result<int> status = run_bundle(options.script.file, options, [](const Options& of_bundle) {
+      start_time_limit(of_bundle.target.time_limit_ns);
+      return run_passes(of_bundle);
+    });
     return status.ok() ? *status : print_error(status.error());
   }
   start_time_limit(lists ? 0 : options.target.time_limit_ns);

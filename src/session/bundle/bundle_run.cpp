@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/print.h"
+#include "base/messages.h"
 #include "session/bundle/bundle_file.h"
 #include "session/bundle/bundle_place.h"
 #include "session/invocation/pass_timer.h"
@@ -43,7 +43,7 @@ Result<void> check_target(const Bundle& bundle, const TargetOptions& target, con
 
 }  // namespace
 
-Result<int> run_bundle(const std::string& path, const Options& options, std::optional<Options>& again) {
+Result<int> run_bundle(const std::string& path, const Options& options, const RunScript& compile) {
   TRY_DO(check_options(options, path));
   PassTimer timer(kRunPass, options.messages.verbosity());
   TRY(std::unique_ptr<Bundle> bundle, read_bundle(path));
@@ -52,11 +52,12 @@ Result<int> run_bundle(const std::string& path, const Options& options, std::opt
   Result<probes::ModuleFiles> files = place_bundle(*bundle, options.target);
   if (!files.ok()) {
     if (!bundle->source.text) return files.error();
-    print_to(stderr, "WARNING: {}; the bundle's script is compiled again for what is here\n", files.error().message);
-    again = options;
-    again->script = std::move(bundle->source);
-    again->program = std::move(bundle->settings);
-    return 0;
+    if (!compile) return Error{files.error().message, "spile-run has no compiler: make a bundle for what is here, or use spile"};
+    warn(fmt::format("{}; the bundle's script is compiled again for what is here", files.error().message));
+    Options of_bundle = options;
+    of_bundle.script = std::move(bundle->source);
+    of_bundle.program = std::move(bundle->settings);
+    return compile(of_bundle);
   }
   timer.done(fmt::format("read {}, made by spile {}", path, bundle->spile_version));
   TargetOptions target = options.target;
