@@ -13,6 +13,7 @@
 #include <iostream>
 
 #include "base/diagnostics.h"
+#include "base/messages.h"
 #include "base/print.h"
 #include "base/terminal_text.h"
 #include "cli/option_table.h"
@@ -278,6 +279,7 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
   TRY(const std::vector<std::string> of_line, apply_options({argv, argv + argc}, reading, verb_options()));
   words.insert(words.end(), of_line.begin(), of_line.end());
   if (reading.no_process && reading.remotes.empty()) return *reading.no_process;
+  show_warnings(!reading.options.messages.suppress_warnings);
   if (reading.help || reading.version || reading.merge || reading.flight_dump != 0 || reading.clean_cache) {
     TRY(int status, do_other(reading, words));
     return std::optional<int>(status);
@@ -319,9 +321,7 @@ CommandLine read_command_line(int argc, char** argv) {
   if (leave.ok()) {
     line.leave = *leave;
   } else {
-    print_to(stderr, "spile: {}\n", leave.error().message);
-    if (!leave.error().hint.empty()) print_to(stderr, "  hint: {}\n", leave.error().hint);
-    line.leave = 1;
+    line.leave = refuse(leave.error());
   }
   line.options = std::move(reading.options);
   return line;

@@ -18,6 +18,7 @@
 #include <regex>
 #include <thread>
 
+#include "base/messages.h"
 #include "base/print.h"
 #include "base/spawn.h"
 #include "base/unique_fd.h"
@@ -275,7 +276,7 @@ Result<int> run_remotely(const std::vector<std::string>& names, const session::O
   for (auto& host : hosts) {
     const int ended = host->wait();
     if (ended == 0) continue;
-    print_to(stderr, "spile: {}: {}\n", host->name(), ended == 255 ? "ssh failed" : fmt::format("ended with status {}", ended));
+    refuse(fmt::format("{}: {}", host->name(), ended == 255 ? "ssh failed" : fmt::format("ended with status {}", ended)));
     status = 1;
   }
   return status;

@@ -17,6 +17,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/messages.h"
 #include "base/print.h"
 #include "editor/analysis.h"
 #include "editor/completion.h"
@@ -59,8 +60,9 @@ Result<void> write_file(const std::string& path, const std::string& text) {
 }
 
 void print_error(const Error& error) {
-  print_to(stderr, "{}\n", error.message);
-  if (!error.hint.empty()) print_to(stderr, "  hint: {}\n", error.hint);
+  Message message(MessageKind::kNote, error.message);
+  message.hint = error.hint;
+  say(std::move(message));
 }
 
 // A child that works while this process waits; Ctrl-C is for the child alone.

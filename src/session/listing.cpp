@@ -8,6 +8,8 @@
 
 #include "base/diagnostics.h"
 #include "base/json.h"
+#include "base/messages.h"
+#include "base/number_text.h"
 #include "base/print.h"
 #include "sema/terms/program.h"
 #include "session/open_world.h"
@@ -102,14 +104,13 @@ void drop_bodies(sema::Program& program) {
 void print_left_out(const std::vector<std::string>& sentences, int verbosity) {
   std::map<std::string, size_t> reasons;
   for (const std::string& sentence : sentences) {
-    if (verbosity > 1) print_to(stderr, "left out: {}\n", sentence);
+    if (verbosity > 1) note("left out: " + sentence);
     const size_t colon = sentence.find(": ");
     ++reasons[colon == std::string::npos ? sentence : sentence.substr(colon + 2)];
   }
   if (verbosity > 1) return;
-  for (const auto& [reason, count] : reasons)
-    print_to(stderr, "left out: {} function{}: {}\n", count, count == 1 ? "" : "s", reason);
-  if (!reasons.empty()) print_to(stderr, "-vv names them\n");
+  for (const auto& [reason, count] : reasons) note(fmt::format("left out: {}: {}", counted(count, "function"), reason));
+  if (!reasons.empty()) note("-vv names them");
 }
 
 // A listing's point as pass 2 sees it.

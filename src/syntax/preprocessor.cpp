@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/number_text.h"
+
 namespace spile::syntax {
 
 const std::vector<std::string>& at_operators() {
@@ -265,9 +267,7 @@ void Preprocessor::invoke(const Macro& macro, const Token& at, std::shared_ptr<E
 }
 
 bool Preprocessor::collect_arguments(const Macro& macro, const Token& at, Environment& environment) {
-  auto wants = [&] {
-    return std::to_string(macro.parameters.size()) + (macro.parameters.size() == 1 ? " argument" : " arguments");
-  };
+  auto wants = [&] { return counted(macro.parameters.size(), "argument"); };
   if (!peek_open_parenthesis()) {
     error(at, "macro @" + macro.name + " takes " + wants() + " in parentheses").note(macro.range, "defined here");
     return false;

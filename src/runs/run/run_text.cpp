@@ -18,8 +18,8 @@ namespace {
 
 constexpr size_t kMostRows = 20, kMostShownEvents = 20, kMostModules = 50;
 
-std::string plural(uint64_t count, const char* what) {
-  return fmt::format("{} {}{}", with_commas(count), what, count == 1 ? "" : "s");
+std::string with_commas_of(uint64_t count, std::string_view what) {
+  return fmt::format("{} {}", with_commas(count), plural(count, what));
 }
 
 // "15:02:11.123456": the time of day in UTC.
@@ -113,7 +113,7 @@ void write_head(const RunDocument& run, const TakeText& take) {
                     : "  the run has no end: spile was killed, or still records; later hits are missing\n");
   for (const std::string& warning : run.warnings) take(fmt::format("  lost: {}\n", warning));
   if (run.events_left_out > 0)
-    take(fmt::format("  {} are not shown: there are too many\n", plural(run.events_left_out, "event")));
+    take(fmt::format("  {} are not shown: there are too many\n", with_commas_of(run.events_left_out, "event")));
 }
 
 struct ProbeRow {
@@ -149,7 +149,8 @@ void write_probes(const std::vector<RunDocument>& runs, const TakeText& take) {
 void write_global(MergedGlobal& merged, const TakeText& take) {
   const RunGlobal& global = merged.global;
   if (merged.unknown > 0)
-    take(fmt::format("{}: could not be read whole in {}: its lock was held\n", global.name, plural(merged.unknown, "run")));
+    take(fmt::format("{}: could not be read whole in {}: its lock was held\n", global.name,
+                     with_commas_of(merged.unknown, "run")));
   if (merged.elements.empty()) return take(fmt::format("{}: empty\n", global.name));
   if (global.keys.empty()) {
     take(fmt::format("{} = {}\n", global.name, value_text(merged.elements.front().value)));
@@ -159,20 +160,20 @@ void write_global(MergedGlobal& merged, const TakeText& take) {
   }
   std::ranges::stable_sort(merged.elements, std::ranges::greater(),
                            [](const RunElement& element) { return weight_of(element.value); });
-  take(fmt::format("{}: {}\n", global.name, plural(merged.elements.size() + merged.left_out, "element")));
+  take(fmt::format("{}: {}\n", global.name, with_commas_of(merged.elements.size() + merged.left_out, "element")));
   for (size_t i = 0; i < std::min(kMostRows, merged.elements.size()); ++i)
     take(fmt::format("  [{}] {}\n", keys_text(merged.elements[i].keys), value_text(merged.elements[i].value)));
   if (merged.elements.size() > kMostRows)
     take(fmt::format("  and {} more: --json and --csv have all\n", with_commas(merged.elements.size() - kMostRows)));
   if (merged.left_out > 0)
-    take(fmt::format("  {} not recorded: a tick has {} of an array\n", plural(merged.left_out, "element"),
+    take(fmt::format("  {} not recorded: a tick has {} of an array\n", with_commas_of(merged.left_out, "element"),
                      with_commas(RunDocument::kMostElements)));
 }
 
 void write_events(const std::vector<RunDocument>& runs, const TakeText& take) {
   uint64_t count = 0, shown = 0;
   for (const RunDocument& run : runs) count += run.events.size() + run.events_left_out;
-  take(fmt::format("\n{}{}\n", plural(count, "event"),
+  take(fmt::format("\n{}{}\n", with_commas_of(count, "event"),
                    count > kMostShownEvents ? ", of which the first are (--json and --csv have all)" : ""));
   for (const RunDocument& run : runs) {
     for (const RunEvent& event : run.events) {
@@ -194,13 +195,13 @@ void write_samples(const std::vector<RunDocument>& runs, const TakeText& take) {
   }
   std::vector<std::pair<std::string, uint64_t>> rows(self.begin(), self.end());
   std::ranges::stable_sort(rows, std::ranges::greater(), [](const auto& row) { return row.second; });
-  take(fmt::format("\n{} of {}, by the function that ran:\n", plural(samples.samples().size(), "sample"),
-                   plural(samples.threads().size(), "thread")));
+  take(fmt::format("\n{} of {}, by the function that ran:\n", with_commas_of(samples.samples().size(), "sample"),
+                   with_commas_of(samples.threads().size(), "thread")));
   for (size_t i = 0; i < std::min(kMostRows, rows.size()); ++i)
     take(fmt::format("{:>8}  {:5.1f} %  {}\n", with_commas(rows[i].second),
                      100 * static_cast<double>(rows[i].second) / static_cast<double>(samples.samples().size()), rows[i].first));
-  if (samples.lost() > 0) take(fmt::format("  {} not shown: there are too many\n", plural(samples.lost(), "sample")));
-  if (samples.cut() > 0) take(fmt::format("  the outer callers of {} are not known\n", plural(samples.cut(), "sample")));
+  if (samples.lost() > 0) take(fmt::format("  {} not shown: there are too many\n", with_commas_of(samples.lost(), "sample")));
+  if (samples.cut() > 0) take(fmt::format("  the outer callers of {} are not known\n", with_commas_of(samples.cut(), "sample")));
 }
 
 void write_modules(const std::vector<RunDocument>& runs, const TakeText& take) {
@@ -209,7 +210,7 @@ void write_modules(const std::vector<RunDocument>& runs, const TakeText& take) {
     for (const RunModule& module : run.modules) ++modules[module];
   }
   if (modules.empty()) return;
-  take(fmt::format("\n{}\n", plural(modules.size(), "module")));
+  take(fmt::format("\n{}\n", with_commas_of(modules.size(), "module")));
   size_t shown = 0;
   for (const auto& [module, count] : modules) {
     if (shown++ == kMostModules) return take("  and more: --json has all\n");
@@ -242,7 +243,7 @@ void write_run_text(const std::vector<RunDocument>& runs, const TakeText& take) 
   write_probes(runs, take);
   std::vector<MergedGlobal> globals = merge_globals(runs);
   if (!globals.empty())
-    take(fmt::format("\n{}{}\n", plural(globals.size(), "global"),
+    take(fmt::format("\n{}{}\n", with_commas_of(globals.size(), "global"),
                      runs.size() > 1 ? fmt::format(", added up over {} runs", runs.size()) : ""));
   for (MergedGlobal& global : globals) write_global(global, take);
   write_samples(runs, take);

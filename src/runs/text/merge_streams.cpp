@@ -8,7 +8,7 @@
 #include <fstream>
 #include <queue>
 
-#include "base/print.h"
+#include "base/messages.h"
 #include "runs/text/output_file.h"
 #include "runs/text/printf_text.h"
 #include "runs/text/stream_file.h"
@@ -106,8 +106,8 @@ Result<void> merge(const std::vector<std::string>& files, const std::string& out
   }
   output->flush();
   for (const auto& reader : readers) {
-    if (reader->cut_off()) print_to(stderr, "WARNING: {}: the last record is truncated\n", reader->path());
-    if (reader->lost() > 0) print_to(stderr, "WARNING: {}: {} records lost\n", reader->path(), reader->lost());
+    if (reader->cut_off()) warn(reader->path() + ": the last record is truncated");
+    if (reader->lost() > 0) warn(fmt::format("{}: {} records lost", reader->path(), reader->lost()));
   }
   return !output->failed() ? Result<void>() : Error{"a part of the output was not written", {}};
 }
@@ -117,7 +117,7 @@ Result<void> merge(const std::vector<std::string>& files, const std::string& out
 int merge_streams(const std::vector<std::string>& files, const std::string& output_file) {
   TerminalGuard guard;
   Result<void> merged = merge(files, output_file);
-  if (!merged.ok()) print_to(stderr, "spile: {}\n", merged.error().message);
+  if (!merged.ok()) refuse(merged.error().message);
   return merged.ok() ? 0 : 1;
 }
 

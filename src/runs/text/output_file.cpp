@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/messages.h"
 #include "base/print.h"
 
 namespace spile::runs {
@@ -105,8 +106,7 @@ void OutputFile::flush() {
 void OutputFile::give_up(int error) {
   usable_ = false;
   reader_gone_ = error == EPIPE;
-  if (!reader_gone_)
-    print_to(stderr, "ERROR: write output{}: {}\n", path_.empty() ? "" : " file " + current_path(), write_error(error));
+  if (!reader_gone_) fail(fmt::format("write output{}: {}", path_.empty() ? "" : " file " + current_path(), write_error(error)));
 }
 
 void OutputFile::next_file() {
@@ -114,7 +114,7 @@ void OutputFile::next_file() {
   if (path_.empty()) return;
   if (rotate_bytes_ > 0) ++number_;
   if (Result<void> opened = open_file(rotate_bytes_ > 0); !opened.ok()) {
-    print_to(stderr, "ERROR: {}\n", opened.error().message);
+    fail(opened.error().message);
     usable_ = false;
     return;
   }

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "base/number_text.h"
 #include "sema/names/declarations.h"
 #include "sema/targets/function_targets.h"
 #include "sema/terms/elaboration.h"
@@ -358,8 +359,7 @@ class SymbolResolver {
     if (found.other_arity) {
       size_t wanted = found.other_arity->parameters.size();
       e_.diagnostics
-          .error(call.range, fmt::format("'{}' takes {} argument{}, not {}", call.name, wanted, wanted == 1 ? "" : "s",
-                                         call.arguments.size()))
+          .error(call.range, fmt::format("'{}' takes {}, not {}", call.name, counted(wanted, "argument"), call.arguments.size()))
           .note(found.other_arity->range, "defined here");
     } else if (found.hidden) {
       e_.diagnostics.error(name_of(call), fmt::format("function '{}' is private to another file", call.name))

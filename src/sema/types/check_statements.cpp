@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/number_text.h"
 #include "sema/terms/elaboration.h"
 #include "syntax/visitor.h"
 
@@ -132,8 +133,8 @@ class StatementChecker {
                                              array.key_types.size(), loop.slice.size()));
       }
       if (loop.sort_column > static_cast<int>(loop.keys.size()))
-        error(loop.array->range, fmt::format("sort key {} out of range: the array has {} key{}", loop.sort_column,
-                                             loop.keys.size(), loop.keys.size() == 1 ? "" : "s"));
+        error(loop.array->range,
+              fmt::format("sort key {} out of range: the array has {}", loop.sort_column, counted(loop.keys.size(), "key")));
     }
     for (const auto& key : loop.keys) check_target(*key);
     if (loop.value) check_target(*loop.value);

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/number_text.h"
 #include "sema/terms/elaboration.h"
 #include "sema/terms/embedded_code.h"
 #include "sema/terms/intrinsics.h"
@@ -311,8 +312,7 @@ class TypeInference {
     if (reported_.insert(&array.key_types).second) {
       size_t known = array.key_types.size();
       e_.diagnostics
-          .error(range, fmt::format("array '{}' has {} subscript{} here, but {} elsewhere", array.name, count,
-                                    count == 1 ? "" : "s", known))
+          .error(range, fmt::format("array '{}' has {} here, but {} elsewhere", array.name, counted(count, "subscript"), known))
           .note(keys_decided_[&array], fmt::format("{} here", known));
     }
     return false;
@@ -515,8 +515,8 @@ class TypeInference {
   void report_argument_count(const Print& print, size_t wanted) {
     size_t given = print.arguments.size();
     e_.diagnostics.error(print.range, "the format of '" + std::string(print.to_stream ? "printf" : "sprintf") + "' takes " +
-                                          std::to_string(wanted) + (wanted == 1 ? " value" : " values") + ", but " +
-                                          std::to_string(given) + (given == 1 ? " is given" : " are given"));
+                                          counted(wanted, "value") + ", but " + std::to_string(given) +
+                                          (given == 1 ? " is given" : " are given"));
   }
 
   Type infer_print(Print& print, Type wanted) {

@@ -5,7 +5,7 @@
 #include <map>
 #include <span>
 
-#include "base/print.h"
+#include "base/messages.h"
 #include "session/scripts/procfs_value.h"
 
 namespace spile::session {
@@ -85,18 +85,18 @@ Result<void> ProcfsServer::open(const sema::Program& program, Controller& contro
   input_ = StandardInput::open(program, handlers.write, handlers.string_most);
   if (!http.empty()) {
     TRY(http_, HttpFiles::listen(http, program, handlers.read, std::move(metrics)));
-    if (messages.verbosity() > 0) print_to(stderr, "procfs files are at {}\n", http_->url());
+    if (messages.verbosity() > 0) note("procfs files are at " + http_->url());
   }
   if (!has_files) return {};
   auto mounted = ProcfsFiles::mount(program, name, std::move(handlers));
   // With --http, files are not the only way.
   if (!mounted.ok() && !http_) return std::move(mounted).error();
   if (!mounted.ok()) {
-    if (!messages.suppress_warnings) print_to(stderr, "WARNING: {}\n", mounted.error().message);
+    warn(mounted.error().message);
     return {};
   }
   files_ = std::move(*mounted);
-  if (messages.verbosity() > 0) print_to(stderr, "procfs files are in {}\n", files_->folder());
+  if (messages.verbosity() > 0) note("procfs files are in " + files_->folder());
   return {};
 }
 

@@ -9,7 +9,7 @@
 #include "abi/record.h"
 #include "abi/stack_tables.h"
 #include "base/clock.h"
-#include "base/print.h"
+#include "base/messages.h"
 #include "sema/terms/intrinsics.h"
 #include "session/stacks/stack_table.h"
 
@@ -109,7 +109,7 @@ void KernelStacks::look_again(uint64_t address) {
   if (!code_ && !refused_) {
     if (Result<void> outcome = read(); !outcome.ok()) {
       refused_ = true;
-      print_to(stderr, "WARNING: {}\n  hint: {}\n", outcome.error().message, outcome.error().hint);
+      warn(outcome.error().message, outcome.error().hint);
     }
   }
   if (!code_ || code_->module_at(address) || monotonic_ns() - looked_ns_ < kOftenNs) return;

@@ -18,7 +18,7 @@
 
 #include "abi/machine.h"
 #include "abi/stack_tables.h"
-#include "base/print.h"
+#include "base/messages.h"
 #include "base/proc.h"
 #include "engine/process/process_status.h"
 #include "sema/terms/intrinsics.h"
@@ -191,8 +191,7 @@ void ThreadSampler::add_thread(pid_t pid, pid_t tid) {
     if (ring.ok()) {
       if (*ring) rings.push_back(std::move(*ring));
     } else if (!std::exchange(warned_, true)) {
-      print_to(stderr, "WARNING: {}{}\n", ring.error().message,
-               ring.error().hint.empty() ? "" : fmt::format(" ({})", ring.error().hint));
+      warn(ring.error().message, ring.error().hint);
     }
   }
 }

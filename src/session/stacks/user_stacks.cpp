@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "abi/record.h"
-#include "base/print.h"
+#include "base/messages.h"
 #include "base/proc.h"
 #include "sema/terms/intrinsics.h"
 #include "session/stacks/mapped_module.h"
@@ -89,7 +89,7 @@ uint64_t UserStacks::put(std::span<const uint8_t> bytes) {
   uint64_t at = (next_ + kAlignment - 1) / kAlignment * kAlignment;
   if (at > end_ || bytes.size() > end_ - at) {
     if (!std::exchange(warned_full_, true)) {
-      print_to(stderr, "WARNING: no room is left for unwind information: some stacks will be truncated\n");
+      warn("no room is left for unwind information: some stacks will be truncated");
     }
     return 0;
   }

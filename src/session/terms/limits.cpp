@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/diagnostics.h"
-#include "base/print.h"
+#include "base/messages.h"
 #include "bpf/arena.h"
 #include "sema/terms/recorded.h"
 
@@ -107,7 +107,7 @@ Result<void> apply_limit(const std::string& setting, sema::Program& program, boo
   std::string near = nearest_name(name, names);
   if (!near.empty()) return Error{fmt::format("-D {}: unknown limit '{}'", setting, name), fmt::format("did you mean {}?", near)};
   // Command lines for SystemTap define C macros for the module that it makes. Embedded C (-g) sees them.
-  if (!quiet && !program.guru) print_to(stderr, "warning: -D {}: unknown limit, which has no effect\n", setting);
+  if (!quiet && !program.guru) warn(fmt::format("-D {}: unknown limit, which has no effect", setting));
   return {};
 }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/print.h"
+#include "base/messages.h"
 #include "session/terms/command_words.h"
 
 namespace spile::verbs {
@@ -67,7 +67,7 @@ void add_libraries(AskedFiles& files) {
       if (module.ok()) {
         files.modules.push_back(*module);
       } else {
-        print_to(stderr, "WARNING: {} is left out: {}\n", library, module.error().message);
+        warn(fmt::format("{} is left out: {}", library, module.error().message));
       }
     }
   }

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <memory>
 
+#include "base/number_text.h"
 #include "base/print.h"
 #include "debuginfo/answers/answer_archive.h"
 #include "debuginfo/cache/answer_cache.h"
@@ -38,7 +39,6 @@ std::string size_text(uint64_t bytes) {
                        : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / kMega);
 }
 
-std::string plural(uint64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
 
 std::string day_text(int64_t seconds) {
   const time_t when = seconds;
@@ -95,7 +95,7 @@ Result<int> add(probes::World& world, const std::string& folder, const Words& na
     if (!module->save_cache())
       return Error{fmt::format("what is known about {} can't be written to {}", module->path(), folder),
                    "make room there; XDG_CACHE_HOME names another folder for the cache"};
-    print_to(stdout, "{}: {}\n", module->path(), plural(functions, "function"));
+    print_to(stdout, "{}: {}\n", module->path(), counted(functions, "function"));
   }
   return 0;
 }
@@ -161,14 +161,14 @@ Result<int> carry_out(probes::World& world, const std::string& folder, Words wor
   words.erase(words.begin());
   TRY(Words ids, build_ids_of(world, words));
   TRY(debuginfo::ArchiveCounts counts, debuginfo::export_answers(folder, ids, file));
-  print_to(stdout, "{}: {} about {}\n", file, plural(counts.answers, "answer"), plural(counts.modules, "file"));
+  print_to(stdout, "{}: {} about {}\n", file, counted(counts.answers, "answer"), counted(counts.modules, "file"));
   return 0;
 }
 
 Result<int> carry_in(const std::string& folder, const Words& words) {
   if (words.size() != 1) return Error{"cache import needs one file", "spile cache import libc.cache"};
   TRY(debuginfo::ArchiveCounts counts, debuginfo::import_answers(folder, words[0]));
-  print_to(stdout, "{}: {} about {}\n", words[0], plural(counts.answers, "answer"), plural(counts.modules, "file"));
+  print_to(stdout, "{}: {} about {}\n", words[0], counted(counts.answers, "answer"), counted(counts.modules, "file"));
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/messages.h"
 #include "base/print.h"
 #include "verbs/asking/asked_files.h"
 #include "verbs/asking/asking_verbs.h"
@@ -103,15 +104,10 @@ Result<int> answer_funcs(const std::vector<std::string>& words, const session::O
     add_libraries(files);
     TRY_DO(search());
   }
-  if (rows.empty() && has_wanted) {
-    print_to(stderr, "spile: all functions that match are left out\n");
-    return 1;
-  }
-  if (rows.empty()) {
-    print_to(stderr, "spile: no function of {}{} matches\n", files.world->program(),
-             files.modules.size() > 1 ? " and its libraries" : "");
-    return 1;
-  }
+  if (rows.empty() && has_wanted) return refuse("all functions that match are left out");
+  if (rows.empty())
+    return refuse(
+        fmt::format("no function of {}{} matches", files.world->program(), files.modules.size() > 1 ? " and its libraries" : ""));
   std::ranges::stable_sort(rows, [](const Row& a, const Row& b) { return a.name < b.name; });
   if (options.verb.json) {
     for (const Row& row : rows) print_json(json_of(row));

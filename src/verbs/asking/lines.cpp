@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/diagnostic_colors.h"
+#include "base/messages.h"
 #include "base/print.h"
 #include "base/terminal_text.h"
 #include "verbs/asking/asked_places.h"
@@ -105,10 +106,8 @@ class Printer {
   void print(const Stretch& stretch, bool with_variables) {
     auto text = read_source(path_as_seen(files_, stretch.file), options_.verb.source_folder);
     if (!text && missing_.insert(stretch.file).second) {
-      print_to(stderr,
-               "WARNING: the source file {} can't be read; only the lines with code are shown\n  hint: --source=FOLDER says "
-               "where sources are\n",
-               stretch.file);
+      warn(fmt::format("the source file {} can't be read; only the lines with code are shown", stretch.file),
+           "--source=FOLDER says where sources are");
     }
     const int end = text ? static_cast<int>(text->size()) : stretch.code.empty() ? 0 : stretch.code.rbegin()->first;
     const int first = std::max(stretch.first, 1);

@@ -12,6 +12,8 @@
 #include <charconv>
 #include <set>
 
+#include "base/messages.h"
+#include "base/number_text.h"
 #include "base/print.h"
 #include "base/proc.h"
 #include "base/terminal_text.h"
@@ -104,8 +106,8 @@ void print_kernel(const RunningSession& session) {
   if (session.kernel->programs == 0 && session.kernel->links == 0) return;
   const std::string runs = session.kernel->runs ? fmt::format("{} runs of them", *session.kernel->runs)
                                                 : "runs are not counted (sysctl kernel.bpf_stats_enabled=1 counts them)";
-  print_to(stdout, "  in the kernel: {} eBPF program{}, {} link{}; {}\n", session.kernel->programs,
-           session.kernel->programs == 1 ? "" : "s", session.kernel->links, session.kernel->links == 1 ? "" : "s", runs);
+  print_to(stdout, "  in the kernel: {}, {}; {}\n", counted(session.kernel->programs, "eBPF program"),
+           counted(session.kernel->links, "link"), runs);
 }
 
 void print_session(const RunningSession& session, size_t width) {
@@ -118,7 +120,7 @@ void print_session(const RunningSession& session, size_t width) {
   print_to(stdout, "  {}\n", one_line(command_text(session.command), width - 2));
   if (!status) print_to(stdout, "  what it has armed is not known: {}\n", session.why_silent);
   if (!session.processes.empty() || (status && status->processes_left_out)) {
-    print_to(stdout, "  in {}{}\n", session.processes.size() == 1 ? "process " : "processes ",
+    print_to(stdout, "  in {} {}\n", plural(session.processes.size(), "process", "processes"),
              processes_text(session.processes, status ? status->processes_left_out : 0));
   } else if (status) {
     print_to(stdout, "  in {}\n", status->everywhere ? "all processes" : "no process now");
@@ -273,8 +275,8 @@ Result<int> answer_list(const std::vector<std::string>& words, const session::Op
   }
   if (!armed.unreadable.empty()) {
     const ProcessFacts& first = armed.unreadable.front();
-    print_to(stderr, "WARNING: processes can't be looked at ({}, such as {}, {}): probes left behind in them would not be seen\n",
-             armed.unreadable.size(), first.pid, one_line(first.name, 64));
+    warn(fmt::format("processes can't be looked at ({}, such as {}, {}): probes left behind in them would not be seen",
+                     armed.unreadable.size(), first.pid, one_line(first.name, 64)));
   }
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "base/messages.h"
 #include "base/print.h"
 #include "verbs/asking/asked_files.h"
 #include "verbs/asking/asking_verbs.h"
@@ -85,9 +86,7 @@ Result<int> answer_marks(const std::vector<std::string>& words, const session::O
   }
   if (!found.empty()) return 0;
   const std::string where = files.world->program() + (files.modules.size() > 1 ? " and its libraries" : "");
-  if (files.words.empty()) print_to(stderr, "spile: no SDT marks in {}\n", where);
-  else print_to(stderr, "spile: no SDT mark in {} matches\n", where);
-  return 1;
+  return refuse(files.words.empty() ? "no SDT marks in " + where : fmt::format("no SDT mark in {} matches", where));
 }
 
 }  // namespace spile::verbs

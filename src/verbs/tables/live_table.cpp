@@ -14,6 +14,7 @@
 #include <cstdlib>
 
 #include "base/number_text.h"
+#include "base/result.h"
 #include "base/terminal_text.h"
 #include "verbs/terms/glyphs.h"
 
@@ -185,8 +186,8 @@ std::string LiveTable::foot_line() const {
   int64_t rate = 0;
   for (const auto& row : last_.rows) rate += std::max<int64_t>(std::get<int64_t>(row[2]), 0);
   const double overhead = static_cast<double>(rate) * call_ns_ / kSecond * kPercent;
-  std::string foot = fmt::format("{} · {} function{} · {} calls/s · {} lost · overhead ~{:.{}f} %", frame_.subject,
-                                 with_commas(frame_.functions), frame_.functions == 1 ? "" : "s", short_number(rate),
+  std::string foot = fmt::format("{} · {} {} · {} calls/s · {} lost · overhead ~{:.{}f} %", frame_.subject,
+                                 with_commas(frame_.functions), plural(frame_.functions, "function"), short_number(rate),
                                  with_commas(lost_), overhead, overhead < kWhole ? 1 : 0);
   if (utf8_) return foot;
   for (size_t at; (at = foot.find("·")) != std::string::npos;) foot.replace(at, std::string_view("·").size(), "-");

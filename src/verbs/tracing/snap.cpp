@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/messages.h"
 #include "base/number_text.h"
-#include "base/print.h"
 #include "debuginfo/terms/names.h"
 #include "runs/timeline/perfetto_file.h"
 #include "runs/timeline/timeline_files.h"
@@ -55,8 +55,8 @@ void Snapshots::take_snapshot(const std::string& why) {
     shortest_ns_ = short_threads_ == 0 ? taken.shortest_ns : std::min(shortest_ns_, taken.shortest_ns);
     short_threads_ += taken.short_threads;
   }
-  print_to(stderr, "snap: {}: {} call{} of {} thread{} in {}\n", why, with_commas(taken.calls), taken.calls == 1 ? "" : "s",
-           taken.threads, taken.threads == 1 ? "" : "s", time_text(taken.end_ns - taken.begin_ns));
+  note(fmt::format("snap: {}: {} {} of {} in {}", why, with_commas(taken.calls), plural(taken.calls, "call"),
+                   counted(taken.threads, "thread"), time_text(taken.end_ns - taken.begin_ns)));
   if (!has_all()) calls_->go_on();
 }
 
