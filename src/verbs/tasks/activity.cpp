@@ -14,15 +14,18 @@
 #include <set>
 #include <vector>
 
+#include "base/embedded_text.h"
 #include "engine/process/process_status.h"
 #include "verbs/tasks/task_request.h"
 #include "verbs/tasks/task_verbs.h"
 
+SPILE_EMBEDDED_TEXT(spile_verb_syscalls)
+SPILE_EMBEDDED_TEXT(spile_verb_errno)
+SPILE_EMBEDDED_TEXT(spile_verb_files)
+
 namespace spile::verbs {
 
 namespace {
-
-constexpr const char* kElapsed = "gettimeofday_ns() - @entry(gettimeofday_ns())";
 
 // Returns what a descriptor of a process is open on; "": nothing, or that can't be known.
 std::string open_file(int64_t process, const std::string& descriptor) {
@@ -52,17 +55,6 @@ OpenFiles open_files(const session::TargetOptions& target) {
   return files;
 }
 
-// What reads and writes, and by which argument they know the file.
-constexpr const char* kReads[] = {"read", "pread", "readv", "preadv", "preadv2", "recvfrom", "recvmsg", "getdents"};
-constexpr const char* kWrites[] = {"write", "pwrite", "writev", "pwritev", "pwritev2", "sendto", "sendmsg"};
-
-template <size_t N>
-std::string calls_of(const char* const (&names)[N]) {
-  std::string text;
-  for (const char* name : names) text += fmt::format("{}syscall.{}.return", text.empty() ? "" : ", ", name);
-  return text;
-}
-
 }  // namespace
 
 Result<VerbScript> make_syscalls(const VerbLine& line, const session::Options& options) {
@@ -76,17 +68,7 @@ Result<VerbScript> make_syscalls(const VerbLine& line, const session::Options& o
                                 {"max", "max_ns", Unit::kTime}}};
   TRY(settings.sort_by, sort_column(request, settings.columns, 3));
   settings.empty = "no system call has returned";
-  return table_script(request, options,
-                      task_script(request, "global calls[1024], failed[1024]",
-                                  fmt::format("probe process.syscall.return {{\n  calls[$syscall] <<< {}\n  if ($return < 0 && "
-                                              "$return > -4096) failed[$syscall]++\n}}\n",
-                                              kElapsed),
-                                  "  foreach (number in calls)\n"
-                                  "    printf(\"row %s %d %d %d %d %d %d\\n\", syscall_name(number), @count(calls[number]), "
-                                  "failed[number], @sum(calls[number]), @avg(calls[number]),\n"
-                                  "      @percentile(calls[number], 99), @max(calls[number]))\n",
-                                  "  delete calls\n  delete failed\n"),
-                      std::move(settings));
+  return table_script(request, options, task_script(spile_verb_syscalls(), request), std::move(settings));
 }
 
 Result<VerbScript> make_errno(const VerbLine& line, const session::Options& options) {
@@ -101,15 +83,7 @@ Result<VerbScript> make_errno(const VerbLine& line, const session::Options& opti
   settings.complete = [](std::vector<Cell>& row) {
     row[3] = std::string(strerror(static_cast<int>(std::strtol(std::get<std::string>(row[3]).c_str(), nullptr, 10))));
   };
-  return table_script(request, options,
-                      task_script(request, "global failed[4096], callers[4096]",
-                                  "probe process.syscall.return {\n  if ($return >= 0 || $return <= -4096) next\n"
-                                  "  if (failed[$syscall, $return]++ == 0) callers[$syscall, $return] = sprint_ubacktrace()\n}\n",
-                                  "  foreach ([number, error] in failed)\n"
-                                  "    printf(\"row %s %s %d %s %s\\n\", syscall_name(number), errno_str(error), failed[number, "
-                                  "error], sprint(-error), callers[number, error])\n",
-                                  "  delete failed\n  delete callers\n"),
-                      std::move(settings));
+  return table_script(request, options, task_script(spile_verb_errno(), request), std::move(settings));
 }
 
 Result<VerbScript> make_files(const VerbLine& line, const session::Options& options) {
@@ -141,41 +115,7 @@ Result<VerbScript> make_files(const VerbLine& line, const session::Options& opti
     if (before == 0 && !shown.empty()) files[key] = shown;
     name = shown.empty() ? "descriptor " + number : shown;
   };
-  std::string probes =
-      "function opened(fd, address) {\n"
-      "  if (fd < 0) return 0\n  name = user_string_n(address, 250, \"?\")\n" +
-      tried("    path[pid(), fd] = name\n    opens[pid(), name]++\n") +
-      "}\n"
-      "probe syscall.openat.return {\n  opened(retval, $arg2)\n}\n"
-      "probe syscall.open.return, syscall.creat.return {\n  opened(retval, $arg1)\n}\n"
-      "probe syscall.close {\n  if ([pid(), $fd] in path) delete path[pid(), $fd]\n  else closed[pid(), $fd]++\n}\n"
-      "function file:string(fd) {\n  if ([pid(), fd] in path) return path[pid(), fd]\n  return sprintf(\"\\n%d %d\", "
-      "closed[pid(), fd] < 2 ? closed[pid(), fd] : 2, fd)\n}\n"
-      "function shown:string(process, name) {\n  return substr(name, 0, 1) == \"\\n\" ? sprintf(\"%s %d\", name, closed[process, "
-      "strtol(substr(name, 3, 10), 10)]) : name\n}\n";
-  for (const auto& [calls, sizes] : {std::pair(calls_of(kReads), "bytes_read"), std::pair(calls_of(kWrites), "bytes_written")}) {
-    probes += fmt::format(
-        "probe {} {{\n  name = file($fd)\n  took = {}\n{}}}\n", calls, kElapsed,
-        tried(fmt::format("    times[pid(), name] <<< took\n    {}[pid(), name] <<< retval > 0 ? retval : 0\n", sizes)));
-  }
-  return table_script(
-      request, options,
-      task_script(request,
-                  "global path[16384], closed%[16384], opens[16384], bytes_read[16384], bytes_written[16384], times[16384]",
-                  probes,
-                  "  foreach ([process, name] in times)\n"
-                  "    printf(\"row %d %s %d %d %d %d %d %d\\n\", process, shown(process, name), opens[process, name],\n"
-                  "      [process, name] in bytes_read ? @count(bytes_read[process, name]) : 0, [process, name] in bytes_read ? "
-                  "@sum(bytes_read[process, name]) : 0,\n"
-                  "      [process, name] in bytes_written ? @count(bytes_written[process, name]) : 0, [process, name] in "
-                  "bytes_written ? @sum(bytes_written[process, name]) : 0,\n"
-                  "      @sum(times[process, name]))\n"
-                  "  foreach ([process, name] in opens)\n"
-                  "    if (!([process, name] in times)) printf(\"row %d %s %d %d %d %d %d %d\\n\", process, name, opens[process, "
-                  "name], 0, 0, 0, 0, 0)\n",
-                  "  delete opens\n  delete bytes_read\n  delete bytes_written\n  delete times\n",
-                  "uses of files are not in the table, or without the file's name: there are more than 16384 files"),
-      std::move(settings));
+  return table_script(request, options, task_script(spile_verb_files(), request), std::move(settings));
 }
 
 }  // namespace spile::verbs

@@ -6,6 +6,7 @@
 
 #include "verbs/tasks/task_verbs.h"
 #include "verbs/terms/option_values.h"
+#include "verbs/terms/script_text.h"
 
 namespace spile::verbs {
 
@@ -75,19 +76,12 @@ std::string return_points(const std::vector<std::string>& functions, bool are_na
   return text;
 }
 
-std::string tried(const std::string& statements) {
-  return fmt::format("  try {{\n{}  }} catch {{\n    left_out++\n  }}\n", statements);
+std::string every_ms(const TaskRequest& request) {
+  return request.every_ns > 0 ? std::to_string(request.every_ns / 1'000'000) : "";
 }
 
-std::string task_script(const TaskRequest& request, const std::string& globals, const std::string& probes,
-                        const std::string& report, const std::string& clear, const std::string& full) {
-  std::string text =
-      fmt::format("# spile {}{}\n{}{}\n", request.name, request.text, globals, full.empty() ? "" : "\nglobal left_out");
-  text += fmt::format("probe begin {{\n  printf(\"begin\\n\")\n}}\n{}", probes);
-  text += fmt::format("function report() {{\n{}  printf(\"done %d\\n\", gettimeofday_ns())\n}}\n", report);
-  if (request.every_ns > 0) text += fmt::format("probe timer.ms({}) {{\n  report()\n{}}}\n", request.every_ns / 1'000'000, clear);
-  const std::string warning = full.empty() ? "" : fmt::format("  if (left_out) warn(sprintf(\"%d {}\", left_out))\n", full);
-  return text + "probe end {\n  printf(\"last\\n\")\n  report()\n" + warning + "}\n";
+std::string task_script(std::string_view file, const TaskRequest& request) {
+  return script_text(file, {{"WORDS", request.text}, {"EVERY", every_ms(request)}});
 }
 
 VerbScript table_script(const TaskRequest& request, const session::Options& options, std::string text,

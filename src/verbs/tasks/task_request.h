@@ -36,11 +36,11 @@ Result<size_t> sort_column(const TaskRequest& request, const std::vector<Column>
 //                                           matches it.
 std::string return_points(const std::vector<std::string>& functions, bool are_names);
 
-// Returns the script's frame: its head, `globals` and `probes`, and a table at each interval or at the end, printed by `report`,
-// statements that print rows. clear: statements that begin the next interval. full: what a hit is that was left out, and why, for
-// the warning; "": nothing is tried.
-std::string task_script(const TaskRequest& request, const std::string& globals, const std::string& probes,
-                        const std::string& report, const std::string& clear, const std::string& full = {});
+// The interval of --every, as timer.ms() takes it; "": none is given.
+std::string every_ms(const TaskRequest& request);
+
+// Returns the script of a file (script_text.h) that has no more than @WORDS, for its head, and @EVERY.
+std::string task_script(std::string_view file, const TaskRequest& request);
 
 // Returns a script whose table has these settings; the request's options and --json are added. limits: as -D takes them.
 VerbScript table_script(const TaskRequest& request, const session::Options& options, std::string text,

@@ -19,15 +19,8 @@ Result<VerbScript> make_files(const VerbLine& line, const session::Options& opti
 Result<VerbScript> make_leaks(const VerbLine& line, const session::Options& options);
 Result<VerbScript> make_locks(const VerbLine& line, const session::Options& options);
 
-// Returns a statement that is tried: where an array is full, the script goes on, and counts the hit in `left_out`, which the
-// script declares and warns of at the end.
-std::string tried(const std::string& statements);
-
 // The limit, as -D takes it, of verbs whose reports visit all elements of arrays, which alone bound them.
 inline constexpr const char* kReportLimit = "MAXACTION_INTERRUPTIBLE=1000000000";
-
-// Returns a probe of waits in futexes, which tries to add their times in ns to the aggregate, as tried() does.
-std::string futex_waits(const std::string& aggregate);
 
 extern const VerbOption kTableOptions[3];  // of all that print tables
 extern const VerbOption kTopOptions[4];

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/embedded_text.h"
 #include "base/terminal_control.h"
 #include "base/terminal_text.h"
 #include "verbs/tables/latency_rows.h"
@@ -13,6 +14,11 @@
 #include "verbs/tasks/task_request.h"
 #include "verbs/tasks/task_verbs.h"
 #include "verbs/terms/process_functions.h"
+#include "verbs/terms/script_text.h"
+
+SPILE_EMBEDDED_TEXT(spile_verb_top)
+SPILE_EMBEDDED_TEXT(spile_verb_lat)
+SPILE_EMBEDDED_TEXT(spile_verb_lat_by)
 
 namespace spile::verbs {
 
@@ -23,17 +29,6 @@ constexpr size_t kCallersOfEach = 32, kMostPairs = 65536;  // that the script ke
 // most 4 GiB. Calls of further ones are counted as lost.
 constexpr size_t kMostCounted = 32'768;
 constexpr int64_t kLiveInterval = 1'000'000'000;
-// Timers begin when all processes are armed, which can take seconds where they are many: rates are of the time, and of the calls,
-// from the first turn of a timer on (what came before is in `before`). Where that is less than 50 ms, or all calls came before,
-// rates are of the whole time. The period is one that timers keep on busy machines.
-constexpr const char* kFirstTurn =
-    "probe timer.ms(250) if (!armed) {\n  armed = 1\n  foreach (name in calls) before[name] = @count(calls[name])\n  since = "
-    "gettimeofday_ns()\n}\n";
-constexpr const char* kRate =
-    "function rate(n, past) {\n  now = gettimeofday_ns()\n  if (n == past || now - since < 50000000) return n * 1000000000 / "
-    "(now - began + 1)\n  return (n - past) * 1000000000 / (now - since)\n}\n";
-constexpr const char* kElapsed = "gettimeofday_ns() - @entry(gettimeofday_ns())";
-
 // Whether the table can be shown live: at a terminal with a keyboard, which a command would use, too, in the foreground, that
 // knows control sequences.
 bool is_live(const session::Options& options) {
@@ -69,29 +64,15 @@ Result<VerbScript> make_top(const VerbLine& line, const session::Options& option
   if (!request.excluded.empty()) request.functions = std::move(names);
   const bool live = is_live(options);
   if (live && request.every_ns == 0) request.every_ns = kLiveInterval;
-  // The processes of -x are armed one after the other; the one of -c before its first instruction.
-  const bool attaches = options.target.command.empty();
-  const std::string clear = std::string("  delete calls\n") + (request.callers ? "  delete callers\n" : "") +
-                            (attaches ? "  delete before\n  armed = 1\n" : "") + "  since = began = gettimeofday_ns()\n";
-  std::string text = task_script(
-      request,
-      fmt::format("global calls[{}], began, since{}{}", counted, attaches ? fmt::format(", before[{}], armed", counted) : "",
-                  request.callers ? fmt::format(", callers[{}]", std::min(functions * kCallersOfEach + 1024, kMostPairs)) : ""),
-      std::string(kRate) + "probe begin {\n  since = began = gettimeofday_ns()\n}\n" + std::string(attaches ? kFirstTurn : "") +
-          fmt::format("probe {} {{\n  calls[ppfunc()] <<< {}\n{}}}\n",
-                      return_points(request.functions, !request.excluded.empty()), kElapsed,
-                      request.callers ? "  callers[ppfunc(), @entry(caller_addr())]++\n" : ""),
-      "  foreach (name in calls) {\n"
-      "    n = @count(calls[name])\n"
-      "    printf(\"row %s %d %d %d %d %d %d %d\\n\", name, n, rate(n, " +
-          std::string(attaches ? "before[name]" : "0") +
-          "), @sum(calls[name]), @avg(calls[name]),\n"
-          "      @percentile(calls[name], 50), @percentile(calls[name], 99), @max(calls[name]))\n  }\n" +
-          std::string(request.callers ? "  foreach ([name, from] in callers) {\n    caller = usymname(from)\n"
-                                        "    printf(\"caller %s %s %d\\n\", name, substr(caller, 0, 2) == \"0x\" ? "
-                                        "usymdata(from) : caller, callers[name, from])\n  }\n"
-                                      : ""),
-      clear);
+  std::string text = script_text(
+      spile_verb_top(),
+      {{"WORDS", request.text},
+       {"RETURNS", return_points(request.functions, !request.excluded.empty())},
+       {"EVERY", every_ms(request)},
+       {"COUNTED", std::to_string(counted)},
+       {"CALLERS", when(request.callers)},
+       {"PAIRS", std::to_string(std::min(functions * kCallersOfEach + 1024, kMostPairs))},
+       {"ATTACHES", when(options.target.command.empty())}});  // -c: armed before the first instruction
   VerbScript script = table_script(request, options, std::move(text), settings);
   script.when_full = script.when_large = "name fewer functions";
   if (!live) return script;
@@ -116,14 +97,9 @@ Result<VerbScript> make_lat(const VerbLine& line, const session::Options& option
                                   {"max", "max_ns", Unit::kTime}}};
     TRY(settings.sort_by, sort_column(request, settings.columns, 1));
     settings.empty = "no call has returned";
-    std::string text = task_script(
-        request, "global calls[4096]",
-        fmt::format("probe {} {{\n  took = {}\n  value = @entry(sprint({}))\n{}}}\n", returns, kElapsed, request.by,
-                    tried("    calls[value] <<< took\n")),
-        "  foreach (value in calls)\n"
-        "    printf(\"row %s %d %d %d %d %d %d\\n\", value, @count(calls[value]), @sum(calls[value]), @avg(calls[value]),\n"
-        "      @percentile(calls[value], 50), @percentile(calls[value], 99), @max(calls[value]))\n",
-        "  delete calls\n", "calls are not in the table: there are more than 4096 values");
+    std::string text = script_text(
+        spile_verb_lat_by(),
+        {{"WORDS", request.text}, {"RETURNS", returns}, {"EVERY", every_ms(request)}, {"BY", request.by}});
     return table_script(request, options, std::move(text), std::move(settings));
   }
   if (!request.sort.empty() || request.has_limit)
@@ -131,15 +107,8 @@ Result<VerbScript> make_lat(const VerbLine& line, const session::Options& option
                  "spile lat f -x PID --by '$size' --sort p99 --limit 5"};
   VerbScript script;
   script.limits = {"MAXSKIPPED=0"};
-  const std::string report =
-      "  n = @count(times)\n  if (n) {\n"
-      "    printf(\"sum %d %d %d %d %d %d %d %d\\n\", n, @min(times), @avg(times), @percentile(times, 50), @percentile(times, "
-      "90), @percentile(times, 99),\n"
-      "      @percentile(times, \"99.9\"), @max(times))\n"
-      "    foreach (bucket in @hist_log(times)) if (@hist_log(times)[bucket]) printf(\"bucket %d %d\\n\", bucket, "
-      "@hist_log(times)[bucket])\n  }\n";
-  script.text = task_script(request, "global times", fmt::format("probe {} {{\n  times <<< {}\n}}\n", returns, kElapsed), report,
-                            "  delete times\n");
+  script.text =
+      script_text(spile_verb_lat(), {{"WORDS", request.text}, {"RETURNS", returns}, {"EVERY", every_ms(request)}});
   script.presenter = std::make_shared<LatencyRows>(
       LatencyRows::Settings{options.verb.json, request.every_ns > 0, has_several_in_second(request)});
   return script;

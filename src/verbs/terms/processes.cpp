@@ -36,43 +36,11 @@ Processes processes_of(const session::TargetOptions& target) {
   return processes;
 }
 
-std::string probes_of(const Processes& processes, const std::string& lost) {
-  std::string begin;
-  for (const pid_t pid : processes.running) begin += fmt::format("  ours[{}] = 1\n", pid);
-  if (begin.empty()) begin = "  ours[target()] = 1\n";
-  return fmt::format(
-      "probe begin {{\n{}}}\n"
-      R"(probe kernel.trace("sched:sched_process_fork") {{
-  if (!(pid() in ours)) next
-  try {{ ours[$child_pid] = 1 }} catch {{ {}++ }}
-}}
-probe kernel.trace("sched:sched_process_exit") {{
-  if (tid() != pid() && tid() in ours) delete ours[tid()]
-}}
-)",
-      begin, lost);
-}
-
-std::string thread_probes_of(const Processes& processes, const std::string& lost) {
-  std::string begin;
-  for (const pid_t tid : processes.running) begin += fmt::format("  mine[{}] = 1\n", tid);
-  if (begin.empty()) begin = "  mine[target()] = 1\n";
-  return "probe begin {\n" + begin + R"(}
-probe kernel.trace("sched:sched_process_fork") {
-  if (!(tid() in mine)) next
-  try { born[$child_pid] = 1 } catch { )" +
-         lost + R"(++ }
-}
-probe kernel.function("schedule_tail") {
-  if (!(tid() in born)) next
-  delete born[tid()]
-  try { mine[tid()] = 1 } catch { )" +
-         lost + R"(++ }
-}
-probe kernel.trace("sched:sched_process_exit") {
-  if (tid() in mine) delete mine[tid()]
-}
-)";
+std::string statements_for(const Processes& processes, const std::string& array) {
+  if (processes.running.empty()) return fmt::format("  {}[target()] = 1\n", array);
+  std::string text;
+  for (const pid_t thread : processes.running) text += fmt::format("  {}[{}] = 1\n", array, thread);
+  return text;
 }
 
 }  // namespace spile::verbs

@@ -16,12 +16,7 @@ struct Processes {
 };
 Processes processes_of(const session::TargetOptions& target);
 
-// Returns the probes that keep the array `ours`, which the script declares: the numbers of these processes and of their threads.
-// lost: the global that counts the children for which it had no room.
-std::string probes_of(const Processes& processes, const std::string& lost);
-
-// The same by threads, for handlers that are hit often: they ask for `tid() in mine`, which takes no lock that others hold. The
-// script declares the arrays `mine` and `born`, the latter with the children that have not run yet.
-std::string thread_probes_of(const Processes& processes, const std::string& lost);
+// Returns a statement for each of these threads, indented by two, that makes it an element of `array`.
+std::string statements_for(const Processes& processes, const std::string& array);
 
 }  // namespace spile::verbs

@@ -7,7 +7,11 @@
 #include <set>
 
 #include "base/diagnostics.h"
+#include "base/embedded_text.h"
+#include "verbs/terms/script_text.h"
 #include "verbs/tracing/hist_filter.h"
+
+SPILE_EMBEDDED_TEXT(spile_verb_hist_functions)
 
 namespace spile::verbs {
 
@@ -16,33 +20,6 @@ namespace {
 using Kind = EventField::Kind;
 
 constexpr int kPendingEntries = 16384;  // first events that wait for their second one; processes that are counted
-
-// As ftrace rounds: 5 to 8 are 2^3.
-constexpr const char* kLog2Function = R"(function hist_log2:long (n:long) {
-  if (n < 0) return 64
-  if (n <= 1) return 0
-  n = n - 1
-  bits = 1
-  if (n >> 32) { bits += 32; n = n >> 32 }
-  if (n >> 16) { bits += 16; n = n >> 16 }
-  if (n >> 8) { bits += 8; n = n >> 8 }
-  if (n >> 4) { bits += 4; n = n >> 4 }
-  if (n >> 2) { bits += 2; n = n >> 2 }
-  if (n >> 1) bits++
-  return bits
-}
-)";
-constexpr const char* kPercentFunction = R"(function hist_percent:string (part:long, all:long) {
-  if (all == 0) return "0.00"
-  share = part * 10000 / all
-  return sprintf("%d.%02d", share / 100, share % 100)
-}
-)";
-constexpr const char* kGraphFunction = R"(function hist_graph:string (part:long, most:long) {
-  if (part <= 0 || most <= 0) return ""
-  return substr("####################", 0, part * 20 / most)
-}
-)";
 
 // A key or value as the script has it.
 struct Column {
@@ -69,7 +46,7 @@ class HistScript {
     }
     VerbScript script;
     script.text = fmt::format("# spile hist {}\n", quoted(fmt::format("{} {}", fmt::join(names_of_events(), " "), trigger()))) +
-                  globals() + functions() + processes_probes() + first + handler + end_probe();
+                  globals() + functions() + first + handler + end_probe();
     script.when_full = "size=N keeps more entries";
     script.when_large = "a smaller size=N";
     // The end probe looks at each entry some times.
@@ -274,14 +251,11 @@ class HistScript {
   }
 
   std::string functions() const {
-    std::string text;
-    if (shows(Shown::kLog2)) text += kLog2Function;
-    if (shows(Shown::kPercent)) text += kPercentFunction;
-    if (shows(Shown::kGraph)) text += kGraphFunction;
-    return text;
+    return script_text(spile_verb_hist_functions(), {{"LOG", when(shows(Shown::kLog2))},
+                                                     {"PERCENT", when(shows(Shown::kPercent))},
+                                                     {"GRAPH", when(shows(Shown::kGraph))},
+                                                     {"OURS", uses_ours() ? statements_for(processes_, "ours") : ""}});
   }
-
-  std::string processes_probes() const { return uses_ours() ? probes_of(processes_, "uncounted") : ""; }
 
   // A field that names a thread says whose event it is: it may come from an interrupt, or from whoever wakes the thread.
   static bool names_thread(const std::string& field) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/embedded_text.h"
 #include "base/messages.h"
 #include "base/number_text.h"
 #include "debuginfo/terms/names.h"
@@ -14,7 +15,10 @@
 #include "verbs/terms/option_values.h"
 #include "verbs/terms/process_functions.h"
 #include "verbs/terms/run_facts.h"
+#include "verbs/terms/script_text.h"
 #include "verbs/tracing/snap_condition.h"
+
+SPILE_EMBEDDED_TEXT(spile_verb_snap)
 
 namespace spile::verbs {
 
@@ -124,7 +128,7 @@ Result<VerbScript> make_snap(const VerbLine& line, const session::Options& optio
   Snapshots::Settings settings;
   settings.form = form_of(options.output.file);
   settings.last_ns = kLast;
-  std::string probe;
+  SnapCondition condition;
   for (const auto& [name, value] : words.options) {
     if (name == "last") {
       TRY(settings.last_ns, parse_time("--last", value));
@@ -136,10 +140,9 @@ Result<VerbScript> make_snap(const VerbLine& line, const session::Options& optio
       TRY(settings.most, parse_number("--count", value, 1, kMostSnapshots, "so many snapshots are taken; 1 if nothing is said"));
     }
     if (name != "when") continue;
-    TRY(const SnapCondition condition, parse_condition(value));
+    TRY(condition, parse_condition(value));
     settings.when = value;
     std::ranges::replace(settings.when, '\n', ' ');
-    probe = condition_probe(condition);
     // The function that is waited for is shown, too.
     const auto waited = library_and_function(condition.function);
     const auto matches = [&](const std::string& word) {
@@ -153,10 +156,9 @@ Result<VerbScript> make_snap(const VerbLine& line, const session::Options& optio
     TRY(request.functions, functions_in_processes(options.target, request.functions, request.excluded));
   }
   VerbScript script;
-  script.text = fmt::format(
-      "# spile snap{}\nprobe {} {{\n  call_history_add(@entry(get_cycles()))\n}}\n"
-      "probe process.begin, process.thread.begin {{\n  printf(\"name %d %s\\n\", tid(), execname())\n}}\n{}",
-      request.text, return_points(request.functions, !request.excluded.empty()), probe);
+  ScriptValues values = {{"WORDS", request.text}, {"RETURNS", return_points(request.functions, !request.excluded.empty())}};
+  add_values(condition, values);
+  script.text = script_text(spile_verb_snap(), values);
   script.limits = {"MAXSKIPPED=0"};
   settings.facts = run_facts("snap" + request.text, script.text, options);
   if (!options.output.otlp.empty() && options.output.record.file.empty()) {

@@ -39,19 +39,11 @@ Result<SnapCondition> parse_condition(const std::string& text) {
   return condition;
 }
 
-std::string condition_probe(const SnapCondition& condition) {
-  const std::string point = fmt::format("{}.{}", function_point(condition.function), condition.at_return ? "return" : "call");
-  if (condition.over_ns > 0) {
-    return fmt::format(
-        "probe {} {{\n  took = gettimeofday_ns() - @entry(gettimeofday_ns())\n"
-        "  if (took > {} && call_history_stop()) printf(\"snap %d %d %d %s %d\\n\", pid(), tid(), gettimeofday_ns(), ppfunc(), "
-        "took)\n}}\n",
-        point, condition.over_ns);
-  }
-  return fmt::format(
-      "probe {} {{\n  if (({}) && call_history_stop()) printf(\"snap %d %d %d %s %d\\n\", pid(), tid(), gettimeofday_ns(), "
-      "ppfunc(), -1)\n}}\n",
-      point, condition.expression);
+void add_values(const SnapCondition& condition, ScriptValues& values) {
+  const bool is_given = !condition.function.empty(), is_timed = condition.over_ns > 0;
+  values.emplace_back("WHEN", is_given ? function_point(condition.function) + (condition.at_return ? ".return" : ".call") : "");
+  values.emplace_back("OVER_NS", is_timed ? std::to_string(condition.over_ns) : "");
+  values.emplace_back("CONDITION", is_given && !is_timed ? condition.expression : "");
 }
 
 }  // namespace spile::verbs

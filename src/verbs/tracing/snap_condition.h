@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "verbs/terms/script_text.h"
 
 namespace spile::verbs {
 
@@ -17,8 +18,8 @@ struct SnapCondition {
 
 // Errors: it is none of these; a function's name or a time has no meaning.
 Result<SnapCondition> parse_condition(const std::string& text);
-// Returns the probe that stops the noting of calls where the condition holds, and prints "snap PID TID NS FUNCTION DURATION" (-1:
-// not known).
-std::string condition_probe(const SnapCondition& condition);
+// Adds what snap.stp says of the condition: of a probe that stops the noting of calls where it holds, and prints "snap PID TID NS
+// FUNCTION DURATION" (-1: not known). condition.function "": there is no such probe.
+void add_values(const SnapCondition& condition, ScriptValues& values);
 
 }  // namespace spile::verbs

@@ -5,11 +5,16 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/embedded_text.h"
 #include "base/print.h"
 #include "verbs/calls/call_tree.h"
 #include "verbs/terms/option_values.h"
 #include "verbs/terms/process_functions.h"
 #include "verbs/terms/run_facts.h"
+#include "verbs/terms/script_text.h"
+
+SPILE_EMBEDDED_TEXT(spile_verb_trace_kernel)
+SPILE_EMBEDDED_TEXT(spile_verb_trace_process)
 
 namespace spile::verbs {
 
@@ -29,99 +34,24 @@ std::string points_of(const std::vector<KernelFunction>& functions, const char* 
   return text;
 }
 
-// Where the stack is at the entry of the function, at its entry and its return: the return has taken the return address.
-constexpr const char* kHereAtEntry = "  here = register(\"rsp\")\n";
-constexpr const char* kHereAtReturn = "  here = register(\"rsp\") - 8\n";
-// Where the return does not know the stack: kept from the entry, for which the kernel's own bookkeeping of kprobes is needed.
-constexpr const char* kHereKept = "  here = @entry(register(\"rsp\"))\n";
-// A stack of the kernel has at most 16 KiB: further away, it is another one.
-constexpr const char* kUnlessBelowRoot = "  if (outer < here || outer - here >= 16384) next\n";
-constexpr const char* kRegisters =
-    R"(register("rdi"), register("rsi"), register("rdx"), register("rcx"), register("r8"), register("r9"))";
-
-// An interrupt that ends may leave the processor to another thread. The scheduler runs on the interrupted thread then, without
-// the marks of an interrupt: it is not called by what was interrupted. The thread has no tree until it goes on.
-std::string preemption_probes() {
-  const std::string begin = "  if (execution_flow() < 0) next\n  thread = tid()\n";
-  return "probe kernel.function(\"preempt_schedule_irq\")? {\n" + begin +
-         "  outer = inside[thread]\n"
-         "  if (!outer) next\n"
-         "  try { paused[thread] = outer; delete inside[thread] } catch { next }\n}\n"
-         "probe kernel.function(\"preempt_schedule_irq\").return? {\n" +
-         begin +
-         "  outer = paused[thread]\n"
-         "  if (!outer) next\n"
-         "  delete paused[thread]\n"
-         "  try { inside[thread] = outer } catch { lost++ }\n}\n";
-}
-
 }  // namespace
 
 std::string kernel_trace_script(const TraceRequest& request, const KernelCalls& calls, const Processes& processes,
                                 bool returns_know_stack) {
-  const bool interrupts = request.interrupts;
-  const std::string key = interrupts ? "thread, flow" : "thread";
-  // Before anything that takes a lock: an interrupt's handler would wait for one that the thread's holds, below it.
-  const std::string begin =
-      fmt::format("  if (execution_flow() {} 0) next\n  thread = tid()\n  flow = execution_flow()\n", interrupts ? ">=" : "<");
-  const std::string entry = begin + kHereAtEntry, at_return = begin + (returns_know_stack ? kHereAtReturn : kHereKept);
-  const std::string outer = fmt::format("  outer = inside[{}]\n", key);
-  std::string text = fmt::format("# spile trace{}\n", request.text);
-  text += fmt::format(
-      "# inside: where the stack was at the outermost call of a root, by thread{}. Calls of functions of `call` count below it "
-      "only.\n",
-      interrupts ? " and interrupt" : "");
-  text += fmt::format("global inside[{}], lost{}", kMostRunning, processes.only_these ? "" : ", elsewhere");
-  if (!interrupts) text += fmt::format(", paused[{}]", kMostRunning);
-  if (processes.only_these) text += fmt::format(", mine[{0}], born[{0}], uncounted", kMostRunning);
-  text += "\n";
-  if (processes.only_these) text += thread_probes_of(processes, "uncounted");
-  text += fmt::format("probe {} {{\n", points_of(calls.roots, "")) + entry;
-  if (processes.only_these) text += "  if (!(tid() in mine)) next\n";
-  text += outer;
-  text += fmt::format("  if (outer < here || outer - here >= 16384) {{ try {{ inside[{}] = here }} catch {{ lost++; next }} }}\n",
-                      key);
-  text += fmt::format(
-      "  printf(\"root %d %d %d %d %x %x %x %x %x %x %x %s %s\\n\", flow, pid(), thread, ktime_get_ns(), here, {}, ppfunc(), "
-      "execname())\n}}\n",
-      kRegisters);
-  if (!calls.callees.empty()) {
-    text += fmt::format("probe {} {{\n", points_of(calls.callees, "")) + entry + outer + kUnlessBelowRoot;
-    text += fmt::format("  printf(\"call %d %d %x %x %x %x %x %x %x %s\\n\", flow, ktime_get_ns(), here, {}, ppfunc())\n}}\n",
-                        kRegisters);
-  }
   // One probe for all returns: the kernel has room for pending ones by the number of a link's functions, and roots may sleep in
   // many threads.
   std::vector<KernelFunction> all = calls.roots;
   all.insert(all.end(), calls.callees.begin(), calls.callees.end());
-  text += fmt::format("probe {} {{\n", points_of(all, ".return")) + at_return + outer + kUnlessBelowRoot;
-  text += fmt::format(
-      "  if (outer == here) delete inside[{}]\n"
-      "  printf(\"leave %d %d %x %x %s\\n\", flow, ktime_get_ns(), here, register(\"rax\"), ppfunc())\n}}\n",
-      key);
-  if (!interrupts) text += preemption_probes();
-  if (!interrupts) {
-    // A thread that ends does not come back from do_exit().
-    text += "probe kernel.function(\"do_task_dead\")!, kernel.trace(\"sched:sched_process_exit\") {\n" + begin +
-            "  if (!(thread in inside)) next\n"
-            "  delete inside[thread]\n"
-            "  printf(\"gone %d %d\\n\", flow, ktime_get_ns())\n}\n";
-  }
-  if (!processes.only_these)
-    text += fmt::format("probe {} {{\n  if (execution_flow() {} 0) elsewhere++\n}}\n", points_of(calls.roots, ""),
-                        interrupts ? ">=" : "<");
-  text += "probe end {\n";
-  text +=
-      fmt::format("  if (lost) warn(sprintf(\"%d calls are not shown: more than {} threads were in a tree at a time\", lost))\n",
-                  kMostRunning);
-  if (!processes.only_these)
-    text += interrupts ? "  if (elsewhere) warn(sprintf(\"%d calls of the roots were not in interrupts: they are shown without "
-                         "--interrupts\", elsewhere))\n"
-                       : "  if (elsewhere) warn(sprintf(\"%d calls of the roots were in interrupts: --interrupts shows them\", "
-                         "elsewhere))\n";
-  if (processes.only_these)
-    text += "  if (uncounted) warn(sprintf(\"%d children are not traced: there are too many\", uncounted))\n";
-  return text + "}\n";
+  return script_text(spile_verb_trace_kernel(), {{"WORDS", request.text},
+                                                 {"ROOTS", points_of(calls.roots, "")},
+                                                 {"CALLEES", points_of(calls.callees, "")},
+                                                 {"RETURNS", points_of(all, ".return")},
+                                                 {"INTERRUPTS", when(request.interrupts)},
+                                                 {"KEY", request.interrupts ? "thread, flow" : "thread"},
+                                                 {"RUNNING", std::to_string(kMostRunning)},
+                                                 {"STACK_AT_RETURN", when(returns_know_stack)},
+                                                 {"ONLY_THESE", when(processes.only_these)},
+                                                 {"MINE", statements_for(processes, "mine")}});
 }
 
 std::string process_trace_script(const TraceRequest& request) {
@@ -131,20 +61,7 @@ std::string process_trace_script(const TraceRequest& request) {
     entries += fmt::format("{}{}.call", separator, function_point(function));
     returns += fmt::format("{}{}.return", separator, function_point(function));
   }
-  // A thread's name costs a system call, more than all else here: it is asked for as the thread begins and when it has changed
-  // its name, and at every 64th call, for names that are changed otherwise.
-  return fmt::format(
-      "# spile trace{}\n"
-      "global calls\n"
-      "probe process.begin, process.thread.begin, process.library(\"libc.so.6\").function(\"prctl\").return?,\n"
-      "  process.library(\"libc.so.6\").function(\"pthread_setname_np\").return? {{\n  printf(\"name %d %s\\n\", tid(), "
-      "execname())\n}}\n"
-      "probe {} {{\n"
-      "  if ((calls++ & 63) == 0) printf(\"name %d %s\\n\", tid(), execname())\n"
-      "  printf(\"enter %d %d %d %x %s %s\\n\", tid(), pid(), gettimeofday_ns(), register(\"rsp\"), ppfunc(), $$parms)\n}}\n"
-      "probe {} {{\n"
-      "  printf(\"exit %d %d %x %s %s\\n\", tid(), gettimeofday_ns(), register(\"rsp\") - 8, ppfunc(), $$return)\n}}\n",
-      request.text, entries, returns);
+  return script_text(spile_verb_trace_process(), {{"WORDS", request.text}, {"CALLS", entries}, {"RETURNS", returns}});
 }
 
 namespace {

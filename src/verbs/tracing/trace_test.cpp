@@ -52,7 +52,8 @@ TEST(TraceScript, ProbesRootsAndCallees) {
   TraceRequest request;
   const std::string text =
       kernel_trace_script(request, {{{"vfs_read", ""}}, {{"rw_verify_area", ""}, {"ext4_get", "ext4"}}, {}}, {});
-  EXPECT_THAT(text, HasSubstr("probe kernel.function(\"vfs_read\") {\n  if (execution_flow() < 0) next\n  thread = tid()"));
+  EXPECT_THAT(text, HasSubstr("probe kernel.function(\"vfs_read\") {\n  # Before"));
+  EXPECT_THAT(text, HasSubstr("  if (execution_flow() < 0) next\n  thread = tid()"));
   EXPECT_THAT(text, HasSubstr("probe kernel.function(\"vfs_read\").return,\n  kernel.function(\"rw_verify_area\").return,\n  "
                               "module(\"ext4\").function(\"ext4_get\").return {"));
   EXPECT_THAT(text, Not(HasSubstr("mine")));
