@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/byte_stream.h"
+#include "base/files/bytes.h"
 #include "base/messages.h"
 
 namespace spile::client {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/byte_stream.h"
+#include "base/files/bytes.h"
 
 namespace spile::client {
 

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <memory>
 
-#include "base/byte_stream.h"
+#include "base/files/bytes.h"
 #include "base/replace_file.h"
 #include "base/stable_file.h"
 #include "debuginfo/answers/records.h"

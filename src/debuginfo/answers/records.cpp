@@ -2,8 +2,8 @@
 
 #include <unordered_map>
 
-#include "base/byte_stream.h"
 #include "base/check.h"
+#include "base/files/bytes.h"
 #include "debuginfo/terms/register_numbers.h"
 
 namespace spile::debuginfo {

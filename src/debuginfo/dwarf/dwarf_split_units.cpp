@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/files/bytes.h"
 #include "debuginfo/files/split_object.h"
 
 namespace spile::debuginfo {
@@ -54,12 +55,10 @@ std::optional<uint64_t> string_index(const Dwarf_Attribute& attribute) {
     case DW_FORM_strx4: width = 4; break;
     case DW_FORM_strx:
     case DW_FORM_GNU_str_index: {
-      uint64_t value = 0;
-      for (int i = 0; i < 5; ++i) {
-        value |= uint64_t{attribute.valp[i] & 0x7fu} << (7 * i);
-        if (!(attribute.valp[i] & 0x80)) return value;
-      }
-      return std::nullopt;
+      constexpr size_t kMost = 5;  // bytes of an index
+      ByteCursor bytes({reinterpret_cast<const char*>(attribute.valp), kMost});
+      const uint64_t value = bytes.uleb();
+      return bytes.failed() ? std::nullopt : std::optional(value);
     }
     default: return std::nullopt;
   }

@@ -30,8 +30,7 @@ void SoughtName::look_at(uint64_t begin, std::string_view strings) {
 }
 
 bool SoughtName::is_in(std::string_view string) const {
-  return string.starts_with(text_) && string.size() > text_.size() &&
-         (string[text_.size()] == '\0' || string[text_.size()] == '<');
+  return string.starts_with(text_) && (string.size() == text_.size() || string[text_.size()] == '<');
 }
 
 }  // namespace spile::debuginfo

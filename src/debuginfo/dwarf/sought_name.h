@@ -24,7 +24,7 @@ class SoughtName {
   bool is_at(uint64_t offset) const {
     return low_halves_.test(offset & 0xffff) && offset <= UINT32_MAX && offsets_.contains(static_cast<uint32_t>(offset));
   }
-  // Whether a string, given from its first character to its zero, is the name.
+  // Whether a string, without its zero, is the name.
   bool is_in(std::string_view string) const;
 
  private:

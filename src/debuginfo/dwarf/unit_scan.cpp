@@ -3,8 +3,9 @@
 #include <dwarf.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
+
+#include "base/files/bytes.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -13,62 +14,6 @@ constexpr size_t kOffsetSize = 4;  // of 32-bit DWARF; 64-bit DWARF is left to l
 constexpr uint64_t kMostCodes = 1 << 18;
 constexpr size_t kDeepest = 1 << 12;
 constexpr int kNone = -1;  // not the size of a form
-
-// Reads from bytes that may be damaged: behind their end it reads zeros, and `failed` is set.
-class Bytes {
- public:
-  Bytes(std::string_view bytes, size_t at) : bytes_(bytes), at_(std::min(at, bytes.size())), failed_(at > bytes.size()) {}
-  size_t at() const { return at_; }
-  bool failed() const { return failed_; }
-  bool at_end() const { return at_ >= bytes_.size(); }
-  std::string_view rest() const { return bytes_.substr(at_); }
-  void skip(uint64_t count) {
-    if (count <= bytes_.size() - at_) {
-      at_ += count;
-      return;
-    }
-    failed_ = true;
-    at_ = bytes_.size();
-  }
-  void move_to(size_t at) {
-    failed_ |= at > bytes_.size();
-    at_ = std::min(at, bytes_.size());
-  }
-  uint64_t number(size_t size) {
-    uint64_t value = 0;
-    if (size > bytes_.size() - at_) failed_ = true;
-    else memcpy(&value, bytes_.data() + at_, size);
-    skip(size);
-    return value;
-  }
-  uint64_t uleb() {
-    if (at_ < bytes_.size() && static_cast<uint8_t>(bytes_[at_]) < 0x80) return static_cast<uint8_t>(bytes_[at_++]);
-    uint64_t value = 0;
-    for (unsigned shift = 0; at_ < bytes_.size(); shift += 7) {
-      const uint8_t byte = static_cast<uint8_t>(bytes_[at_++]);
-      if (shift < 64) value |= uint64_t{byte & 0x7fu} << shift;
-      if (!(byte & 0x80)) return value;
-    }
-    failed_ = true;
-    return 0;
-  }
-  std::string_view string() {
-    const size_t end = bytes_.find('\0', at_);
-    if (end == std::string_view::npos) {
-      failed_ = true;
-      at_ = bytes_.size();
-      return {};
-    }
-    const std::string_view text = bytes_.substr(at_, end + 1 - at_);  // its zero included
-    at_ = end + 1;
-    return text;
-  }
-
- private:
-  std::string_view bytes_;
-  size_t at_;
-  bool failed_;
-};
 
 // What to do with the next bytes of a DIE. Neighbors that are only skipped are one step.
 struct Step {
@@ -207,7 +152,7 @@ class Abbreviations {
   // False: there are forms that only libdw follows, or they are damaged.
   bool read(std::string_view section, uint64_t offset, uint16_t version, size_t address_size) {
     if (version == 2) return false;  // a reference has the size of an address there
-    Bytes bytes(section, offset);
+    ByteCursor bytes(section, offset);
     while (const uint64_t code = bytes.uleb()) {
       if (code >= kMostCodes || bytes.failed()) return false;
       if (code >= by_code_.size()) by_code_.resize(code + 1);
@@ -285,7 +230,7 @@ struct Header {
 };
 
 std::optional<Header> read_header(std::string_view unit) {
-  Bytes bytes(unit, 0);
+  ByteCursor bytes(unit);
   Header header;
   const uint64_t length = bytes.number(kOffsetSize);
   if (length >= 0xfffffff0) return std::nullopt;  // 64-bit DWARF, or reserved
@@ -312,7 +257,7 @@ class Scan {
  public:
   Scan(DieKey begin, std::string_view unit, const ScannedSections& sections, const SoughtName& name,
        const Abbreviations& abbreviations)
-      : begin_(begin), sections_(sections), name_(name), abbreviations_(abbreviations), bytes_(unit, 0) {}
+      : begin_(begin), sections_(sections), name_(name), abbreviations_(abbreviations), bytes_(unit) {}
 
   // False: damaged.
   bool run(size_t header_size, ScannedUnit& found) {
@@ -360,10 +305,10 @@ class Scan {
           for (uint32_t n = 0; n < step.size; ++n) bytes_.uleb();
           break;
         case Step::kSkipBlock: bytes_.skip(number(step)); break;
-        case Step::kSkipString: bytes_.string(); break;
+        case Step::kSkipString: bytes_.text(); break;
         case Step::kNameOffset: named_ |= name_.is_at(bytes_.number(kOffsetSize)); break;
         case Step::kNameIndex: named_ |= is_name_at(number(step)); break;
-        case Step::kNameString: named_ |= name_.is_in(bytes_.string()); break;
+        case Step::kNameString: named_ |= name_.is_in(bytes_.text()); break;
         case Step::kOrigin: origin_ = begin_ + number(step); break;
         case Step::kOriginInSection: origin_ = (begin_ & kInAlternate) | bytes_.number(kOffsetSize); break;
         case Step::kOriginInAlternate: origin_ = kInAlternate | bytes_.number(kOffsetSize); break;
@@ -393,7 +338,7 @@ class Scan {
 
   bool is_name_at(uint64_t index) const {
     if (index > UINT32_MAX) return false;
-    Bytes offset(sections_.string_offsets, strings_base_ + index * kOffsetSize);
+    ByteCursor offset(sections_.string_offsets, strings_base_ + index * kOffsetSize);
     const uint64_t in_strings = offset.number(kOffsetSize);
     return !offset.failed() && name_.is_at(in_strings);
   }
@@ -403,7 +348,7 @@ class Scan {
   const ScannedSections& sections_;
   const SoughtName& name_;
   const Abbreviations& abbreviations_;
-  Bytes bytes_;
+  ByteCursor bytes_;
   uint64_t strings_base_ = kFirstContribution;
   // Of the DIE that was read last.
   bool named_ = false;

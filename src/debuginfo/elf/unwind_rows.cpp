@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "abi/machine.h"
+#include "base/files/bytes.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -15,59 +16,14 @@ using abi::UnwindRule;
 constexpr uint64_t kFramePointer = abi::kConvention.frame_pointer, kStackPointer = abi::kConvention.stack_pointer,
                    kReturnAddress = abi::kConvention.program_counter;
 
-// Reads little-endian values; past the end it delivers zeros and says so.
-class Reader {
+// Bytes of call frame information, which lie at an address.
+class Reader : public ByteCursor {
  public:
-  Reader(std::string_view bytes, uint64_t address) : bytes_(bytes), address_(address) {}
-  bool done() const { return at_ >= bytes_.size(); }
-  bool failed() const { return failed_; }
-  size_t offset() const { return at_; }
-  uint64_t address() const { return address_ + at_; }
-  template <typename T>
-  T fixed() {
-    T value{};
-    if (bytes_.size() - at_ < sizeof value) return fail(), value;
-    memcpy(&value, bytes_.data() + at_, sizeof value);
-    at_ += sizeof value;
-    return value;
-  }
-  uint64_t uleb() {
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 70; shift += 7) {
-      auto byte = fixed<uint8_t>();
-      if (shift < 64) value |= uint64_t{byte & 0x7fu} << shift;
-      if (!(byte & 0x80)) return value;
-    }
-    return fail(), 0;
-  }
-  int64_t sleb() {
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 70; shift += 7) {
-      auto byte = fixed<uint8_t>();
-      if (shift < 64) value |= uint64_t{byte & 0x7fu} << shift;
-      if (byte & 0x80) continue;
-      if (shift + 7 < 64 && (byte & 0x40)) value |= ~uint64_t{0} << (shift + 7);
-      return static_cast<int64_t>(value);
-    }
-    return fail(), 0;
-  }
-  std::string_view take(uint64_t size) {
-    if (size > bytes_.size() - at_) return fail(), std::string_view();
-    std::string_view part = bytes_.substr(at_, size);
-    at_ += size;
-    return part;
-  }
-  std::string_view string() {
-    size_t end = bytes_.find('\0', at_);
-    if (end == std::string_view::npos) return fail(), std::string_view();
-    std::string_view text = bytes_.substr(at_, end - at_);
-    at_ = end + 1;
-    return text;
-  }
+  Reader(std::string_view bytes, uint64_t address) : ByteCursor(bytes), address_(address) {}
   // DW_EH_PE_*; 0 where it is omitted. Indirect ones are not resolved.
   uint64_t encoded(uint8_t encoding) {
     if (encoding == 0xff) return 0;
-    uint64_t base = (encoding & 0x70) == 0x10 ? address() : 0;
+    uint64_t base = (encoding & 0x70) == 0x10 ? address_ + at() : 0;
     switch (encoding & 0x0f) {
       case 0x00:
       case 0x04:
@@ -83,14 +39,7 @@ class Reader {
   }
 
  private:
-  void fail() {
-    failed_ = true;
-    at_ = bytes_.size();
-  }
-  std::string_view bytes_;
   uint64_t address_;
-  size_t at_ = 0;
-  bool failed_ = false;
 };
 
 struct Cie {
@@ -142,7 +91,7 @@ UnwindRule rule_of(const State& state, bool signal) {
 
 // DWARF expressions of CFAs as compilers and linkers emit them; all others are unknown.
 UnwindRule expression_rule(std::string_view expression) {
-  Reader in(expression, 0);
+  ByteCursor in(expression);
   UnwindRule rule{};
   auto op = in.fixed<uint8_t>();
   if (op != 0x70 + kStackPointer && op != 0x70 + kFramePointer) return {};  // DW_OP_bregN
@@ -150,8 +99,8 @@ UnwindRule expression_rule(std::string_view expression) {
   if (!fits(offset) || in.failed()) return {};
   rule.offset = static_cast<int16_t>(offset);
   rule.kind = op == 0x70 + kStackPointer ? abi::kUnwindStack : abi::kUnwindFrame;
-  if (in.done()) return rule;
-  std::string_view rest = expression.substr(in.offset());
+  if (in.at_end()) return rule;
+  std::string_view rest = in.rest();
   // breg16 0, lit15, and, litN, ge, lit3, shl, plus: the procedure linkage table's
   if (op == 0x70 + kStackPointer && offset == 8 && rest.size() == 9 &&
       rest.substr(0, 4) == std::string_view("\x80\x00\x3f\x1a", 4) && rest.substr(5) == "\x2a\x33\x24\x22") {
@@ -161,10 +110,10 @@ UnwindRule expression_rule(std::string_view expression) {
   }
   if (in.fixed<uint8_t>() != 0x06) return {};  // DW_OP_deref
   rule.kind = op == 0x70 + kStackPointer ? abi::kUnwindStackLoad : abi::kUnwindFrameLoad;
-  if (in.done()) return rule;
+  if (in.at_end()) return rule;
   if (in.fixed<uint8_t>() != 0x23) return {};  // DW_OP_plus_uconst
   uint64_t addend = in.uleb();
-  if (!in.done() || in.failed() || addend > INT16_MAX) return {};
+  if (!in.at_end() || in.failed() || addend > INT16_MAX) return {};
   rule.addend = static_cast<int16_t>(addend);
   return rule;
 }
@@ -176,7 +125,7 @@ class Interpreter {
 
   bool run(std::string_view instructions, bool initial) {
     Reader in(instructions, 0);
-    while (!in.done()) {
+    while (!in.at_end()) {
       auto byte = in.fixed<uint8_t>();
       if (!step(byte, in) || in.failed()) return false;
     }
@@ -344,14 +293,14 @@ class FrameSection {
     uint64_t length = in.fixed<uint32_t>();
     bool is_64 = length == 0xffffffff;
     if (is_64) length = in.fixed<uint64_t>();
-    uint64_t begin = at + in.offset();
+    uint64_t begin = at + in.at();
     if (length == 0 || in.failed() || length > bytes_.size() - begin) return false;
     entry.id_at = begin;
     entry.end = begin + length;
     bool wide = is_64 && is_debug_frame_;
     entry.id = wide ? in.fixed<uint64_t>() : in.fixed<uint32_t>();
     if (wide && entry.id == ~uint64_t{0}) entry.id = 0xffffffff;
-    entry.body = at + in.offset();
+    entry.body = at + in.at();
     return !in.failed() && entry.body <= entry.end;
   }
 
@@ -362,7 +311,7 @@ class FrameSection {
     if (!added || !read_entry(at, entry) || entry.id != cie_id()) return cie;
     Reader in(bytes_.substr(entry.body, entry.end - entry.body), address_ + entry.body);
     auto version = in.fixed<uint8_t>();
-    std::string_view augmentation = in.string();
+    std::string_view augmentation = in.text();
     if (version >= 4) in.fixed<uint16_t>();  // sizes of address and segment selector
     cie.code_factor = in.uleb();
     cie.data_factor = in.sleb();
@@ -386,7 +335,7 @@ class FrameSection {
       }
     }
     cie.usable = known_augmentation && !in.failed() && return_register == kReturnAddress;
-    cie.instructions = bytes_.substr(entry.body + in.offset(), entry.end - entry.body - in.offset());
+    cie.instructions = bytes_.substr(entry.body + in.at(), entry.end - entry.body - in.at());
     return cie;
   }
 
@@ -403,7 +352,7 @@ class FrameSection {
     if (in.failed() || fde.begin == 0 || fde.end <= fde.begin) return;
     Interpreter interpreter(cie, fde.begin, fde.rows);
     bool whole = interpreter.run(cie.instructions, true) &&
-                 interpreter.run(bytes_.substr(entry.body + in.offset(), entry.end - entry.body - in.offset()), false);
+                 interpreter.run(bytes_.substr(entry.body + in.at(), entry.end - entry.body - in.at()), false);
     if (whole) {
       interpreter.emit();
     } else {

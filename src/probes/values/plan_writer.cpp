@@ -2,27 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/files/bytes.h"
+
 namespace spile::probes {
 
 namespace {
 
 using Step = abi::ValueStep;
-
-void append_number(std::string& out, uint64_t value) {
-  do {
-    const uint8_t low = value & 0x7f;
-    value >>= 7;
-    out += static_cast<char>(low | (value ? 0x80 : 0));
-  } while (value);
-}
-void append_signed(std::string& out, int64_t value) {
-  for (bool more = true; more;) {
-    const uint8_t low = value & 0x7f;
-    value >>= 7;
-    more = !((value == 0 && !(low & 0x40)) || (value == -1 && (low & 0x40)));
-    out += static_cast<char>(low | (more ? 0x80 : 0));
-  }
-}
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -42,7 +28,7 @@ Source& Source::step(abi::ValueSource op) {
 Source Source::constant(int64_t value) {
   Source source;
   source.step(abi::ValueSource::kConstant);
-  append_signed(source.bytes_, value);
+  append_sleb(source.bytes_, value);
   return source;
 }
 Source& Source::base(uint64_t offset) {
@@ -58,25 +44,25 @@ Source& Source::load(uint8_t size, bool is_signed) {
 Source& Source::plus(int64_t value) {
   if (value == 0) return *this;
   step(abi::ValueSource::kPlus);
-  append_signed(bytes_, value);
+  append_sleb(bytes_, value);
   return *this;
 }
 Source& Source::times(int64_t value) {
   step(abi::ValueSource::kTimes);
-  append_signed(bytes_, value);
+  append_sleb(bytes_, value);
   return *this;
 }
 Source& Source::divide(uint64_t value) {
   if (value == 1) return *this;
   step(abi::ValueSource::kDivide);
-  append_number(bytes_, value);
+  append_uleb(bytes_, value);
   return *this;
 }
 Source& Source::bits(uint32_t first, uint32_t count) {
   step(abi::ValueSource::kShiftRight);
-  append_number(bytes_, first);
+  append_uleb(bytes_, first);
   step(abi::ValueSource::kAnd);
-  append_signed(bytes_, count >= 64 ? -1 : static_cast<int64_t>((uint64_t{1} << count) - 1));
+  append_sleb(bytes_, count >= 64 ? -1 : static_cast<int64_t>((uint64_t{1} << count) - 1));
   return *this;
 }
 Source& Source::minus(const Source& other) {
@@ -91,7 +77,7 @@ Source& Source::add(const Source& other) {
 void Routine::flush() {
   if (text_.empty()) return;
   bytes_ += static_cast<char>(Step::kText);
-  append_number(bytes_, text_.size());
+  append_uleb(bytes_, text_.size());
   bytes_ += text_;
   text_.clear();
 }
@@ -99,8 +85,8 @@ void Routine::step(Step op) {
   flush();
   bytes_ += static_cast<char>(op);
 }
-void Routine::put(uint64_t number) { append_number(bytes_, number); }
-void Routine::put_signed(int64_t number) { append_signed(bytes_, number); }
+void Routine::put(uint64_t number) { append_uleb(bytes_, number); }
+void Routine::put_signed(int64_t number) { append_sleb(bytes_, number); }
 void Routine::target(size_t routine) {
   targets_.emplace_back(bytes_.size(), routine);
   bytes_.append(4, '\0');
@@ -262,11 +248,11 @@ void PlanWriter::set(size_t index, Routine routine) {
 
 size_t PlanWriter::add_table(abi::ValueTable kind, const std::vector<std::pair<std::string, int64_t>>& constants) {
   std::string table(1, static_cast<char>(kind));
-  append_number(table, constants.size());
+  append_uleb(table, constants.size());
   for (const auto& [name, value] : constants) {
     const std::string shown = escaped(name);
-    append_signed(table, value);
-    append_number(table, shown.size());
+    append_sleb(table, value);
+    append_uleb(table, shown.size());
     table += shown;
   }
   size_ += table.size();

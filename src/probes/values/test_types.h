@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "abi/value_plan.h"
+#include "base/files/bytes.h"
 #include "debuginfo/terms/type.h"
 #include "debuginfo/terms/type_node.h"
 
@@ -112,29 +113,21 @@ class PlanText {
   explicit PlanText(const std::string& plan) : plan_(plan) {}
 
   uint8_t byte(size_t& at) const { return static_cast<uint8_t>(plan_.at(at++)); }
+  template <typename Read>
+  auto read(size_t& at, Read read) const {
+    ByteCursor in(plan_, at);
+    const auto value = read(in);
+    at = in.at();
+    return value;
+  }
   uint64_t number(size_t& at) const {
-    uint64_t value = 0;
-    for (unsigned shift = 0;; shift += 7) {
-      const uint8_t next = byte(at);
-      value |= uint64_t{next & 0x7fu} << shift;
-      if (!(next & 0x80)) return value;
-    }
+    return read(at, [](ByteCursor& in) { return in.uleb(); });
   }
   int64_t signed_number(size_t& at) const {
-    uint64_t value = 0;
-    for (unsigned shift = 0;;) {
-      const uint8_t next = byte(at);
-      if (shift < 64) value |= uint64_t{next & 0x7fu} << shift;
-      shift += 7;
-      if (next & 0x80) continue;
-      if (shift < 64 && (next & 0x40)) value |= ~uint64_t{0} << shift;
-      return static_cast<int64_t>(value);
-    }
+    return read(at, [](ByteCursor& in) { return in.sleb(); });
   }
   uint32_t offset(size_t& at) const {
-    uint32_t value = 0;
-    for (unsigned i = 0; i < 4; ++i) value |= uint32_t{byte(at)} << (8 * i);
-    return value;
+    return read(at, [](ByteCursor& in) { return in.fixed<uint32_t>(); });
   }
   std::string target(size_t& at) {
     const uint32_t begin = offset(at);

@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "abi/aggregate.h"
-#include "base/byte_stream.h"
+#include "base/files/bytes.h"
 #include "runs/run/run_events.h"
 #include "runs/run/run_frames.h"
 #include "runs/run/run_reader.h"

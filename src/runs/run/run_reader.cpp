@@ -7,7 +7,7 @@
 #include <set>
 
 #include "abi/aggregate.h"
-#include "base/byte_stream.h"
+#include "base/files/bytes.h"
 #include "runs/run/run_frames.h"
 #include "runs/text/stream_file.h"
 

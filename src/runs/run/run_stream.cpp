@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/byte_stream.h"
+#include "base/files/bytes.h"
 #include "base/signal_mask.h"
 
 namespace spile::runs {

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/byte_stream.h"
+#include "base/files/bytes.h"
 #include "base/result.h"
 #include "runs/run/run_frames.h"
 #include "runs/run/run_model.h"

@@ -10,34 +10,11 @@
 
 namespace spile::runs {
 
-int64_t PayloadReader::next_long() {
-  int64_t value = 0;
-  if (left_ < sizeof value) {
-    left_ = 0;
-    return 0;
-  }
-  std::memcpy(&value, at_, sizeof value);
-  at_ += sizeof value;
-  left_ -= sizeof value;
-  return value;
-}
-
+// A length of 4 bytes, the bytes, and up to 7 more, so that the next argument is aligned.
 std::string_view PayloadReader::next_string() {
-  uint32_t length = 0;
-  if (left_ < sizeof length) {
-    left_ = 0;
-    return {};
-  }
-  std::memcpy(&length, at_, sizeof length);
-  size_t padded = (sizeof length + static_cast<size_t>(length) + 7) & ~size_t{7};
-  if (padded > left_) {
-    left_ = 0;
-    return {};
-  }
-  std::string_view text(at_ + sizeof length, length);
-  at_ += padded;
-  left_ -= padded;
-  return text;
+  const uint64_t length = bytes_.fixed<uint32_t>();
+  const uint64_t padded = ((sizeof(uint32_t) + length + 7) & ~uint64_t{7}) - sizeof(uint32_t);
+  return bytes_.take(padded).substr(0, length);
 }
 
 namespace {

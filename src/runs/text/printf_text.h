@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "abi/record.h"
+#include "base/files/bytes.h"
 #include "base/terminal_text.h"
 #include "syntax/output_format.h"
 
@@ -20,15 +21,14 @@ namespace spile::runs {
 // the strings that are returned.
 class PayloadReader {
  public:
-  PayloadReader(const char* payload, size_t size) : at_(payload), left_(size) {}
-  int64_t next_long();
+  PayloadReader(const char* payload, size_t size) : bytes_({payload, size}) {}
+  int64_t next_long() { return bytes_.fixed<int64_t>(); }
   std::string_view next_string();
   // Returns what next_string() would, without going on to the next argument.
   std::string_view peek_string() const { return PayloadReader(*this).next_string(); }
 
  private:
-  const char* at_;
-  size_t left_;
+  ByteCursor bytes_;
 };
 
 // How far a record's text is believed, and where it goes.
