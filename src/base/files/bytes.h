@@ -152,11 +152,6 @@ class ByteReader {
     if (value <= most) return value;
     return refuse(), 0;
   }
-  // Reads a value of an enumeration that begins at 0 and ends with `last`.
-  template <typename Enum>
-  Enum enumerator(Enum last) {
-    return static_cast<Enum>(number_up_to(static_cast<uint64_t>(last)));
-  }
   int64_t signed_number() {
     const uint64_t value = number();
     return static_cast<int64_t>(value >> 1 ^ (0 - (value & 1)));

@@ -3,360 +3,282 @@
 #include <unordered_map>
 
 #include "base/check.h"
-#include "base/files/bytes.h"
+#include "base/files/archive.h"
 #include "debuginfo/terms/register_numbers.h"
 
 namespace spile::debuginfo {
 namespace {
 
-// The operations that DWARF's expressions are compiled to, by the numbers that stand for them. ORDER RECORDS.
-enum class Code : uint8_t {
-  kRegister,
-  kConstant,
-  kAddress,
-  kPlusConstant,
-  kDeref,
-  kConvert,
-  kEntryValue,
-  kFormTlsAddress,
-  kUnary,
-  kBinary,
-  kStack,
-  kPick,
+struct RecordFormat {
+  static constexpr Numbers kNumbers = Numbers::kShort;
+  static constexpr auto last(location::Unary) { return location::Unary::kFloatToDouble; }
+  static constexpr auto last(location::Binary) { return location::Binary::kGe; }
+  static constexpr auto last(location::Stack) { return location::Stack::kRot; }
+  static constexpr auto last(Variable::Kind) { return Variable::Kind::kGlobal; }
+  static constexpr auto last(VariableRecord::Slot) { return VariableRecord::Slot::kNotThereYetByReference; }
+  static constexpr auto last(Place::Kind) { return Place::Kind::kPieces; }
+  static constexpr auto last(Piece::Kind) { return Piece::Kind::kValue; }
+  static constexpr auto last(FlexibleArrays) { return FlexibleArrays::kIgnored; }
+  static constexpr auto last(TypeKind) { return TypeKind::kFunction; }
+  static constexpr auto last(TypeNode::Alias) { return TypeNode::Alias::kOther; }
+
+  // When reading, that of an EntryValue, which bytes must not choose, since engine writes to functions whose entry values are
+  // wanted; 0: there is none.
+  FileAddress function;
 };
 
-void write(ByteWriter& out, const location::Operation& operation) {
-  auto code = [&](Code number) { out.number(static_cast<uint64_t>(number)); };
-  auto number = [&](Code kind, auto value) {
-    code(kind);
-    out.number(static_cast<uint64_t>(value));
-  };
-  auto bytes = [&](Code kind, const auto& o) { number(kind, uint64_t{o.bytes} << 1 | (o.is_signed ? 1 : 0)); };
-  location::visit(
-      operation, [&](location::Register o) { number(Code::kRegister, o.number); },
-      [&](location::Constant o) { code(Code::kConstant), out.signed_number(o.value); },
-      [&](const location::Address& o) { number(Code::kAddress, o.address.value); },
-      [&](location::PlusConstant o) { code(Code::kPlusConstant), out.signed_number(o.value); },
-      [&](location::Deref o) { bytes(Code::kDeref, o); }, [&](location::Convert o) { bytes(Code::kConvert, o); },
-      [&](const location::EntryValue& o) { number(Code::kEntryValue, o.number); },
-      [&](location::FormTlsAddress) { code(Code::kFormTlsAddress); }, [&](location::Unary o) { number(Code::kUnary, o); },
-      [&](location::Binary o) { number(Code::kBinary, o); }, [&](location::Stack o) { number(Code::kStack, o); },
-      [&](location::Pick o) { number(Code::kPick, o.depth); }, [](const auto&) { CHECK(false); });
-}
+// ---- operations
 
-void write(ByteWriter& out, const location::Operations& operations) {
-  out.number(operations.size());
-  for (const location::Operation& operation : operations) write(out, operation);
-}
-
-template <typename Sized>
-Sized read_sized(ByteReader& in) {
-  const uint64_t number = in.number_up_to(8 << 1 | 1);
-  return {static_cast<uint8_t>(number >> 1), (number & 1) != 0};
-}
-
-// function: of an EntryValue, which bytes must not choose, since engine writes to functions whose entry values are wanted; 0:
-// there is none.
-location::Operation read_operation(ByteReader& in, FileAddress function) {
-  switch (in.enumerator(Code::kPick)) {
-    case Code::kRegister: {
-      const auto number = static_cast<int64_t>(in.number_up_to(UINT8_MAX));
-      if (!is_general_register(number) && !abi::is_vector_register(number)) in.refuse();
-      return location::Register{number};
-    }
-    case Code::kConstant: return location::Constant{in.signed_number()};
-    case Code::kAddress: return location::Address{FileAddress(in.number())};
-    case Code::kPlusConstant: return location::PlusConstant{in.signed_number()};
-    case Code::kDeref: return read_sized<location::Deref>(in);
-    case Code::kConvert: return read_sized<location::Convert>(in);
-    case Code::kEntryValue: {
-      const auto number = static_cast<int64_t>(in.number_up_to(UINT8_MAX));
-      if (!is_kept_register(number) || function == FileAddress()) in.refuse();
-      return location::EntryValue{number, function};
-    }
-    case Code::kFormTlsAddress: return location::FormTlsAddress{};
-    case Code::kUnary: return in.enumerator(location::Unary::kFloatToDouble);
-    case Code::kBinary: return in.enumerator(location::Binary::kGe);
-    case Code::kStack: return in.enumerator(location::Stack::kRot);
-    case Code::kPick: return location::Pick{static_cast<uint8_t>(in.number_up_to(UINT8_MAX))};
+// The number of a register, for which `is_valid` holds.
+template <class A>
+void register_number(A& a, auto& number, auto is_valid) {
+  auto written = static_cast<uint64_t>(number);
+  a(written);
+  if constexpr (A::kReads) {
+    number = static_cast<int64_t>(written);
+    if (written > UINT8_MAX || !is_valid(number)) a.fail();
   }
-  in.refuse();
-  return {};
+}
+
+template <class A>
+void bytes_and_sign(A& a, auto& operation) {
+  auto both = static_cast<uint8_t>(operation.bytes << 1 | (operation.is_signed ? 1 : 0));
+  a(both);
+  if constexpr (A::kReads) {
+    operation.bytes = static_cast<uint8_t>(both >> 1);
+    operation.is_signed = (both & 1) != 0;
+    if (operation.bytes > 8) a.fail();
+  }
+}
+
+template <class A>
+void fields(A& a, Like<location::Register> auto& o) {
+  register_number(a, o.number, [](int64_t number) { return is_general_register(number) || abi::is_vector_register(number); });
+}
+template <class A>
+void fields(A& a, Like<location::Constant> auto& o) {
+  a(o.value);
+}
+template <class A>
+void fields(A& a, Like<location::Address> auto& o) {
+  a(o.address);
+}
+template <class A>
+void fields(A& a, Like<location::PlusConstant> auto& o) {
+  a(o.value);
+}
+template <class A>
+void fields(A& a, Like<location::Deref> auto& o) {
+  bytes_and_sign(a, o);
+}
+template <class A>
+void fields(A& a, Like<location::Convert> auto& o) {
+  bytes_and_sign(a, o);
+}
+template <class A>
+void fields(A& a, Like<location::EntryValue> auto& o) {
+  register_number(a, o.number, [](int64_t number) { return is_kept_register(number); });
+  if constexpr (A::kReads) {
+    o.function = a.format().function;
+    if (o.function == FileAddress()) a.fail();
+  }
+}
+template <class A>
+void fields(A&, Like<location::FormTlsAddress> auto&) {}
+template <class A>
+void fields(A& a, Like<location::Pick> auto& o) {
+  a(o.depth);
+}
+
+// One of the kinds of operations, behind its number in the list.
+template <class... Kinds>
+struct OneOf {
+  template <class A>
+  static void fields(A& a, auto& operation) {
+    uint64_t kind = sizeof...(Kinds), i = 0;
+    if constexpr (!A::kReads) {
+      ((std::holds_alternative<Kinds>(operation) ? void(kind = i) : void(), ++i), ...);
+      CHECK(kind < sizeof...(Kinds));
+      i = 0;
+    }
+    a(kind);
+    if constexpr (A::kReads) {
+      if (kind >= sizeof...(Kinds)) return a.fail();
+    }
+    ((i++ == kind ? fields_of<Kinds>(a, operation) : void()), ...);
+  }
+
+ private:
+  template <class Kind, class A>
+  static void fields_of(A& a, auto& operation) {
+    if constexpr (A::kReads) operation = Kind{};
+    a(std::get<Kind>(operation));
+  }
+};
+
+// Those that DWARF's expressions are compiled to. ORDER RECORDS.
+template <class A>
+void fields(A& a, Like<location::Operation> auto& operation) {
+  OneOf<location::Register, location::Constant, location::Address, location::PlusConstant, location::Deref, location::Convert,
+        location::EntryValue, location::FormTlsAddress, location::Unary, location::Binary, location::Stack,
+        location::Pick>::fields(a, operation);
 }
 
 // Empty only for a place that has no value.
-location::Operations read_operations(ByteReader& in, FileAddress function, bool has_value) {
-  location::Operations operations;
-  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) operations.push_back(read_operation(in, function));
-  if (has_value ? !location::is_well_formed(operations) : !operations.empty()) in.refuse();
-  return operations;
+template <class A>
+void operations_of(A& a, auto& operations, bool has_value) {
+  a(operations);
+  if constexpr (A::kReads)
+    if (has_value ? !location::is_well_formed(operations) : !operations.empty()) a.fail();
 }
 
-void write(ByteWriter& out, const VariableRecord& record) {
-  out.text(record.name);
-  out.number(static_cast<uint64_t>(record.kind));
-  out.number(record.type);
-  out.number(static_cast<uint64_t>(record.slot));
-  out.number(record.is_declaration);
-  out.number(record.is_result);
-  const Place& place = record.place;
-  out.number(static_cast<uint64_t>(place.kind));
-  out.text(place.reason);
-  write(out, place.operations);
-  out.number(place.pieces.size());
-  for (const Piece& piece : place.pieces) {
-    out.number(static_cast<uint64_t>(piece.kind));
-    out.number(piece.size);
-    write(out, piece.operations);
+// ---- variables and functions. ORDER RECORDS, here and below.
+
+template <class A>
+void fields(A& a, Like<Piece> auto& p) {
+  a(p.kind, p.size);
+  operations_of(a, p.operations, p.kind != Piece::Kind::kMissing);
+}
+template <class A>
+void fields(A& a, Like<Place> auto& p) {
+  a(p.kind, p.reason);
+  operations_of(a, p.operations, p.kind == Place::Kind::kMemory || p.kind == Place::Kind::kValue);
+  a(p.pieces);
+}
+template <class A>
+void fields(A& a, Like<VariableRecord> auto& v) {
+  a(v.name, v.kind, v.type, v.slot, v.is_declaration, v.is_result, v.place);
+}
+template <class A>
+void fields(A& a, Like<FunctionRecord> auto& f) {
+  a(f.return_type, f.standard_convention, f.flexible_arrays, f.go, f.go_registers, f.rust_version, f.rust_closure, f.variables);
+}
+template <class A>
+void fields(A& a, Like<DwarfFunction> auto& f) {
+  a(f.linkage_name, f.address, f.size);
+}
+
+// ---- types
+
+template <class A>
+void fields(A& a, Like<MemberNode> auto& m) {
+  a(m.name, m.type, m.offset, m.bit_offset, m.bit_size, m.is_base);
+}
+template <class A>
+void fields(A& a, Like<VariantNode> auto& v) {
+  a(v.data, v.is_default, v.value);
+}
+template <class A>
+void fields(A& a, Like<Enumerator> auto& e) {
+  a(e.name, e.value);
+}
+template <class A>
+void fields(A& a, Like<VirtualBaseNode> auto& b) {
+  a(b.type, b.slot);
+}
+template <class A>
+void fields(A& a, Like<TypeNode> auto& t) {
+  a(t.kind, t.alias, t.name, t.size, t.target, t.is_signed, t.is_boolean, t.is_character, t.is_reference, t.is_declaration,
+    t.passed_by_reference, t.has_count, t.is_complex, t.is_extended, t.count, t.alignment, t.members, t.arguments, t.variants);
+  if (!t.variants.empty()) a(t.discriminant);
+  a(t.enumerators, t.virtual_bases);
+}
+
+// ---- places in code
+
+template <class A>
+void fields(A& a, Like<SourcePlace> auto& p) {
+  a(p.file, p.line);
+}
+
+// Names repeat: each is written once, where it first occurs, as the number after the last one known.
+class KnownTexts {
+ public:
+  template <class A>
+  void fields(A& a, auto& text) {
+    if constexpr (A::kReads) {
+      uint64_t number = 0;
+      a(number);
+      if (number == texts_.size()) a(texts_.emplace_back());
+      text = number < texts_.size() ? texts_[number] : "";
+    } else {
+      auto [entry, is_new] = numbers_.try_emplace(text, numbers_.size());
+      a(entry->second);
+      if (is_new) a(text);
+    }
+  }
+
+ private:
+  std::vector<std::string> texts_;
+  std::unordered_map<std::string_view, uint64_t> numbers_;
+};
+
+template <class A>
+void fields(A& a, Like<CodePlace> auto& p, KnownTexts& texts) {
+  auto call = static_cast<uint16_t>(uint32_t{p.length} << 1 | (p.tail ? 1 : 0));
+  a(p.address, p.function, p.scope, call, p.source.line);
+  if constexpr (A::kReads) {
+    p.tail = (call & 1) != 0;
+    p.length = static_cast<uint8_t>(call >> 1);
+  }
+  texts.fields(a, p.linkage_name);
+  texts.fields(a, p.name);
+  texts.fields(a, p.source.file);
+}
+template <class A>
+void fields_of_places(A& a, auto& places) {
+  KnownTexts texts;
+  uint64_t count = places.size();
+  a(count);
+  if constexpr (A::kReads) {
+    for (; count > 0 && !a.failed(); --count) fields(a, places.emplace_back(), texts);
+  } else {
+    for (const CodePlace& place : places) fields(a, place, texts);
   }
 }
 
-VariableRecord read_variable(ByteReader& in, FileAddress function) {
-  VariableRecord record;
-  record.name = in.text();
-  record.kind = in.enumerator(Variable::Kind::kGlobal);
-  record.type = in.number();
-  record.slot = in.enumerator(VariableRecord::Slot::kNotThereYetByReference);
-  record.is_declaration = in.number();
-  record.is_result = in.number();
-  Place& place = record.place;
-  place.kind = in.enumerator(Place::Kind::kPieces);
-  place.reason = in.text();
-  place.operations = read_operations(in, function, place.kind == Place::Kind::kMemory || place.kind == Place::Kind::kValue);
-  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
-    Piece piece;
-    piece.kind = in.enumerator(Piece::Kind::kValue);
-    piece.size = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
-    piece.operations = read_operations(in, function, piece.kind != Piece::Kind::kMissing);
-    place.pieces.push_back(std::move(piece));
-  }
-  return record;
+// ---- both directions
+
+template <class T>
+std::string written(const T& record) {
+  ArchiveWriter<RecordFormat> out;
+  out(record);
+  return out.take();
 }
 
-template <typename T>
-std::optional<T> if_ok(const ByteReader& in, T value) {
-  return in.ok() ? std::optional<T>(std::move(value)) : std::nullopt;
+template <class T>
+std::optional<T> read(std::string_view bytes, FileAddress function = {}) {
+  T record;
+  return ArchiveReader(bytes, RecordFormat{function})(record) ? std::optional(std::move(record)) : std::nullopt;
 }
 
 }  // namespace
 
-std::string to_bytes(const FunctionRecord& record) {
-  ByteWriter out;
-  out.number(record.return_type);
-  out.number(record.standard_convention);
-  out.number(static_cast<uint64_t>(record.flexible_arrays));
-  out.number(record.go);
-  out.number(record.go_registers);
-  out.number(record.rust_version);
-  out.number(record.rust_closure);
-  out.number(record.variables.size());
-  for (const VariableRecord& variable : record.variables) write(out, variable);
+std::string to_bytes(const FunctionRecord& record) { return written(record); }
+std::string to_bytes(const VariableRecord& record) { return written(record); }
+std::string to_bytes(const TypeNode& node) { return written(node); }
+std::string to_bytes(const SourcePlace& place) { return written(place); }
+std::string to_bytes(const std::vector<DwarfFunction>& functions) { return written(functions); }
+std::string to_bytes(const CodePlaces& places) {
+  ArchiveWriter<RecordFormat> out;
+  fields_of_places(out, places);
   return out.take();
 }
 
 std::optional<FunctionRecord> function_from_bytes(std::string_view bytes, FileAddress function) {
-  ByteReader in(bytes);
-  FunctionRecord record;
-  record.return_type = in.number();
-  record.standard_convention = in.number();
-  record.flexible_arrays = in.enumerator(FlexibleArrays::kIgnored);
-  record.go = in.number();
-  record.go_registers = in.number();
-  record.rust_version = static_cast<uint32_t>(in.number());
-  record.rust_closure = in.number();
-  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) record.variables.push_back(read_variable(in, function));
-  return if_ok(in, std::move(record));
+  return read<FunctionRecord>(bytes, function);
 }
-
-std::string to_bytes(const VariableRecord& record) {
-  ByteWriter out;
-  write(out, record);
-  return out.take();
-}
-
-std::optional<VariableRecord> variable_from_bytes(std::string_view bytes) {
-  ByteReader in(bytes);
-  VariableRecord record = read_variable(in, FileAddress());
-  return if_ok(in, std::move(record));
-}
-
-static void write(ByteWriter& out, const MemberNode& member) {
-  out.text(member.name);
-  for (uint64_t n :
-       {member.type, member.offset, uint64_t{member.bit_offset}, uint64_t{member.bit_size}, uint64_t{member.is_base}})
-    out.number(n);
-}
-
-static MemberNode read_member(ByteReader& in) {
-  MemberNode member;
-  member.name = in.text();
-  member.type = in.number();
-  member.offset = in.number();
-  member.bit_offset = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
-  member.bit_size = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
-  member.is_base = in.number();
-  return member;
-}
-
-std::string to_bytes(const TypeNode& node) {
-  ByteWriter out;
-  out.number(static_cast<uint64_t>(node.kind));
-  out.number(static_cast<uint64_t>(node.alias));
-  out.text(node.name);
-  out.number(node.size);
-  out.number(node.target);
-  for (bool flag : {node.is_signed, node.is_boolean, node.is_character, node.is_reference, node.is_declaration,
-                    node.passed_by_reference, node.has_count, node.is_complex, node.is_extended})
-    out.number(flag);
-  out.number(node.count);
-  out.number(node.alignment);
-  out.number(node.members.size());
-  for (const MemberNode& member : node.members) write(out, member);
-  out.number(node.arguments.size());
-  for (uint64_t argument : node.arguments) out.number(argument);
-  out.number(node.variants.size());
-  for (const VariantNode& variant : node.variants) {
-    write(out, variant.data);
-    out.number(variant.is_default);
-    out.signed_number(variant.value);
-  }
-  if (!node.variants.empty()) write(out, node.discriminant);
-  out.number(node.enumerators.size());
-  for (const Enumerator& enumerator : node.enumerators) {
-    out.text(enumerator.name);
-    out.signed_number(enumerator.value);
-  }
-  out.number(node.virtual_bases.size());
-  for (const VirtualBaseNode& base : node.virtual_bases) {
-    out.number(base.type);
-    out.signed_number(base.slot);
-  }
-  return out.take();
-}
-
-std::optional<TypeNode> type_from_bytes(std::string_view bytes) {
-  ByteReader in(bytes);
-  TypeNode node;
-  node.kind = in.enumerator(TypeKind::kFunction);
-  node.alias = in.enumerator(TypeNode::Alias::kOther);
-  node.name = in.text();
-  node.size = in.number();
-  node.target = in.number();
-  for (bool* flag : {&node.is_signed, &node.is_boolean, &node.is_character, &node.is_reference, &node.is_declaration,
-                     &node.passed_by_reference, &node.has_count, &node.is_complex, &node.is_extended})
-    *flag = in.number();
-  node.count = in.number();
-  node.alignment = in.number();
-  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) node.members.push_back(read_member(in));
-  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) node.arguments.push_back(in.number());
-  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
-    VariantNode variant;
-    variant.data = read_member(in);
-    variant.is_default = in.number();
-    variant.value = in.signed_number();
-    node.variants.push_back(std::move(variant));
-  }
-  if (!node.variants.empty()) node.discriminant = read_member(in);
-  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
-    Enumerator enumerator;
-    enumerator.name = in.text();
-    enumerator.value = in.signed_number();
-    node.enumerators.push_back(std::move(enumerator));
-  }
-  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
-    VirtualBaseNode base;
-    base.type = in.number();
-    base.slot = in.signed_number();
-    node.virtual_bases.push_back(base);
-  }
-  return if_ok(in, std::move(node));
-}
-
-std::string to_bytes(const SourcePlace& place) {
-  ByteWriter out;
-  out.text(place.file);
-  out.signed_number(place.line);
-  return out.take();
-}
-
-std::optional<SourcePlace> place_from_bytes(std::string_view bytes) {
-  ByteReader in(bytes);
-  SourcePlace place;
-  place.file = in.text();
-  place.line = static_cast<int>(in.signed_number());
-  return if_ok(in, std::move(place));
-}
-
-// Names repeat: each is written once, where it first occurs, as the number after the last one known.
-std::string to_bytes(const CodePlaces& places) {
-  ByteWriter out;
-  std::unordered_map<std::string_view, uint64_t> numbers;
-  auto put = [&](const std::string& text) {
-    auto [entry, is_new] = numbers.try_emplace(text, numbers.size());
-    out.number(entry->second);
-    if (is_new) out.text(text);
-  };
-  out.number(places.size());
-  for (const CodePlace& place : places) {
-    out.number(place.address.value);
-    out.number(place.function.value);
-    out.number(place.scope);
-    out.number(uint64_t{place.length} << 1 | (place.tail ? 1 : 0));
-    out.signed_number(place.source.line);
-    put(place.linkage_name);
-    put(place.name);
-    put(place.source.file);
-  }
-  return out.take();
-}
-
-std::optional<CodePlaces> places_from_bytes(std::string_view bytes) {
-  ByteReader in(bytes);
-  CodePlaces places;
-  std::vector<std::string> texts;
-  auto get = [&]() -> const std::string& {
-    static const std::string kNone;
-    const uint64_t number = in.number();
-    if (number == texts.size()) texts.push_back(in.text());
-    return number < texts.size() ? texts[number] : kNone;
-  };
-  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
-    CodePlace& place = places.emplace_back();
-    place.address = FileAddress(in.number());
-    place.function = FileAddress(in.number());
-    place.scope = in.number();
-    const uint64_t call = in.number();
-    place.tail = call & 1;
-    place.length = static_cast<uint8_t>(call >> 1);
-    place.source.line = static_cast<int>(in.signed_number());
-    place.linkage_name = get();
-    place.name = get();
-    place.source.file = get();
-  }
-  return if_ok(in, std::move(places));
-}
-
-std::string to_bytes(const std::vector<DwarfFunction>& functions) {
-  ByteWriter out;
-  out.number(functions.size());
-  for (const DwarfFunction& function : functions) {
-    out.text(function.linkage_name);
-    out.number(function.address.value);
-    out.number(function.size);
-  }
-  return out.take();
-}
-
+std::optional<VariableRecord> variable_from_bytes(std::string_view bytes) { return read<VariableRecord>(bytes); }
+std::optional<TypeNode> type_from_bytes(std::string_view bytes) { return read<TypeNode>(bytes); }
+std::optional<SourcePlace> place_from_bytes(std::string_view bytes) { return read<SourcePlace>(bytes); }
 std::optional<std::vector<DwarfFunction>> functions_from_bytes(std::string_view bytes) {
-  ByteReader in(bytes);
-  std::vector<DwarfFunction> functions;
-  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
-    DwarfFunction& function = functions.emplace_back();
-    function.linkage_name = in.text();
-    function.address = FileAddress(in.number());
-    function.size = in.number();
-  }
-  return if_ok(in, std::move(functions));
+  return read<std::vector<DwarfFunction>>(bytes);
+}
+std::optional<CodePlaces> places_from_bytes(std::string_view bytes) {
+  ArchiveReader<RecordFormat> in(bytes);
+  CodePlaces places;
+  fields_of_places(in, places);
+  return in.failed() ? std::nullopt : std::optional(std::move(places));
 }
 
 }  // namespace spile::debuginfo

@@ -1,7 +1,6 @@
 #pragma once
 // Writes the records that questions to DWARF are answered with as bytes for the cache, and reads them. Reading returns nullopt
-// for bytes that can't be right. ORDER RECORDS: writer and reader name the fields in the same order; changing it is a new
-// kFormat.
+// for bytes that can't be right. ORDER RECORDS: changing the fields, or their order, is a new kFormat.
 
 #include <optional>
 #include <string>

@@ -28,14 +28,14 @@ std::string printable(std::string text) {
 
 Result<void> GuestBackend::introduce() {
   MessageWriter hello;
-  hello.put(kGuestProtocol, static_cast<bool>(options_.resolve_module), static_cast<bool>(options_.describe_modules),
-            static_cast<bool>(options_.watch_threads));
+  hello(kGuestProtocol, static_cast<bool>(options_.resolve_module), static_cast<bool>(options_.describe_modules),
+        static_cast<bool>(options_.watch_threads));
   TRY_DO(ask(GuestMessage::kHello, hello));
   return {};
 }
 
-Result<std::vector<uint8_t>> GuestBackend::ask(GuestMessage question, const MessageWriter& what, int descriptor) {
-  bool sent = channel_.send(question, what.bytes, descriptor);
+Result<std::string> GuestBackend::ask(GuestMessage question, const MessageWriter& what, int descriptor) {
+  bool sent = channel_.send(question, what.bytes(), descriptor);
   auto deadline = Clock::now() + kAnswerLimit;
   auto left = [&] { return std::max<int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count()); };
   while (sent && channel_.is_readable(static_cast<int>(left()))) {
@@ -44,7 +44,7 @@ Result<std::vector<uint8_t>> GuestBackend::ask(GuestMessage question, const Mess
     if (message->type == GuestMessage::kDone) return std::move(message->bytes);
     if (message->type == GuestMessage::kFailed) {
       Error error;
-      MessageReader(message->bytes).take(error.message, error.hint);
+      MessageReader(message->bytes)(error.message, error.hint);
       error.message = printable(error.message);
       error.hint = printable(error.hint);
       return error;
@@ -90,26 +90,26 @@ void GuestBackend::take(ReceivedMessage message) {
   pid_t pid = 0;
   if (message.type == GuestMessage::kEvent) {
     Event event{};
-    if (!reader.take(event)) return channel_.close();
+    if (!reader(event)) return channel_.close();
     take_event(std::move(event));
   } else if (message.type == GuestMessage::kResolve) {
     Module module;
-    if (!reader.take(pid, module) || !options_.resolve_module || !is_traced_there(pid)) return channel_.close();
-    answer.put(options_.resolve_module(pid, module));
-    channel_.send(GuestMessage::kResolved, answer.bytes);
+    if (!reader(pid, module) || !options_.resolve_module || !is_traced_there(pid)) return channel_.close();
+    answer(options_.resolve_module(pid, module));
+    channel_.send(GuestMessage::kResolved, answer.bytes());
   } else if (message.type == GuestMessage::kDescribe) {
     std::vector<Module> modules;
-    if (!reader.take(pid, modules) || !options_.describe_modules || !is_traced_there(pid)) return channel_.close();
-    answer.put(options_.describe_modules(pid, modules));
-    channel_.send(GuestMessage::kDescribed, answer.bytes);
+    if (!reader(pid, modules) || !options_.describe_modules || !is_traced_there(pid)) return channel_.close();
+    answer(options_.describe_modules(pid, modules));
+    channel_.send(GuestMessage::kDescribed, answer.bytes());
   } else if (message.type == GuestMessage::kEnding) {
     Clock::time_point since;
-    if (!reader.take(since)) return channel_.close();
+    if (!reader(since)) return channel_.close();
     auto now = Clock::now();
     ending_since_ = std::clamp(since, now - kAnswerLimit, now);
   } else if (message.type == GuestMessage::kChange) {
     ThreadChange change;
-    if (!reader.take(change) || !options_.watch_threads) return channel_.close();
+    if (!reader(change) || !options_.watch_threads) return channel_.close();
     if (processes_.contains(change.pid) || is_traced_there(change.pid)) options_.watch_threads(change);
     channel_.send(GuestMessage::kSeen);
   } else {
@@ -121,17 +121,17 @@ Result<void> GuestBackend::use_image(const abi::CodeImage& image, const ArenaGeo
                                      UniqueFd shared) {
   CHECK(!shared);  // SharingEngine asks for none
   MessageWriter what;
-  what.put(image, geometry);
+  what(image, geometry);
   TRY_DO(ask(GuestMessage::kImage, what, arena.get()));
   return {};
 }
 
 Result<void> GuestBackend::attach(pid_t pid) {
   MessageWriter what;
-  what.put(pid);
+  what(pid);
   TRY(auto answer, ask(GuestMessage::kFollow, what));
   std::vector<pid_t> followed;
-  if (!MessageReader(answer).take(followed)) return Error{"the tracing spile sent a malformed reply", ""};
+  if (!MessageReader(answer)(followed)) return Error{"the tracing spile sent a malformed reply", ""};
   // Only the process that was asked for is followed, which the kernel has given to the tracer.
   if (followed != std::vector<pid_t>{pid}) return Error{"the tracing spile sent a malformed reply", ""};
   processes_.insert(pid);
@@ -159,18 +159,18 @@ Result<std::vector<Module>> GuestBackend::modules(pid_t pid) {
 
 Result<ArmReport> GuestBackend::arm(std::span<const SiteRequest> sites) {
   MessageWriter what;
-  what.put(std::vector<SiteRequest>(sites.begin(), sites.end()));
+  what(std::vector<SiteRequest>(sites.begin(), sites.end()));
   TRY(auto answer, ask(GuestMessage::kArm, what));
   ArmReport report;
-  if (!MessageReader(answer).take(report)) return Error{"the tracing spile sent a malformed reply", ""};
+  if (!MessageReader(answer)(report)) return Error{"the tracing spile sent a malformed reply", ""};
   for (SiteOutcome& outcome : report.outcomes) outcome.reason = printable(outcome.reason);
   return report;
 }
 
 void GuestBackend::switch_sites(std::span<const uint32_t> site_ids, bool on) {
   MessageWriter what;
-  what.put(std::vector<uint32_t>(site_ids.begin(), site_ids.end()), on);
-  channel_.send(GuestMessage::kSwitch, what.bytes);
+  what(std::vector<uint32_t>(site_ids.begin(), site_ids.end()), on);
+  channel_.send(GuestMessage::kSwitch, what.bytes());
 }
 
 Result<void> GuestBackend::disarm() {

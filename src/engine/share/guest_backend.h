@@ -9,6 +9,7 @@
 #include <set>
 
 #include "engine/share/guest_channel.h"
+#include "engine/share/guest_fields.h"
 #include "engine/terms/backend.h"
 
 namespace spile::engine {
@@ -43,7 +44,7 @@ class GuestBackend final : public Backend {
 
  private:
   // Sends a question, and returns the fields of its answer. descriptor: sent with it, stays the caller's; -1: none.
-  Result<std::vector<uint8_t>> ask(GuestMessage question, const MessageWriter& what, int descriptor = -1);
+  Result<std::string> ask(GuestMessage question, const MessageWriter& what, int descriptor = -1);
   void take(ReceivedMessage message);
   void take_event(Event event);
   // Asks the kernel whether the tracer traces the process: its claims about other processes are not believed.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <thread>
 
@@ -62,79 +63,6 @@ std::vector<std::string> names_of_tracer(pid_t tid) {
 
 }  // namespace
 
-// The bindings name all fields: after a field is added these functions don't compile until they read and write it.
-void MessageWriter::add(const ReturnProbe& probe) {
-  auto& [enter, exit, entry_alone, obstacle] = probe;
-  put(enter, exit, entry_alone, obstacle);
-}
-void MessageReader::read(ReturnProbe& probe) {
-  auto& [enter, exit, entry_alone, obstacle] = probe;
-  take(enter, exit, entry_alone, obstacle);
-}
-void MessageWriter::add(const SiteRequest& request) {
-  auto& [id, path, identity, address, size, function, probe, flags, semaphore, goroutines, enabled, touches, moves_returns] =
-      request;
-  put(id, path, identity, address, size, function, flags, semaphore, goroutines, enabled, touches, moves_returns);
-  put(static_cast<uint8_t>(probe.index()));
-  std::visit([&](const auto& each) { add(each); }, probe);
-}
-void MessageReader::read(SiteRequest& request) {
-  auto& [id, path, identity, address, size, function, probe, flags, semaphore, goroutines, enabled, touches, moves_returns] =
-      request;
-  take(id, path, identity, address, size, function, flags, semaphore, goroutines, enabled, touches, moves_returns);
-  uint8_t alternative = 0;
-  if (take(alternative)) read_probe(alternative, probe);
-}
-void MessageWriter::add(const Module& module) {
-  auto& [path, bias, inode, device, text, lowest, highest, main, go, goroutines, goroutine] = module;
-  put(path, bias, inode, device, text, lowest, highest, main, go, goroutines, goroutine);
-}
-void MessageReader::read(Module& module) {
-  auto& [path, bias, inode, device, text, lowest, highest, main, go, goroutines, goroutine] = module;
-  take(path, bias, inode, device, text, lowest, highest, main, go, goroutines, goroutine);
-}
-void MessageWriter::add(const abi::CodeImage& image) {
-  auto& [bytes, begin, end, fixups, guru, unchecked] = image;
-  put(bytes, begin, end, fixups, guru, unchecked);
-}
-void MessageReader::read(abi::CodeImage& image) {
-  auto& [bytes, begin, end, fixups, guru, unchecked] = image;
-  take(bytes, begin, end, fixups, guru, unchecked);
-}
-void MessageWriter::add(const SiteOutcome& outcome) {
-  auto& [id, pid, mechanism, reason, only_returns] = outcome;
-  put(id, pid, mechanism, reason, only_returns);
-}
-void MessageReader::read(SiteOutcome& outcome) {
-  auto& [id, pid, mechanism, reason, only_returns] = outcome;
-  take(id, pid, mechanism, reason, only_returns);
-}
-void MessageWriter::add(const ArmReport& report) {
-  auto& [outcomes, prepare, pause, total] = report;
-  put(outcomes, prepare, pause, total);
-}
-void MessageReader::read(ArmReport& report) {
-  auto& [outcomes, prepare, pause, total] = report;
-  take(outcomes, prepare, pause, total);
-}
-void MessageWriter::add(const Event& event) {
-  auto& [kind, pid, parent, status, path, message, report] = event;
-  put(kind, pid, parent, status, path, message, report);
-}
-void MessageReader::read(Event& event) {
-  auto& [kind, pid, parent, status, path, message, report] = event;
-  take(kind, pid, parent, status, path, message, report);
-}
-
-void MessageWriter::add(const ThreadChange& change) {
-  auto& [kind, pid, tid, registers] = change;
-  put(kind, pid, tid, registers);
-}
-void MessageReader::read(ThreadChange& change) {
-  auto& [kind, pid, tid, registers] = change;
-  take(kind, pid, tid, registers);
-}
-
 bool GuestChannel::wait_for(short what, Clock::time_point deadline) const {
   while (true) {
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -171,12 +99,12 @@ bool GuestChannel::receive_all(std::span<uint8_t> bytes, UniqueFd* descriptor, C
   return true;
 }
 
-bool GuestChannel::send(GuestMessage type, std::span<const uint8_t> bytes, int descriptor) {
+bool GuestChannel::send(GuestMessage type, std::string_view bytes, int descriptor) {
   if (!is_open()) return false;
   Header header{static_cast<uint32_t>(type), descriptor >= 0, bytes.size()};
   auto deadline = Clock::now() + limit_;
-  bool whole =
-      send_all({reinterpret_cast<const uint8_t*>(&header), sizeof header}, descriptor, deadline) && send_all(bytes, -1, deadline);
+  bool whole = send_all({reinterpret_cast<const uint8_t*>(&header), sizeof header}, descriptor, deadline) &&
+               send_all({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, -1, deadline);
   if (!whole) close();
   return whole;
 }
@@ -197,7 +125,8 @@ std::optional<ReceivedMessage> GuestChannel::receive() {
   while (whole && received.bytes.size() < header.size) {
     size_t before = received.bytes.size();
     received.bytes.resize(before + std::min<uint64_t>(header.size - before, kPart));
-    whole = receive_all(std::span(received.bytes).subspan(before), nullptr, deadline);
+    whole = receive_all({reinterpret_cast<uint8_t*>(received.bytes.data()) + before, received.bytes.size() - before}, nullptr,
+                        deadline);
   }
   if (!whole) {
     close();

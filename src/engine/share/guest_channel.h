@@ -5,26 +5,20 @@
 // build of spile: numbers are as they are in memory.
 //
 // Neither end believes the other (docs/security.md): each asks the kernel who the peer is (peer.h), every field is checked when
-// it is read, and a whole message must come, or be taken, within the channel's limit.
+// it is read (guest_fields.h), and a whole message must come, or be taken, within the channel's limit.
 //
 //   Header, then `size` bytes, the fields of the message one after the other; strings and lists with their length in front
 //   (a 64-bit number). One descriptor may come with a message (SCM_RIGHTS).
 
 #include <chrono>
-#include <cstring>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
-#include <vector>
+#include <string_view>
 
-#include "abi/code_image.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "engine/terms/arm_report.h"
-#include "engine/terms/event.h"
-#include "engine/terms/module.h"
-#include "engine/terms/site_request.h"
 
 namespace spile::engine {
 
@@ -51,127 +45,10 @@ enum class GuestMessage : uint32_t {
   kSeen,
 };
 
-// Appends fields to a message, in the order given.
-class MessageWriter {
- public:
-  template <typename... T>
-  void put(const T&... values) {
-    (add(values), ...);
-  }
-  std::vector<uint8_t> bytes;
-
- private:
-  void add(const std::string& text) {
-    add(uint64_t{text.size()});
-    bytes.insert(bytes.end(), text.begin(), text.end());
-  }
-  template <typename T>
-  void add(const std::vector<T>& list) {
-    add(uint64_t{list.size()});
-    for (const T& each : list) add(each);
-  }
-  template <typename T>
-    requires std::is_trivially_copyable_v<T>
-  void add(const T& value) {
-    auto* from = reinterpret_cast<const uint8_t*>(&value);
-    bytes.insert(bytes.end(), from, from + sizeof value);
-  }
-  void add(const ReturnProbe& probe);
-  void add(const SiteRequest& request);
-  void add(const Module& module);
-  void add(const abi::CodeImage& image);
-  void add(const SiteOutcome& outcome);
-  void add(const ArmReport& report);
-  void add(const Event& event);
-  void add(const ThreadChange& change);
-};
-
-// Checks every field that it reads: sizes against the bytes that have come, enumerations and truth values against their valid
-// values. Bytes left over at the end are ignored. After a failed read ok() is false, and later reads fail.
-class MessageReader {
- public:
-  // bytes: outlives the reader.
-  explicit MessageReader(std::span<const uint8_t> bytes) : left_(bytes) {}
-  // Reads the next fields, in the order in which they were put. Returns ok(); after false the values are not to be used.
-  template <typename... T>
-  bool take(T&... values) {
-    (read(values), ...);
-    return ok_;
-  }
-  bool ok() const { return ok_; }
-
- private:
-  void read(std::string& text) {
-    uint64_t size = 0;
-    read(size);
-    if (size > left_.size()) return fail();
-    text.assign(reinterpret_cast<const char*>(left_.data()), size);
-    left_ = left_.subspan(size);
-  }
-  template <typename T>
-  void read(std::vector<T>& list) {
-    uint64_t count = 0;
-    read(count);
-    if (count > left_.size()) return fail();  // each takes a byte at least
-    // As many as have been read: what a count says costs nobody memory.
-    list.clear();
-    while (ok_ && list.size() < count) read(list.emplace_back());
-    if (!ok_) list.clear();
-  }
-  template <typename T>
-    requires(std::is_trivially_copyable_v<T> && !std::is_enum_v<T>)
-  void read(T& value) {
-    if (sizeof value > left_.size()) return fail();
-    memcpy(&value, left_.data(), sizeof value);
-    left_ = left_.subspan(sizeof value);
-  }
-  void read(bool& value) {
-    uint8_t byte = 0;
-    read(byte);
-    if (byte > 1) return fail();
-    value = byte != 0;
-  }
-  template <typename T>
-    requires std::is_enum_v<T>
-  void read(T& value) {
-    std::underlying_type_t<T> number{};
-    read(number);
-    if (number < 0 || number > static_cast<std::underlying_type_t<T>>(last_of(T{}))) return fail();
-    value = static_cast<T>(number);
-  }
-  static constexpr Mechanism last_of(Mechanism) { return Mechanism::kRefused; }
-  static constexpr Event::Kind last_of(Event::Kind) { return Event::Kind::kHandlerLeft; }
-  static constexpr ThreadChange::Kind last_of(ThreadChange::Kind) { return ThreadChange::Kind::kSystemCallReturn; }
-  void read(ThreadChange& change);
-  template <size_t kAlternative = 0>
-  void read_probe(uint8_t alternative, Probe& probe) {
-    if constexpr (kAlternative == kClientProbes) {
-      fail();
-    } else if (alternative == kAlternative) {
-      read(probe.emplace<kAlternative>());
-    } else {
-      read_probe<kAlternative + 1>(alternative, probe);
-    }
-  }
-  void read(ReturnProbe& probe);
-  void read(SiteRequest& request);
-  void read(Module& module);
-  void read(abi::CodeImage& image);
-  void read(SiteOutcome& outcome);
-  void read(ArmReport& report);
-  void read(Event& event);
-  void fail() {
-    ok_ = false;
-    left_ = {};
-  }
-  std::span<const uint8_t> left_;
-  bool ok_ = true;
-};
-
 struct ReceivedMessage {
   GuestMessage type{};
-  std::vector<uint8_t> bytes;  // its fields
-  UniqueFd descriptor;         // closed: none came
+  std::string bytes;    // its fields (guest_fields.h)
+  UniqueFd descriptor;  // closed: none came
 };
 
 // One end of a connection. Neither send nor receive takes longer than the limit given, for a whole message of up to 256 MiB. Used
@@ -189,7 +66,7 @@ class GuestChannel {
 
   // Sends a message. descriptor: sent with it, stays the caller's; -1: none. Returns false, and closes the channel, if the other
   // end is gone or does not take the message in time.
-  bool send(GuestMessage type, std::span<const uint8_t> bytes = {}, int descriptor = -1);
+  bool send(GuestMessage type, std::string_view bytes = {}, int descriptor = -1);
   // Returns whether something can be received, or the other end has gone. Waits at most timeout_ms (-1: for ever). False if
   // closed.
   bool is_readable(int timeout_ms) const;

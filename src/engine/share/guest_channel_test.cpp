@@ -1,6 +1,7 @@
 #include "engine/share/guest_channel.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -16,6 +17,7 @@
 #include <random>
 #include <thread>
 
+#include "engine/share/guest_fields.h"
 #include "engine/share/guest_host.h"
 #include "engine/share/peer.h"
 #include "engine/space/region.h"
@@ -78,7 +80,7 @@ TEST(GuestChannel, DoesNotWaitForDribblers) {
 
 TEST(GuestChannel, DoesNotWaitForWhoDoesNotRead) {
   Ends ends(150);
-  std::vector<uint8_t> much(8 << 20);
+  std::string much(8 << 20, '\0');
   EXPECT_FALSE(ends.channel.send(GuestMessage::kEvent, much));  // a channel without a limit would wait for ever
   EXPECT_FALSE(ends.channel.is_open());
 }
@@ -112,30 +114,30 @@ TEST(GuestChannel, KeepsNoDescriptorTooMany) {
 
 TEST(MessageReader, RefusesWhatIsNotThere) {
   MessageWriter writer;
-  writer.put(uint8_t{2});
+  writer(uint8_t{2});
   bool truth = true;
-  EXPECT_FALSE(MessageReader(writer.bytes).take(truth));
+  EXPECT_FALSE(MessageReader(writer.bytes())(truth));
   MessageWriter kinds;
-  kinds.put(int32_t{77});
+  kinds(int32_t{77});
   Event::Kind kind{};
-  EXPECT_FALSE(MessageReader(kinds.bytes).take(kind));
+  EXPECT_FALSE(MessageReader(kinds.bytes())(kind));
   MessageWriter negative;
-  negative.put(int32_t{-1});
+  negative(int32_t{-1});
   Event::Kind event{};
-  EXPECT_FALSE(MessageReader(negative.bytes).take(event));
+  EXPECT_FALSE(MessageReader(negative.bytes())(event));
   MessageWriter counts;
-  counts.put(uint64_t{1} << 40, uint64_t{5});
+  counts(uint64_t{1} << 40, uint64_t{5});
   std::vector<SiteRequest> sites;
-  EXPECT_FALSE(MessageReader(counts.bytes).take(sites));
+  EXPECT_FALSE(MessageReader(counts.bytes())(sites));
   EXPECT_TRUE(sites.empty());
 }
 
 TEST(MessageReader, TakesEventsOfEveryKind) {
   for (int kind = 0; kind <= static_cast<int>(Event::Kind::kReleased); kind++) {
     MessageWriter writer;
-    writer.put(Event{.kind = static_cast<Event::Kind>(kind), .pid = 4711, .message = "gdb"});
+    writer(Event{.kind = static_cast<Event::Kind>(kind), .pid = 4711, .message = "gdb"});
     Event event{};
-    EXPECT_TRUE(MessageReader(writer.bytes).take(event)) << kind;
+    EXPECT_TRUE(MessageReader(writer.bytes())(event)) << kind;
     EXPECT_EQ(static_cast<int>(event.kind), kind);
   }
 }
@@ -144,13 +146,13 @@ TEST(MessageReader, RefusesProbesThatOnlyTheEngineMakes) {
   SiteRequest site, read;
   site.probe = FunctionEndsProbe{.before_return = 1, .before_transfer = 2};
   MessageWriter client;
-  client.put(site);
-  ASSERT_TRUE(MessageReader(client.bytes).take(read));
+  client(site);
+  ASSERT_TRUE(MessageReader(client.bytes())(read));
   EXPECT_EQ(std::get<FunctionEndsProbe>(read.probe).before_transfer, 2u);
   site.probe = SystemCallProbe{1, 2};
   MessageWriter engine;
-  engine.put(site);
-  EXPECT_FALSE(MessageReader(engine.bytes).take(read));
+  engine(site);
+  EXPECT_FALSE(MessageReader(engine.bytes())(read));
 }
 
 // Random bytes, and true messages with some bytes changed or missing, of all shapes.
@@ -164,13 +166,13 @@ TEST(MessageReader, DoesNotCrashOnRandomBytes) {
   Module module;
   module.path = "/lib/y";
   module.text = {{}, {}};
-  writer.put(std::vector<SiteRequest>(3, site));
-  writer.put(std::vector<Module>(2, module));
-  writer.put(Event{.kind = Event::Kind::kArmed, .report = {.outcomes = {SiteOutcome{1, 2, Mechanism::kNop, "no"}}}});
+  writer(std::vector<SiteRequest>(3, site));
+  writer(std::vector<Module>(2, module));
+  writer(Event{.kind = Event::Kind::kArmed, .report = {.outcomes = {SiteOutcome{1, 2, Mechanism::kNop, "no"}}}});
   for (int round = 0; round < 20000; round++) {
-    std::vector<uint8_t> bytes = writer.bytes;
-    if (round % 3 == 0) std::ranges::generate(bytes, chance);
-    for (uint64_t n = chance() % 8; n > 0; n--) bytes[chance() % bytes.size()] = static_cast<uint8_t>(chance());
+    std::string bytes = writer.bytes();
+    if (round % 3 == 0) std::ranges::generate(bytes, [&] { return static_cast<char>(chance()); });
+    for (uint64_t n = chance() % 8; n > 0; n--) bytes[chance() % bytes.size()] = static_cast<char>(chance());
     bytes.resize(chance() % (bytes.size() + 1));
     std::vector<SiteRequest> sites;
     std::vector<Module> modules;
@@ -178,11 +180,11 @@ TEST(MessageReader, DoesNotCrashOnRandomBytes) {
     ThreadChange change{};
     abi::CodeImage image;
     ArmReport report;
-    (void)MessageReader(bytes).take(sites, modules, event);
-    (void)MessageReader(bytes).take(modules);
-    (void)MessageReader(bytes).take(event, change);
-    (void)MessageReader(bytes).take(image);
-    (void)MessageReader(bytes).take(report);
+    (void)MessageReader(bytes)(sites, modules, event);
+    (void)MessageReader(bytes)(modules);
+    (void)MessageReader(bytes)(event, change);
+    (void)MessageReader(bytes)(image);
+    (void)MessageReader(bytes)(report);
   }
 }
 
@@ -211,11 +213,11 @@ TEST(GuestHost, ServesOnThroughRandomMessages) {
     ASSERT_TRUE(connected.ok() && connected->is_open());
     GuestChannel guest = std::move(connected).value();
     MessageWriter hello;
-    hello.put(kGuestProtocol, false, false, false);
-    if (chance() % 4) guest.send(GuestMessage::kHello, hello.bytes);
+    hello(kGuestProtocol, false, false, false);
+    if (chance() % 4) guest.send(GuestMessage::kHello, hello.bytes());
     for (uint64_t n = chance() % 6; n > 0; n--) {
-      std::vector<uint8_t> bytes(chance() % 300);
-      std::ranges::generate(bytes, [&] { return chance() % 3 ? 0 : static_cast<uint8_t>(chance()); });
+      std::string bytes(chance() % 300, '\0');
+      std::ranges::generate(bytes, [&] { return chance() % 3 ? '\0' : static_cast<char>(chance()); });
       guest.send(static_cast<GuestMessage>(chance() % 20), bytes, chance() % 4 ? -1 : 0);
     }
     (*host)->serve();
@@ -283,10 +285,10 @@ TEST(GuestHost, TakesNoArenaThatCanShrinkNorGeometryThatDoesNotFit) {
   auto accepts = [&](const abi::CodeImage& code, const ArenaGeometry& geometry, int fd) {
     GuestChannel guest = connect_to_tracer(gettid(), 100).value();
     MessageWriter hello, what;
-    hello.put(kGuestProtocol, false, false, false);
-    what.put(code, geometry);
-    guest.send(GuestMessage::kHello, hello.bytes);
-    guest.send(GuestMessage::kImage, what.bytes, fd);
+    hello(kGuestProtocol, false, false, false);
+    what(code, geometry);
+    guest.send(GuestMessage::kHello, hello.bytes());
+    guest.send(GuestMessage::kImage, what.bytes(), fd);
     (*host)->serve();
     auto first = guest.receive(), second = guest.receive();
     return second && second->type == GuestMessage::kDone;

@@ -102,8 +102,8 @@ void GuestHost::accept_guest() {
 
 void GuestHost::failed(Guest& guest, const Error& error) {
   MessageWriter writer;
-  writer.put(error.message, error.hint);
-  guest.channel.send(GuestMessage::kFailed, writer.bytes);
+  writer(error.message, error.hint);
+  guest.channel.send(GuestMessage::kFailed, writer.bytes());
 }
 
 bool GuestHost::take_message(Guest& guest) {
@@ -152,7 +152,7 @@ void GuestHost::drop_gone() {
 void GuestHost::handle_hello(Guest& guest, MessageReader& reader) {
   uint32_t protocol = 0;
   bool resolves = false, describes = false, watches = false;
-  if (!reader.take(protocol, resolves, describes, watches) || protocol != kGuestProtocol || guest.client) {
+  if (!reader(protocol, resolves, describes, watches) || protocol != kGuestProtocol || guest.client) {
     return failed(guest, {fmt::format("the spile that traces it (process {}) is of another version", getpid()), ""});
   }
   guest.client = &service_.add_guest();
@@ -160,10 +160,10 @@ void GuestHost::handle_hello(Guest& guest, MessageReader& reader) {
     guest.client->resolve_module = [this, &guest](pid_t pid, const Module& module) {
       std::vector<SiteRequest> sites;
       MessageWriter question;
-      question.put(pid, module);
+      question(pid, module);
       if (auto answer = ask(guest, GuestMessage::kResolve, question, GuestMessage::kResolved)) {
         auto sound = [&](const SiteRequest& site) { return is_sound(site, guest.client->image); };
-        if (!MessageReader(answer->bytes).take(sites) || !std::ranges::all_of(sites, sound)) {
+        if (!MessageReader(answer->bytes)(sites) || !std::ranges::all_of(sites, sound)) {
           sites.clear();
           guest.channel.close();
         }
@@ -175,9 +175,9 @@ void GuestHost::handle_hello(Guest& guest, MessageReader& reader) {
     guest.client->describe_modules = [this, &guest](pid_t pid, std::span<const Module> modules) {
       uint64_t map = 0;
       MessageWriter question;
-      question.put(pid, std::vector<Module>(modules.begin(), modules.end()));
+      question(pid, std::vector<Module>(modules.begin(), modules.end()));
       if (auto answer = ask(guest, GuestMessage::kDescribe, question, GuestMessage::kDescribed)) {
-        MessageReader(answer->bytes).take(map);
+        MessageReader(answer->bytes)(map);
       }
       return map;
     };
@@ -185,7 +185,7 @@ void GuestHost::handle_hello(Guest& guest, MessageReader& reader) {
   if (watches) {
     guest.client->watch_threads = [this, &guest](const ThreadChange& change) {
       MessageWriter what;
-      what.put(change);
+      what(change);
       (void)ask(guest, GuestMessage::kChange, what, GuestMessage::kSeen);
     };
   }
@@ -203,7 +203,7 @@ void GuestHost::handle(Guest& guest, ReceivedMessage message) {
     case GuestMessage::kImage: {
       ArenaGeometry geometry;
       abi::CodeImage image;
-      if (!reader.take(image, geometry) || client.arena_fd || !is_sound(image) || !is_sound(geometry) ||
+      if (!reader(image, geometry) || client.arena_fd || !is_sound(image) || !is_sound(geometry) ||
           !is_arena(message.descriptor.get(), geometry.size)) {
         return guest.channel.close();
       }
@@ -217,29 +217,29 @@ void GuestHost::handle(Guest& guest, ReceivedMessage message) {
     }
     case GuestMessage::kFollow: {
       pid_t pid = 0;
-      if (!reader.take(pid)) return guest.channel.close();
+      if (!reader(pid)) return guest.channel.close();
       if (!guest.peer.may_trace(pid)) {
         return failed(guest,
                       {fmt::format("process {} may not trace process {} itself", guest.peer.pid(), pid), "run it as root"});
       }
       auto followed = service_.follow(client, pid);
       if (!followed.ok()) return failed(guest, followed.error());
-      answer.put(*followed);
+      answer(*followed);
       return done(guest, answer);
     }
     case GuestMessage::kArm: {
       std::vector<SiteRequest> sites;
       auto sound = [&](const SiteRequest& site) { return is_sound(site, client.image); };
-      if (!reader.take(sites) || !std::ranges::all_of(sites, sound)) return guest.channel.close();
+      if (!reader(sites) || !std::ranges::all_of(sites, sound)) return guest.channel.close();
       auto report = service_.arm_for(client, sites);
       if (!report.ok()) return failed(guest, report.error());
-      answer.put(*report);
+      answer(*report);
       return done(guest, answer);
     }
     case GuestMessage::kSwitch: {
       std::vector<uint32_t> ids;
       bool on = false;
-      if (!reader.take(ids, on)) return guest.channel.close();
+      if (!reader(ids, on)) return guest.channel.close();
       return service_.switch_for(client, ids, on);
     }
     case GuestMessage::kLeave: {
@@ -254,7 +254,7 @@ void GuestHost::handle(Guest& guest, ReceivedMessage message) {
 
 std::optional<ReceivedMessage> GuestHost::ask(Guest& guest, GuestMessage question, const MessageWriter& what,
                                               GuestMessage answer) {
-  if (!guest.channel.send(question, what.bytes)) return {};
+  if (!guest.channel.send(question, what.bytes())) return {};
   auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kGuestPatienceMs);
   while (true) {
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
@@ -271,17 +271,17 @@ std::optional<ReceivedMessage> GuestHost::ask(Guest& guest, GuestMessage questio
 
 void GuestHost::report(const Client& client, const Event& event) {
   MessageWriter writer;
-  writer.put(event);
+  writer(event);
   for (auto& guest : guests_) {
-    if (guest->client == &client) guest->channel.send(GuestMessage::kEvent, writer.bytes);
+    if (guest->client == &client) guest->channel.send(GuestMessage::kEvent, writer.bytes());
   }
 }
 
 void GuestHost::announce_ending() {
   MessageWriter writer;
-  writer.put(std::chrono::steady_clock::now());
+  writer(std::chrono::steady_clock::now());
   for (auto& guest : guests_) {
-    if (guest->client) guest->channel.send(GuestMessage::kEnding, writer.bytes);
+    if (guest->client) guest->channel.send(GuestMessage::kEnding, writer.bytes());
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "engine/share/client.h"
 #include "engine/share/guest_channel.h"
+#include "engine/share/guest_fields.h"
 #include "engine/share/peer.h"
 
 namespace spile::engine {
@@ -64,7 +65,7 @@ class GuestHost {
   void handle(Guest& guest, ReceivedMessage message);
   void handle_hello(Guest& guest, MessageReader& reader);
   std::optional<ReceivedMessage> ask(Guest& guest, GuestMessage question, const MessageWriter& what, GuestMessage answer);
-  void done(Guest& guest, const MessageWriter& what = {}) { guest.channel.send(GuestMessage::kDone, what.bytes); }
+  void done(Guest& guest, const MessageWriter& what = {}) { guest.channel.send(GuestMessage::kDone, what.bytes()); }
   void failed(Guest& guest, const Error& error);
   void drop_gone();
 

@@ -1,194 +1,25 @@
 #pragma once
-// The fields of a bundle, once for writing and reading: `fields(archive, x)` calls archive(...) with those of x in their order.
-// An archive writes numbers as 8 bytes little-endian, texts and sequences behind their length. Whatever changes here needs a new
-// kBundleVersion.
+// The fields of a bundle, as base/files/archive.h writes and reads them. Whatever changes here needs a new kBundleVersion.
 
-#include <concepts>
-#include <cstring>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
+#include "base/files/archive.h"
 #include "session/bundle/bundle.h"
 
 namespace spile::session {
 
-template <class T, class Wanted>
-concept Like = std::same_as<std::remove_const_t<T>, Wanted>;
-
-// The greatest value of an enumeration: what a file says must not leave it.
-template <class E>
-constexpr uint64_t greatest() {
-  if constexpr (std::same_as<E, sema::Domain>) return static_cast<uint64_t>(sema::Domain::kKernel);
-  else if constexpr (std::same_as<E, sema::ProbeKind>) return static_cast<uint64_t>(sema::ProbeKind::kDataAccess);
-  else if constexpr (std::same_as<E, sema::PerfEvent>) return static_cast<uint64_t>(sema::PerfEvent::kMajorFaults);
-  else if constexpr (std::same_as<E, sema::SiteGroup::Call>) return sema::SiteGroup::kReturnOfCall;
-  else if constexpr (std::same_as<E, ValueType>) return static_cast<uint64_t>(ValueType::kStats);
-  else if constexpr (std::same_as<E, syntax::FormatPart::Kind>)
-    return static_cast<uint64_t>(syntax::FormatPart::Kind::kMemoryHex);
-  else if constexpr (std::same_as<E, syntax::OutputFormat::Kind>)
-    return static_cast<uint64_t>(syntax::OutputFormat::Kind::kHistogram);
-  else if constexpr (std::same_as<E, abi::KernelMapKind>) return static_cast<uint64_t>(abi::KernelMapKind::kRing);
-  else {
-    static_assert(std::same_as<E, abi::KernelMapMerge>);
-    return static_cast<uint64_t>(abi::KernelMapMerge::kAggregate);
-  }
-}
-
-class BundleWriter {
- public:
-  static constexpr bool kReads = false;
-  template <class... Ts>
-  void operator()(const Ts&... values) {
-    (put(values), ...);
-  }
-  std::string take() { return std::move(bytes_); }
-
- private:
-  template <class T>
-    requires(std::integral<T> || std::is_enum_v<T>)
-  void put(const T& value) {
-    const auto number = static_cast<uint64_t>(value);
-    bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
-  }
-  void put(const std::string& text) {
-    put(text.size());
-    bytes_ += text;
-  }
-  void put(FileAddress address) { put(address.value); }
-  template <class T>
-  void put(const std::vector<T>& values) {
-    put(values.size());
-    if constexpr (std::same_as<T, uint8_t>) bytes_.append(reinterpret_cast<const char*>(values.data()), values.size());
-    else
-      for (const auto& value : values) put(static_cast<const T&>(value));
-  }
-  template <class T>
-  void put(const std::set<T, std::less<>>& values) {
-    put(std::vector<T>(values.begin(), values.end()));
-  }
-  template <class T>
-  void put(const std::optional<T>& value) {
-    put(value.has_value());
-    if (value) put(*value);
-  }
-  template <class T>
-  void put(const std::shared_ptr<const T>& value) {
-    put(value != nullptr);
-    if (value) put(*value);
-  }
-  template <class T>
-    requires(!std::integral<T> && !std::is_enum_v<T>)
-  void put(const T& value) {
-    fields(*this, value);
-  }
-
-  std::string bytes_;
+struct BundleFormat {
+  static constexpr Numbers kNumbers = Numbers::kEight;
+  static constexpr auto last(sema::Domain) { return sema::Domain::kKernel; }
+  static constexpr auto last(sema::ProbeKind) { return sema::ProbeKind::kDataAccess; }
+  static constexpr auto last(sema::PerfEvent) { return sema::PerfEvent::kMajorFaults; }
+  static constexpr auto last(sema::SiteGroup::Call) { return sema::SiteGroup::kReturnOfCall; }
+  static constexpr auto last(ValueType) { return ValueType::kStats; }
+  static constexpr auto last(syntax::FormatPart::Kind) { return syntax::FormatPart::Kind::kMemoryHex; }
+  static constexpr auto last(syntax::OutputFormat::Kind) { return syntax::OutputFormat::Kind::kHistogram; }
+  static constexpr auto last(abi::KernelMapKind) { return abi::KernelMapKind::kRing; }
+  static constexpr auto last(abi::KernelMapMerge) { return abi::KernelMapMerge::kAggregate; }
 };
-
-// What can't be read stays as it was made, and `failed` is true from then on.
-class BundleReader {
- public:
-  static constexpr bool kReads = true;
-  explicit BundleReader(std::string_view bytes) : left_(bytes) {}
-  template <class... Ts>
-  void operator()(Ts&... values) {
-    (get(values), ...);
-  }
-  bool failed() const { return failed_; }
-  bool at_end() const { return !failed_ && left_.empty(); }
-
- private:
-  uint64_t number() {
-    uint64_t value = 0;
-    if (left_.size() < sizeof value) return fail();
-    std::memcpy(&value, left_.data(), sizeof value);
-    left_.remove_prefix(sizeof value);
-    return value;
-  }
-  uint64_t fail() {
-    failed_ = true;
-    left_ = {};
-    return 0;
-  }
-  // Of elements: each takes a byte at least, so a length is never beyond what is left.
-  uint64_t length() {
-    const uint64_t size = number();
-    return size > left_.size() ? fail() : size;
-  }
-  template <class T>
-    requires(std::integral<T> || std::is_enum_v<T>)
-  void get(T& value) {
-    const uint64_t read = number();
-    if constexpr (std::is_enum_v<T>) {
-      if (read > greatest<T>()) return void(fail());
-      value = static_cast<T>(read);
-    } else if constexpr (std::same_as<T, bool>) {
-      if (read > 1) return void(fail());
-      value = read != 0;
-    } else {
-      value = static_cast<T>(read);
-      if (static_cast<uint64_t>(value) != read) return void(fail());
-    }
-  }
-  void get(std::string& text) {
-    const uint64_t size = length();
-    text.assign(left_.substr(0, size));
-    left_.remove_prefix(size);
-  }
-  void get(FileAddress& address) { address = FileAddress(number()); }
-  template <class T>
-  void get(std::vector<T>& values) {
-    const uint64_t size = length();
-    values.clear();
-    if constexpr (std::same_as<T, uint8_t>) {
-      values.assign(left_.begin(), left_.begin() + static_cast<ptrdiff_t>(size));
-      left_.remove_prefix(size);
-    } else {
-      for (uint64_t i = 0; i < size && !failed_; ++i) {
-        T value{};
-        get(value);
-        values.push_back(std::move(value));
-      }
-    }
-  }
-  template <class T>
-  void get(std::set<T, std::less<>>& values) {
-    std::vector<T> read;
-    get(read);
-    values.clear();
-    values.insert(read.begin(), read.end());
-  }
-  template <class T>
-  void get(std::optional<T>& value) {
-    bool there = false;
-    get(there);
-    if (there) get(value.emplace());
-  }
-  template <class T>
-  void get(std::shared_ptr<const T>& value) {
-    bool there = false;
-    get(there);
-    if (!there) return;
-    auto made = std::make_shared<std::remove_const_t<T>>();
-    get(*made);
-    value = std::move(made);
-  }
-  template <class T>
-    requires(!std::integral<T> && !std::is_enum_v<T>)
-  void get(T& value) {
-    fields(*this, value);
-  }
-
-  std::string_view left_;
-  bool failed_ = false;
-};
+using BundleWriter = ArchiveWriter<BundleFormat>;
+using BundleReader = ArchiveReader<BundleFormat>;
 
 // ---- what passes 1 and 2 have made
 
