@@ -7,24 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files/file.h"
 #include "base/unique_fd.h"
 
 namespace spile {
-
-namespace {
-
-// Returns 0, or errno.
-int write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return written < 0 ? errno : EIO;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return 0;
-}
-
-}  // namespace
 
 Result<void> replace_file(const std::string& path, std::string_view bytes) {
   const std::string what = "write " + path;

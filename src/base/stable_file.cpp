@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/files/file.h"
+
 namespace spile {
 namespace {
 
@@ -84,6 +86,22 @@ Result<StableFile> open_stable(const std::string& path, const std::string& opene
     TRY(file.fd, copy(path, file.fd.get(), status.st_size));
   }
   return file;
+}
+
+Result<std::string> read_stable(const std::string& path, const std::string& opened, uint64_t most) {
+  TRY(const StableFile file, open_stable(path, opened));
+  constexpr uint64_t kGib = uint64_t{1} << 30, kMib = uint64_t{1} << 20;
+  if (file.size > most) {
+    const bool in_gib = most % kGib == 0;
+    return Error{fmt::format("{}: larger than {} {}", path, most / (in_gib ? kGib : kMib), in_gib ? "GiB" : "MiB"), {}};
+  }
+  std::string bytes;
+  // Where the descriptor of a copy stands is behind what was written last.
+  if (lseek(file.fd.get(), 0, SEEK_SET) != 0) return Error::from_errno(fmt::format("read {}", path), errno);
+  if (const int failure = read_all(file.fd.get(), bytes, file.size))
+    return Error::from_errno(fmt::format("read {}", path), failure);
+  bytes.resize(file.size);  // what was cut off meanwhile is zeros
+  return bytes;
 }
 
 }  // namespace spile

@@ -23,5 +23,8 @@ struct StableFile {
 };
 // Opens `opened`. Errors name `path`: can't be opened, not a regular file, too large to be copied.
 Result<StableFile> open_stable(const std::string& path, const std::string& opened);
+// Returns all bytes of the file. most: bytes, whole MiB; a larger file is an error. Errors: those of open_stable(); the file
+// can't be read.
+Result<std::string> read_stable(const std::string& path, const std::string& opened, uint64_t most);
 
 }  // namespace spile

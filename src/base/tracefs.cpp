@@ -5,6 +5,8 @@
 #include <sys/mount.h>
 #include <sys/syscall.h>
 
+#include "base/files/file.h"
+
 namespace spile {
 namespace {
 
@@ -41,10 +43,7 @@ Result<std::string> read_tracefs(const std::string& path) {
   UniqueFd file(openat(root.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return Error::from_errno("read " + path + " of tracefs", errno);
   std::string text;
-  char buffer[4096];
-  ssize_t got;
-  while ((got = read(file.get(), buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<size_t>(got));
-  if (got < 0) return Error::from_errno("read " + path + " of tracefs", errno);
+  if (const int failure = read_all(file.get(), text)) return Error::from_errno("read " + path + " of tracefs", failure);
   return text;
 }
 

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
-#include <fstream>
-#include <sstream>
+#include "base/files/file.h"
 
 namespace spile::cli {
 
@@ -49,11 +48,9 @@ Result<std::vector<std::string>> read_rc_file() {
   const char* home = getenv("HOME");
   if (!folder && !home) return std::vector<std::string>();
   std::string path = folder ? std::string(folder) + "/rc" : std::string(home) + "/.spile/rc";
-  std::ifstream file(path);
-  if (!file) return std::vector<std::string>();
-  std::stringstream text;
-  text << file.rdbuf();
-  auto words = split_words(text.str());
+  const Result<std::string> text = read_file(path);
+  if (!text.ok()) return std::vector<std::string>();
+  auto words = split_words(*text);
   if (!words.ok()) return Error{fmt::format("{}: {}", path, words.error().message), {}};
   return words;
 }

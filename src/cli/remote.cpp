@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <regex>
 #include <thread>
 
+#include "base/files/file.h"
 #include "base/messages.h"
 #include "base/print.h"
 #include "base/spawn.h"
@@ -35,12 +35,6 @@ std::string quoted(const std::string& word) {
   std::string text = "'";
   for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error::from_errno("open " + path, errno);
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 // The options that hold where the bundle runs; the others are in it.

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "base/elf_header.h"
+#include "base/files/file.h"
 #include "base/stable_file.h"
 
 namespace spile::debuginfo {
@@ -199,37 +200,18 @@ class Linker {
   std::vector<PlacedSection> placed_;
 };
 
-Result<std::string> contents_of(const std::string& path, const std::string& opened) {
-  TRY(StableFile file, open_stable(path, opened));
-  if (file.size > kLargest) return Error{fmt::format("{}: larger than {} GiB", path, kLargest >> 30), ""};
-  std::string bytes(file.size, '\0');
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t got = pread(file.fd.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Error::from_errno(fmt::format("read {}", path), errno);
-    if (got == 0) break;
-    done += static_cast<size_t>(got);
-  }
-  return bytes;
-}
-
 // A file in memory that nobody else can write to.
 Result<UniqueFd> in_memory(const std::string& path, const std::string& bytes) {
   UniqueFd memory(memfd_create("spile-linked", MFD_CLOEXEC));
   if (!memory || fchmod(memory.get(), S_IRUSR | S_IWUSR) != 0) return Error::from_errno(fmt::format("copy {}", path), errno);
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t put = write(memory.get(), bytes.data() + done, bytes.size() - done);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return Error::from_errno(fmt::format("copy {}", path), errno);
-    done += static_cast<size_t>(put);
-  }
+  if (const int failure = write_all(memory.get(), bytes)) return Error::from_errno(fmt::format("copy {}", path), failure);
   return memory;
 }
 
 }  // namespace
 
 Result<LinkedObject> open_linked(const std::string& path, const OpenOptions& options) {
-  TRY(std::string bytes, contents_of(path, options.place_of(path)));
+  TRY(std::string bytes, read_stable(path, options.place_of(path), kLargest));
   Linker linker(path, std::move(bytes));
   TRY_DO(linker.link());
   LinkedObject object;

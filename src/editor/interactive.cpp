@@ -14,9 +14,9 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 
+#include "base/files/file.h"
 #include "base/messages.h"
 #include "base/print.h"
 #include "editor/analysis.h"
@@ -41,14 +41,6 @@ template <typename Number>
 bool read_number(const std::string& text, Number& number) {
   auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
   return status == std::errc() && end == text.data() + text.size();
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return Error::from_errno("open " + path, errno);
-  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (stream.bad()) return Error::from_errno("read " + path, errno);
-  return text;
 }
 
 Result<void> write_file(const std::string& path, const std::string& text) {

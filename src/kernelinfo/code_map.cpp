@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <iterator>
 #include <map>
+
+#include "base/files/file.h"
 
 namespace spile::kernelinfo {
 
@@ -90,8 +91,8 @@ const CodeMap::Module* CodeMap::module_at(uint64_t address) const {
 }
 
 std::string loaded_modules(const Places& places) {
-  std::ifstream file(places.proc + "/modules");
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  Result<std::string> text = read_file(places.proc + "/modules");
+  return text.ok() ? std::move(*text) : std::string();
 }
 
 Result<CodeMap> read_code_map(const Places& places) {

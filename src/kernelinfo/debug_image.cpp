@@ -7,19 +7,18 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "base/elf_identity.h"
+#include "base/files/file.h"
 
 namespace spile::kernelinfo {
 
 namespace {
 
 std::string contents_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  Result<std::string> bytes = read_file(path);
+  return bytes.ok() ? std::move(*bytes) : std::string();
 }
 
 // Where packages and builds have it: Debian and Ubuntu below debug/boot, Fedora below debug/lib/modules, `make install` in /boot,
@@ -41,8 +40,7 @@ std::vector<std::string> candidates(const Places& places, const std::string& bui
 }  // namespace
 
 std::string kernel_release(const Places& places) {
-  std::string text = contents_of(places.proc + "/sys/kernel/osrelease");
-  text.resize(std::min(text.find('\n'), text.size()));
+  std::string text = first_line(places.proc + "/sys/kernel/osrelease");
   utsname machine;
   if (text.empty() && uname(&machine) == 0) text = machine.release;
   return text.find('/') == std::string::npos ? text : std::string();

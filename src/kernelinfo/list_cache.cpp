@@ -1,10 +1,10 @@
 #include "kernelinfo/list_cache.h"
 
 #include <errno.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
-#include <sstream>
-
+#include "base/text/split.h"
 #include "kernelinfo/whole_file.h"
 
 namespace spile::kernelinfo {
@@ -25,12 +25,10 @@ std::string ListCache::stamp() const {
   if (!modules.ok() && ::access((places_.proc + "/modules").c_str(), F_OK) != 0 && errno == ENOENT) modules = std::string();
   if (!boot.ok() || boot->empty() || !modules.ok()) return {};
   std::string text = *boot;
-  std::istringstream lines(*modules);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string name, size, uses, users, state, address;
-    words >> name >> size >> uses >> users >> state >> address;
-    text += name + " " + size + " " + state + " " + address + "\n";
+  for (const std::string_view line : lines_of(*modules)) {
+    std::vector<std::string_view> words = words_of(line);
+    words.resize(6);
+    text += fmt::format("{} {} {} {}\n", words[0], words[1], words[4], words[5]);
   }
   return text;
 }

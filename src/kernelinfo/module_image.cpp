@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 
+#include "base/text/split.h"
 #include "kernelinfo/debug_image.h"
 #include "kernelinfo/whole_file.h"
 
@@ -52,9 +52,8 @@ std::vector<LoadedSection> loaded_sections(const Places& places, const std::stri
 std::string module_path(const Places& places, const std::string& module) {
   Result<std::string> text = read_whole<std::string>(fmt::format("{}/{}/modules.dep", places.modules, kernel_release(places)));
   if (!text.ok()) return {};
-  std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
-    std::string path = line.substr(0, line.find(':'));
+  for (const std::string_view line : lines_of(*text)) {
+    std::string path(line.substr(0, line.find(':')));
     std::string name = path.substr(path.rfind('/') + 1);
     std::ranges::replace(name, '-', '_');
     if (!name.starts_with(module + ".ko")) continue;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/files/file.h"
 #include "base/unique_fd.h"
 #include "codegen/terms/llvm.h"
 
@@ -28,15 +29,6 @@ bool read_all(int fd, char* bytes, size_t size) {
     ssize_t got = ::read(fd, bytes + done, size - done);
     if (got <= 0) return false;
     done += static_cast<size_t>(got);
-  }
-  return true;
-}
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(written));
   }
   return true;
 }
@@ -80,8 +72,9 @@ void ObjectCache::keep(const std::string& key, std::string_view object) const {
   UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return;
   Hash hash = hash_of(object);
-  bool written = write_all(fd.get(), kFormat) && write_all(fd.get(), {reinterpret_cast<const char*>(hash.data()), hash.size()}) &&
-                 write_all(fd.get(), object);
+  bool written = write_all(fd.get(), kFormat) == 0 &&
+                 write_all(fd.get(), {reinterpret_cast<const char*>(hash.data()), hash.size()}) == 0 &&
+                 write_all(fd.get(), object) == 0;
   if (!written || ::rename(temporary.c_str(), (directory_ + "/" + key).c_str()) != 0) ::unlink(temporary.c_str());
 }
 

@@ -7,8 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fstream>
-
+#include "base/files/file.h"
 #include "codegen/module/embedded_prelude.h"
 
 extern char** environ;
@@ -61,8 +60,8 @@ class TemporaryFile {
   bool made() const { return made_; }
   const std::string& path() const { return path_; }
   std::string read() const {
-    std::ifstream in(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+    Result<std::string> bytes = read_file(path_);
+    return bytes.ok() ? std::move(*bytes) : std::string();
   }
 
  private:

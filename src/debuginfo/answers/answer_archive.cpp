@@ -15,6 +15,7 @@
 #include "base/files/bytes.h"
 #include "base/replace_file.h"
 #include "base/stable_file.h"
+#include "base/text/split.h"
 #include "debuginfo/answers/records.h"
 #include "debuginfo/cache/answer_cache.h"
 
@@ -37,32 +38,10 @@ bool is_build_id(const std::string& text) {
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(' ', begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
 struct ModuleAnswers {
   std::string build_id, name;
   Answers answers;
 };
-
-Result<std::string> read_file(const std::string& path) {
-  TRY(StableFile file, open_stable(path, path));
-  if (file.size > kLargestArchive) return Error{fmt::format("{}: larger than {} MiB", path, kLargestArchive >> 20), {}};
-  std::string bytes(file.size, '\0');
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t got = ::pread(file.fd.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (got <= 0) return Error::from_errno(fmt::format("read {}", path), got < 0 ? errno : EIO);
-    done += static_cast<size_t>(got);
-  }
-  return bytes;
-}
 
 Result<std::vector<ModuleAnswers>> parse(const std::string& path, std::string_view bytes) {
   auto damaged = [&](const std::string& what) {
@@ -104,7 +83,7 @@ bool is_answer(const std::string& key, const std::string& answer) {
   if (kind == "unit-variable" || kind == "global-variable") return variable_from_bytes(answer).has_value();
   if (kind == "functions") return functions_from_bytes(answer).has_value();
   if (kind == "function") {
-    const std::vector<std::string> words = words_of(key);
+    const std::vector<std::string_view> words = split(key, ' ');
     uint64_t address = 0;
     if (words.size() < 3) return false;
     auto [end, failure] = std::from_chars(words[1].data(), words[1].data() + words[1].size(), address, 16);
@@ -161,7 +140,7 @@ Result<ArchiveCounts> export_answers(const std::string& directory, const std::ve
 }
 
 Result<ArchiveCounts> import_answers(const std::string& directory, const std::string& file) {
-  TRY(const std::string bytes, read_file(file));
+  TRY(const std::string bytes, read_stable(file, file, kLargestArchive));
   TRY(std::vector<ModuleAnswers> modules, parse(file, bytes));
   ArchiveCounts counts;
   for (ModuleAnswers& module : modules) {

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/files/file.h"
 #include "debuginfo/cache/cache_folder.h"
 #include "debuginfo/cache/kept_sections.h"
 
@@ -49,15 +50,6 @@ uint64_t checksum(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325) {
 
 std::string_view counts_of(const Head& head) {
   return {reinterpret_cast<const char*>(&head.stamp_bytes), sizeof head - offsetof(Head, stamp_bytes)};
-}
-
-bool write_whole(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
 }
 
 }  // namespace
@@ -171,8 +163,8 @@ bool AnswerCache::save() {
   std::string temporary = path_ + ".XXXXXX";
   UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return false;
-  const bool written = write_whole(fd.get(), {reinterpret_cast<const char*>(&head), sizeof head}) &&
-                       write_whole(fd.get(), rest) && write_whole(fd.get(), entries);
+  const bool written = write_all(fd.get(), {reinterpret_cast<const char*>(&head), sizeof head}) == 0 &&
+                       write_all(fd.get(), rest) == 0 && write_all(fd.get(), entries) == 0;
   if (!written || ::rename(temporary.c_str(), path_.c_str()) != 0) {
     ::unlink(temporary.c_str());
     return false;

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <vector>
 
+#include "base/files/file.h"
 #include "debuginfo/cache/cache_folder.h"
 
 namespace spile::debuginfo {
@@ -22,11 +22,7 @@ constexpr uint64_t kLastPage = 4096;
 constexpr char kFormat[] = "spile sections 1";
 enum Line : size_t { kFormatLine, kBytesLine, kBootLine, kStampLine, kNameLine, kLines };
 
-std::string boot_id() {
-  std::string id;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
-  return id;
-}
+std::string boot_id() { return first_line("/proc/sys/kernel/random/boot_id"); }
 
 std::string last_page(const KeptSections& kept, uint64_t size) {
   return fmt::format("{}\n{}\n{}\n{}\n{}\n", kFormat, size, boot_id(), kept.stamp, kept.name);

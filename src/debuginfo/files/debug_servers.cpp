@@ -13,14 +13,15 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <thread>
 
+#include "base/files/file.h"
 #include "base/print.h"
 #include "base/terminal_control.h"
 #include "base/terminal_text.h"
+#include "base/text/split.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -173,8 +174,9 @@ std::string configured_servers() {
   glob_t found{};
   if (glob("/etc/debuginfod/*.urls", 0, nullptr, &found) == 0) {
     for (size_t i = 0; i < found.gl_pathc; ++i) {
-      std::ifstream file(found.gl_pathv[i]);
-      for (std::string word; file >> word;) all += (all.empty() ? "" : " ") + word;
+      const Result<std::string> text = read_file(found.gl_pathv[i]);
+      if (!text.ok()) continue;
+      for (const std::string_view word : words_of(*text)) all.append(all.empty() ? "" : " ").append(word);
     }
   }
   globfree(&found);

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "base/text/split.h"
 
 namespace spile::engine {
 namespace {
@@ -13,11 +16,7 @@ namespace {
 // Of version 1, the hierarchy that has the freezer; of version 2, the only one.
 bool is_freezers(const std::string& controllers, bool second) {
   if (second) return controllers.empty();
-  std::istringstream list(controllers);
-  for (std::string controller; std::getline(list, controller, ',');) {
-    if (controller == "freezer") return true;
-  }
-  return false;
+  return std::ranges::count(split(controllers, ','), "freezer") > 0;
 }
 
 struct Hierarchy {

@@ -15,6 +15,7 @@
 
 #include "abi/native_elf.h"
 #include "base/elf_header.h"
+#include "base/text/split.h"
 
 namespace spile::probes {
 
@@ -94,8 +95,8 @@ std::string real_path(const std::string& path) {
 
 // "a:b" with $ORIGIN and $LIB replaced.
 void add_directories(const std::string& list, const std::string& origin, std::vector<std::string>& out) {
-  std::stringstream stream(list);
-  for (std::string directory; std::getline(stream, directory, ':');) {
+  for (const std::string_view part : split(list, ':')) {
+    std::string directory(part);
     for (std::string_view variable : {"${ORIGIN}", "$ORIGIN", "${LIB}", "$LIB"}) {
       size_t at = directory.find(variable);
       if (at == std::string::npos) continue;

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/files/file.h"
 #include "base/stable_file.h"
 
 namespace spile::runs {
@@ -43,13 +44,9 @@ uint32_t crc_of(const void* bytes, size_t size) {
   return static_cast<uint32_t>(::crc32_z(0, static_cast<const Bytef*>(bytes), size));
 }
 
-Result<void> write_all(int fd, std::string_view bytes, const std::string& path, const char* hint) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return Error::from_errno("write " + path, errno, hint);
-    if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return {};
+Result<void> write_to(int fd, std::string_view bytes, const std::string& path, const char* hint) {
+  const int failure = write_all(fd, bytes);
+  return failure ? Result<void>(Error::from_errno("write " + path, failure, hint)) : Result<void>();
 }
 
 std::string file_head() {
@@ -102,7 +99,7 @@ Result<void> FrameWriter::write(std::string_view bytes) {
   const bool has_facts = bytes_ > sizeof(FileHead);  // the first frame
   bytes_ += bytes.size();
   if (!is_stream_)
-    return write_all(
+    return write_to(
         fd_.get(), bytes, path_,
         has_facts ? "the run is readable up to here" : "nothing was recorded; name a file by -o on another disk, or make room");
   if (kept_.size() - sent_ + bytes.size() > kMostKept)

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/files/file.h"
 #include "base/replace_file.h"
 #include "base/unique_fd.h"
 #include "bpf/bpf.h"
@@ -256,23 +257,16 @@ Result<void> check_owner(const std::string& path, const struct stat& info) {
   return {};
 }
 
-Result<std::string> read_file(const std::string& path) {
+Result<std::string> read_checked(const std::string& path) {
   UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info;
   if (!file || fstat(file.get(), &info) != 0) return Error::from_errno("open " + path, errno);
   if (!S_ISREG(info.st_mode)) return Error{path + " is not a file", ""};
   TRY_DO(check_owner(path, info));
   if (static_cast<uint64_t>(info.st_size) > kLargestBundle) return Error{path + " is too large for a bundle", ""};
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
-  size_t filled = 0;
-  while (filled < bytes.size()) {
-    const ssize_t count = read(file.get(), bytes.data() + filled, bytes.size() - filled);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return Error::from_errno("read " + path, errno);
-    if (count == 0) break;
-    filled += static_cast<size_t>(count);
-  }
-  bytes.resize(filled);
+  std::string bytes;
+  if (const int failure = read_all(file.get(), bytes, static_cast<size_t>(info.st_size)))
+    return Error::from_errno("read " + path, failure);
   return bytes;
 }
 
@@ -362,7 +356,7 @@ Result<std::unique_ptr<Bundle>> parse_bundle(const std::string& name, std::strin
 }
 
 Result<std::unique_ptr<Bundle>> read_bundle(const std::string& path) {
-  TRY(const std::string bytes, read_file(path));
+  TRY(const std::string bytes, read_checked(path));
   return parse_bundle(path, bytes);
 }
 

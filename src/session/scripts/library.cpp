@@ -11,6 +11,7 @@
 #include <iterator>
 #include <map>
 
+#include "base/files/file.h"
 #include "base/unique_fd.h"
 #include "session/scripts/library_names.h"
 #include "session/scripts/session_script.h"
@@ -43,22 +44,7 @@ bool is_wanted_folder(const std::string& name, const syntax::ParseOptions& setti
   return true;
 }
 
-Result<std::string> read_text(const fs::path& path) {
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat facts;
-  if (!file || fstat(file.get(), &facts) != 0) return Error::from_errno("open tapset file " + path.string(), errno);
-  std::string text(static_cast<size_t>(std::max<off_t>(facts.st_size, 0)), '\0');
-  size_t have = 0;
-  while (have < text.size()) {
-    const ssize_t count = ::read(file.get(), text.data() + have, text.size() - have);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return Error::from_errno("read tapset file " + path.string(), errno);
-    if (count == 0) break;  // the file has become shorter
-    have += static_cast<size_t>(count);
-  }
-  text.resize(have);
-  return text;
-}
+Result<std::string> read_text(const fs::path& path) { return read_file(path, "tapset file " + path.string()); }
 
 void add_names(std::vector<std::pair<std::string_view, size_t>>& index, const std::vector<std::string_view>& names, size_t file) {
   for (std::string_view name : names) {

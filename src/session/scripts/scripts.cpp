@@ -6,14 +6,13 @@
 #include <zlib.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
-#include <sstream>
 
+#include "base/files/file.h"
+#include "base/text/split.h"
 #include "sema/terms/program.h"
 #include "session/scripts/library.h"
 
@@ -23,18 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<std::string> read_stream(std::istream& stream, const std::string& name) {
-  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (stream.bad()) return Error::from_errno("read " + name, errno);
-  return text;
-}
-
 Result<std::string> read_script(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return Error{path + ": is a directory", "name a script file"};
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return Error::from_errno("open script " + path, errno);
-  return read_stream(stream, path);
+  return read_file(path, "script " + path);
 }
 
 // The running kernel's configuration, read when the first condition asks for it.
@@ -72,13 +63,13 @@ std::function<std::string(std::string_view)> kernel_config(const std::string& re
     KernelConfig& config = running_config();
     if (!config.asked) {
       config.asked = true;
-      std::istringstream lines(config_text(release));
-      for (std::string line; std::getline(lines, line);) {
+      const std::string text = config_text(release);
+      for (const std::string_view line : lines_of(text)) {
         size_t equals = line.find('=');
-        if (!line.starts_with("CONFIG_") || equals == std::string::npos) continue;
-        std::string value = line.substr(equals + 1);
+        if (!line.starts_with("CONFIG_") || equals == line.npos) continue;
+        std::string_view value = line.substr(equals + 1);
         if (value.size() >= 2 && value.front() == '"') value = value.substr(1, value.size() - 2);
-        config.values.emplace(line.substr(0, equals), std::move(value));
+        config.values.emplace(line.substr(0, equals), value);
       }
     }
     auto found = config.values.find(name);

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/files/file.h"
 #include "base/number_text.h"
 #include "base/result.h"
 #include "base/terminal_text.h"
@@ -28,15 +29,6 @@ constexpr std::string_view kOpen = "\x1b[?1049h\x1b[?25l", kClose = "\x1b[?25h\x
 constexpr std::string_view kReverse = "\x1b[7m", kPlain = "\x1b[0m";
 constexpr int kMostFiles = 1000;
 constexpr char kEscape = '\x1b', kDelete = '\x7f', kBackspace = '\b';
-
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-}
 
 winsize screen() {
   winsize size{};
@@ -101,7 +93,7 @@ void LiveTable::begin() {
   errors_ = UniqueFd(memfd_create("spile messages", MFD_CLOEXEC));
   own_errors_ = UniqueFd(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
   if (errors_ && own_errors_) dup2(errors_.get(), STDERR_FILENO);
-  write_all(STDOUT_FILENO, kOpen);
+  (void)write_all(STDOUT_FILENO, kOpen);
   last_.columns = settings().columns;
   call_ns_ = cost_of_call(frame_.counts_callers);
   draw();
@@ -110,14 +102,14 @@ void LiveTable::begin() {
 void LiveTable::leave() {
   if (!is_open_) return;
   is_open_ = false;
-  write_all(STDOUT_FILENO, kClose);
+  (void)write_all(STDOUT_FILENO, kClose);
   tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   if (!errors_ || !own_errors_) return;
   dup2(own_errors_.get(), STDERR_FILENO);
   char bytes[4096];
   lseek(errors_.get(), 0, SEEK_SET);
   for (ssize_t got; (got = read(errors_.get(), bytes, sizeof bytes)) > 0;)
-    write_all(STDERR_FILENO, {bytes, static_cast<size_t>(got)});
+    (void)write_all(STDERR_FILENO, {bytes, static_cast<size_t>(got)});
 }
 
 void LiveTable::show(Table& table, int64_t time_ns, std::string&) {
@@ -238,7 +230,7 @@ void LiveTable::draw() {
   frame += first_columns(foot_line(), width);
   frame += "\x1b[K";
   frame += kClearBelow;
-  write_all(STDOUT_FILENO, frame);
+  (void)write_all(STDOUT_FILENO, frame);
 }
 
 // Where all columns don't fit, the sparklines get shorter, and then give way.
@@ -353,7 +345,7 @@ void LiveTable::save() {
       return;
     }
     constexpr size_t kFileWidth = 200;
-    write_all(file.get(), table_text(chosen(SIZE_MAX), kFileWidth));
+    (void)write_all(file.get(), table_text(chosen(SIZE_MAX), kFileWidth));
     message_ = "written to " + name;
     return;
   }

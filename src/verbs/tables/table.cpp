@@ -9,6 +9,7 @@
 
 #include "base/number_text.h"
 #include "base/terminal_text.h"
+#include "base/text/split.h"
 #include "verbs/terms/json_lines.h"
 
 namespace spile::verbs {
@@ -35,13 +36,9 @@ std::string fitted(const std::string& text, size_t width) {
   return columns_of(text) <= width ? text : first_columns(text, width - kCut.size()) + std::string(kCut);
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    if (end > 0) lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+std::vector<std::string_view> full_lines_of(std::string_view text) {
+  std::vector<std::string_view> lines = lines_of(text);
+  std::erase(lines, "");
   return lines;
 }
 
@@ -63,7 +60,7 @@ std::string line_of(const std::vector<std::string>& cells, const std::vector<siz
 
 std::vector<std::pair<int64_t, std::string_view>> callers_in(std::string_view cell) {
   std::vector<std::pair<int64_t, std::string_view>> callers;
-  for (const std::string_view line : lines_of(cell)) {
+  for (const std::string_view line : full_lines_of(cell)) {
     const size_t blank = std::min(line.find(' '), line.size());
     int64_t count = 0;
     std::from_chars(line.data(), line.data() + blank, count);
@@ -117,7 +114,7 @@ std::string table_text(const Table& table, size_t width, bool is_cut) {
                            one_line(name, std::max(width, size_t{60}) - 30));
       continue;
     }
-    for (const std::string_view frame : lines_of(std::get<std::string>(table.rows[i].back())))
+    for (const std::string_view frame : full_lines_of(std::get<std::string>(table.rows[i].back())))
       out += fmt::format("{}{}\n", kStackIndent, one_line(frame, std::max(width, size_t{40}) - kStackIndent.size()));
   }
   return out;
@@ -143,7 +140,7 @@ std::string table_json(const Table& table, int64_t time_ns, bool with_ms) {
           callers.push_back({{"function", name}, {"calls", count}});
         object[column.json] = std::move(callers);
       } else if (column.unit == Unit::kStack) {
-        object[column.json] = lines_of(std::get<std::string>(row[i]));
+        object[column.json] = full_lines_of(std::get<std::string>(row[i]));
       } else if (const auto* text = std::get_if<std::string>(&row[i])) {
         object[column.json] = *text;
       } else {

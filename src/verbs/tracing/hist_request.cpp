@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/diagnostics.h"
+#include "base/text/split.h"
 
 namespace spile::verbs {
 
@@ -34,14 +35,9 @@ constexpr Modifier kModifiers[] = {
     {"graph", Shown::kGraph, false, true},
 };
 
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
+std::vector<std::string> parts_of(std::string_view text, char separator) {
+  const std::vector<std::string_view> parts = split(text, separator);
+  return {parts.begin(), parts.end()};
 }
 
 Result<int64_t> number(const std::string& text, int64_t least, int64_t most, const std::string& what) {
@@ -102,7 +98,7 @@ Result<HistField> parse_field(const std::string& word, const std::string& text, 
 }
 
 Result<void> parse_values(const std::string& word, const std::string& list, HistRequest& request) {
-  for (const std::string& text : split(list, ',')) {
+  for (const std::string& text : parts_of(list, ',')) {
     TRY(HistField field, parse_field(word, text, true));
     if (field.name == kHitcount && field.shown == Shown::kPlain) continue;
     request.values.push_back(std::move(field));
@@ -111,7 +107,7 @@ Result<void> parse_values(const std::string& word, const std::string& list, Hist
 }
 
 Result<void> parse_sort(const std::string& list, HistRequest& request) {
-  for (const std::string& text : split(list, ',')) {
+  for (const std::string& text : parts_of(list, ',')) {
     HistSort sort;
     const size_t dot = modifier_at(text);
     sort.name = text.substr(0, dot);
@@ -128,7 +124,7 @@ Result<void> parse_sort(const std::string& list, HistRequest& request) {
 }
 
 Result<void> parse_match(const std::string& list, HistRequest& request) {
-  for (const std::string& text : split(list, ',')) {
+  for (const std::string& text : parts_of(list, ',')) {
     const size_t slash = text.find('/');
     const std::string first = text.substr(0, slash), second = slash == std::string::npos ? first : text.substr(slash + 1);
     if (first.empty() || second.empty())
@@ -151,7 +147,7 @@ Result<void> parse_max(const std::string& word, HistRequest& request) {
   if (rest.empty()) return {};
   if (!rest.starts_with(".save(") || rest.back() != ')' || rest.size() < 8)
     return Error{fmt::format("'{}': what onmax can do is .save(FIELD,...)", word), kExample};
-  for (std::string& name : split(std::string_view(rest).substr(6, rest.size() - 7), ',')) {
+  for (std::string& name : parts_of(std::string_view(rest).substr(6, rest.size() - 7), ',')) {
     if (name.empty()) return Error{fmt::format("'{}' lacks the name of a field", word), kExample};
     request.saved.push_back(std::move(name));
   }
@@ -161,7 +157,7 @@ Result<void> parse_max(const std::string& word, HistRequest& request) {
 // Takes a whole trigger apart: "hist:keys=a:vals=b if c == d".
 std::vector<std::string> words_of_trigger(const std::string& trigger) {
   std::string settings = trigger.substr(0, trigger.find(" if "));
-  std::vector<std::string> words = split(std::string_view(settings).substr(5), ':');
+  std::vector<std::string> words = parts_of(std::string_view(settings).substr(5), ':');
   std::erase(words, "");
   if (size_t at = trigger.find(" if "); at != std::string::npos) words.push_back(trigger.substr(at + 1));
   return words;
@@ -175,7 +171,7 @@ Result<void> parse_word(const std::string& word, HistRequest& request) {
     return std::nullopt;
   };
   if (auto list = value_of({"keys", "key"})) {
-    for (const std::string& text : split(*list, ',')) {
+    for (const std::string& text : parts_of(*list, ',')) {
       TRY(HistField field, parse_field(word, text, false));
       request.keys.push_back(std::move(field));
     }
