@@ -1,8 +1,6 @@
 #include "base/proc.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -11,9 +9,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
-#include "base/unique_fd.h"
+#include "base/files/file.h"
+#include "base/text/split.h"
 
 namespace spile {
 namespace {
@@ -47,34 +45,67 @@ Mapping parse_line(std::string_view line) {
   return mapping;
 }
 
+std::string path_of(pid_t pid, const char* file) { return fmt::format("/proc/{}/{}", pid, file); }
+
+std::string text_of(const std::string& path) {
+  Result<std::string> text = read_file(path);
+  return text.ok() ? std::move(*text) : std::string();
+}
+
 }  // namespace
 
 Result<std::vector<Mapping>> read_mappings(pid_t pid) {
-  std::string path = pid == 0 ? "/proc/self/maps" : fmt::format("/proc/{}/maps", pid);
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return Error::from_errno("open " + path, errno);
-  std::string text;
-  size_t used = 0;
-  for (;;) {
-    text.resize(used + 65536);
-    ssize_t n = ::read(fd.get(), text.data() + used, 65536);
-    if (n < 0) return Error::from_errno("read " + path, errno);
-    if (n == 0) break;
-    used += static_cast<size_t>(n);
-  }
-  text.resize(used);
+  TRY(const std::string text, read_file(pid == 0 ? "/proc/self/maps" : path_of(pid, "maps")));
   return parse_mappings(text);
 }
 
 std::vector<Mapping> parse_mappings(std::string_view text) {
   std::vector<Mapping> mappings;
-  while (!text.empty()) {
-    size_t end = std::min(text.find('\n'), text.size());
-    if (end > 0) mappings.push_back(parse_line(text.substr(0, end)));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : lines_of(text))
+    if (!line.empty()) mappings.push_back(parse_line(line));
   return mappings;
 }
+
+ProcessStatus ProcessStatus::read(pid_t tid) { return ProcessStatus(text_of(path_of(tid, "status"))); }
+
+ProcessStatus ProcessStatus::of_self() { return ProcessStatus(text_of("/proc/self/status")); }
+
+std::string ProcessStatus::field(std::string_view name) const {
+  for (size_t line = 0; line < text_.size();) {
+    size_t end = std::min(text_.find('\n', line), text_.size());
+    std::string_view text(text_.data() + line, end - line);
+    line = end + 1;
+    if (!text.starts_with(name) || text.size() == name.size() || text[name.size()] != ':') continue;
+    size_t begin = text.find_first_not_of(" \t", name.size() + 1);
+    return begin == std::string_view::npos ? "" : std::string(text.substr(begin));
+  }
+  return "";
+}
+
+bool ProcessStatus::has_seccomp_filter() const {
+  std::string mode = field("Seccomp");
+  return !mode.empty() && mode != "0";
+}
+
+std::string_view stat_field_in(std::string_view text, int number) {
+  constexpr int kName = 2;
+  size_t at = text.rfind(')');
+  for (int field = kName; field < number && at != text.npos; field++) at = text.find(' ', at + 1);
+  if (number <= kName || at == text.npos) return {};
+  text.remove_prefix(at + 1);
+  return text.substr(0, text.find_first_of(" \n"));
+}
+
+std::string stat_field(pid_t pid, int number) {
+  const std::string text = text_of(path_of(pid, "stat"));
+  return std::string(stat_field_in(text, number));
+}
+
+std::string process_name(pid_t pid) { return first_line(path_of(pid, "comm")); }
+
+std::string thread_name(pid_t pid, pid_t tid) { return first_line(fmt::format("/proc/{}/task/{}/comm", pid, tid)); }
+
+std::string program_of(pid_t pid) { return read_link(path_of(pid, "exe")); }
 
 std::vector<pid_t> threads_of(pid_t pid) {
   std::vector<pid_t> tids;
@@ -96,12 +127,10 @@ std::vector<pid_t> processes_named(const std::string& name) {
     pid_t pid = 0;
     auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), pid);
     if (failure != std::errc() || end != number.data() + number.size() || pid == getpid()) continue;
-    std::error_code unreadable;
-    const std::filesystem::path program = std::filesystem::read_symlink(entry.path() / "exe", unreadable);
-    if (unreadable) continue;  // another user's, a kernel thread, a zombie
-    std::string kernel_name;
-    std::getline(std::ifstream(entry.path() / "comm"), kernel_name);
-    std::string file = program.filename();
+    const std::string program = program_of(pid);
+    if (program.empty()) continue;  // another user's, a kernel thread, a zombie
+    const std::string kernel_name = process_name(pid);
+    std::string file = program.substr(program.rfind('/') + 1);
     if (file.ends_with(" (deleted)")) file.resize(file.size() - std::string_view(" (deleted)").size());
     if (file == name || kernel_name == name.substr(0, kLongestName)) found.push_back(pid);
   }

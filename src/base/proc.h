@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -32,6 +33,44 @@ std::vector<Mapping> parse_mappings(std::string_view text);
 // Returns the IDs of the processes, other than this one, whose program has that name, ascending: the file's last component, or
 // the kernel's name of the process (15 bytes of it), as pidof(1) has it. Empty: there is none that this user may look at.
 std::vector<pid_t> processes_named(const std::string& name);
+
+// /proc/PID/status of a process or thread.
+class ProcessStatus {
+ public:
+  // text: of a status file.
+  explicit ProcessStatus(std::string text) : text_(std::move(text)) {}
+  // Reads the file. Has no fields if no thread has this number.
+  static ProcessStatus read(pid_t tid);
+  // Reads that of this process, whatever its number is in /proc.
+  static ProcessStatus of_self();
+
+  // The value of the field `name` ("Uid", "TracerPid", "Tgid", "State"), without the blanks before it; empty if the thread or
+  // this kernel has none. Names of processes can't make lines of their own: the kernel escapes ends of lines there.
+  std::string field(std::string_view name) const;
+  // Whether the thread has a seccomp filter or mode.
+  bool has_seccomp_filter() const;
+
+ private:
+  std::string text_;
+};
+// Reads one field of the file as it is now.
+inline std::string process_status(pid_t tid, std::string_view name) { return ProcessStatus::read(tid).field(name); }
+
+// Returns a field of /proc/PID/stat, as proc(5) counts them from 1, from the third on, without the end of the line; "": no such
+// process or field.
+std::string stat_field(pid_t pid, int number);
+// The same in the text of the file, whose second field, a name in brackets, may have blanks and brackets itself.
+std::string_view stat_field_in(std::string_view text, int number);
+
+// Return the kernel's name of a process, or of a thread of it: at most 15 bytes of any kind, up to the first end of a line. "":
+// it has ended.
+std::string process_name(pid_t pid);
+std::string thread_name(pid_t pid, pid_t tid);
+
+// Returns the path of the program that a process runs, as the kernel has it (" (deleted)" behind it, if it is). "": it can't be
+// read, and errno says why: ENOENT also for a kernel thread, a zombie, and, for an instant, while a thread other than the first
+// executes a program.
+std::string program_of(pid_t pid);
 
 // Returns the IDs of the threads that the process has now, in no order; empty for one that has ended. REQUIRES: pid is not 0.
 std::vector<pid_t> threads_of(pid_t pid);

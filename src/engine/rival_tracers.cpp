@@ -4,9 +4,8 @@
 #include <sys/ptrace.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
+#include "base/proc.h"
 #include "engine/patch/dynamic_linker.h"
 #include "engine/process/process_status.h"
 #include "engine/space/breakpoints.h"
@@ -22,9 +21,7 @@ constexpr const char* kLeakCheck = "__lsan_do_leak_check";
 constexpr const char* kRecoverableLeakCheck = "__lsan_do_recoverable_leak_check";
 
 std::string name_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/comm", pid));
-  std::string name;
-  std::getline(file, name);
+  const std::string name = process_name(pid);
   return name.empty() ? "?" : name;
 }
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 
 #include "base/elf_identity.h"
 #include "base/proc.h"
@@ -16,12 +15,6 @@
 
 namespace spile::debuginfo {
 namespace {
-
-std::string link_of(const std::string& path) {
-  char text[4096];
-  ssize_t length = readlink(path.c_str(), text, sizeof text);
-  return length > 0 ? std::string(text, static_cast<size_t>(length)) : "";
-}
 
 bool is_same_file(const std::string& path, const MappedFile& file) {
   struct stat status;
@@ -46,7 +39,7 @@ bool has_identity(const std::string& path, const MappedFile& file) {
 
 std::vector<MappedFile> mapped_files(pid_t pid) {
   std::vector<MappedFile> files;
-  const std::string program = link_of(fmt::format("/proc/{}/exe", pid));
+  const std::string program = program_of(pid);
   auto mappings = read_mappings(pid);
   if (!mappings.ok()) return files;
   MappedFile first;  // whose first byte was met last

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include "base/elf_header.h"
 #include "base/elf_identity.h"
+#include "base/proc.h"
 #include "engine/process/target_memory.h"
 
 namespace spile::engine {
@@ -39,16 +39,8 @@ uint64_t lowest_address() {
 
 // Where the heap of a process begins, or is going to begin (proc(5): the number 47 of /proc/PID/stat). 0: unknown.
 uint64_t heap_start(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  std::getline(file, text);
-  size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  std::istringstream rest(text.substr(name_end + 1));
-  std::string word;
-  constexpr int kFirstBehindName = 3, kStartOfHeap = 47;
-  for (int n = kFirstBehindName; n <= kStartOfHeap; n++) rest >> word;
-  return strtoull(word.c_str(), nullptr, 10);
+  constexpr int kStartOfHeap = 47;
+  return strtoull(stat_field(pid, kStartOfHeap).c_str(), nullptr, 10);
 }
 
 // The addresses at which a file is loaded whose start is mapped at `begin`, by its PT_LOADs.
@@ -203,9 +195,7 @@ std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMe
     uint64_t end;  // beyond it, mappings of the file are none of the dynamic linker's
   };
   std::map<std::pair<uint64_t, uint64_t>, Loaded> by_file;  // device and inode: that met last
-  char executable[4096];
-  ssize_t length = readlink(fmt::format("/proc/{}/exe", pid).c_str(), executable, sizeof executable);
-  std::string main_path(executable, length > 0 ? static_cast<size_t>(length) : 0);
+  const std::string main_path = program_of(pid);
 
   Module* last = nullptr;
   uint64_t last_end = 0;

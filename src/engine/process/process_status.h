@@ -1,14 +1,18 @@
-// /proc/PID/status of a process or thread (proc(5)), read once.
 #pragma once
+// What /proc says about the state of processes and threads (proc(5)).
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/proc.h"
+
 namespace spile::engine {
+
+using spile::process_status;
+using spile::ProcessStatus;
 
 // All functions may be called from any thread, for processes that are traced or not.
 
@@ -41,23 +45,5 @@ class ProgramRun {
  private:
   std::string code_, stack_;  // addresses of their first bytes
 };
-
-class ProcessStatus {
- public:
-  // Reads the file. Has no fields if no thread has this number.
-  static ProcessStatus read(pid_t tid);
-
-  // The value of the field `name` ("Uid", "TracerPid", "Tgid", "State"), without the blanks before it; empty if the thread or
-  // this kernel has none.
-  std::string field(std::string_view name) const;
-  // Whether the thread has a seccomp filter or mode.
-  bool has_seccomp_filter() const;
-
- private:
-  std::string text_;
-};
-
-// Reads one field of the file as it is now.
-inline std::string process_status(pid_t tid, std::string_view name) { return ProcessStatus::read(tid).field(name); }
 
 }  // namespace spile::engine

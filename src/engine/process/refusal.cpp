@@ -12,6 +12,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/proc.h"
 #include "base/unique_fd.h"
 #include "engine/process/process_status.h"
 
@@ -19,9 +20,7 @@ namespace spile::engine {
 namespace {
 
 std::string command_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/comm", pid));
-  std::string name;
-  std::getline(file, name);
+  const std::string name = process_name(pid);
   return name.empty() ? "?" : name;
 }
 

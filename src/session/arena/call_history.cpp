@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <set>
 
 #include "abi/call_history.h"
 #include "abi/machine.h"
 #include "abi/time_counter.h"
+#include "base/proc.h"
 #include "runs/timeline/noted_calls.h"
 #include "sema/terms/intrinsics.h"
 #include "syntax/visitor.h"
@@ -36,13 +36,6 @@ bool notes_first(const sema::Probe& probe) {
     found |= begun && begun->index == 0;
   });
   return found;
-}
-
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
 }
 
 // Bytes that processes may write to meanwhile: what is looked at is this copy.
@@ -147,9 +140,9 @@ CallHistory::Taken CallHistory::take(runs::Timeline& timeline, int64_t last_ns) 
     const uint64_t owner = head.noted_owner;
     runs::NotedThread thread{static_cast<int64_t>(owner >> 32), static_cast<int64_t>(owner & UINT32_MAX), {}, {}};
     auto [process, added] = process_names.try_emplace(thread.process);
-    if (added) process->second = first_line(fmt::format("/proc/{}/comm", thread.process));
+    if (added) process->second = process_name(static_cast<pid_t>(thread.process));
     thread.process_name = process->second;
-    thread.name = first_line(fmt::format("/proc/{}/task/{}/comm", thread.process, thread.thread));
+    thread.name = thread_name(static_cast<pid_t>(thread.process), static_cast<pid_t>(thread.thread));
     const uint64_t slices = runs::add_noted_calls(timeline, thread, calls, from, time_of);
     taken.calls += slices;
     taken.threads += slices > 0;

@@ -16,7 +16,9 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "base/files/file.h"
 #include "base/proc.h"
+#include "base/text/split.h"
 #include "base/tracefs.h"
 #include "engine/process/process_status.h"
 #include "engine/share/peer.h"
@@ -30,21 +32,12 @@ namespace fs = std::filesystem;
 constexpr int64_t kPatienceNs = 1'000'000'000;
 constexpr size_t kLongestAnswer = size_t{4} << 20;
 constexpr size_t kMostArguments = 200, kLongestCommand = 4000;
-constexpr size_t kLongestName = 64;
 
 std::optional<uint64_t> number_in(std::string_view text) {
   uint64_t number = 0;
   auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
-}
-
-std::string text_of_file(const std::string& path, size_t most) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(most, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(most));
-  text.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  return text;
 }
 
 std::vector<pid_t> all_processes() {
@@ -116,13 +109,10 @@ std::optional<Answer> ask(const std::string& name) {
 
 std::vector<std::string> command_of(pid_t pid) {
   std::vector<std::string> words;
-  std::string text = text_of_file(fmt::format("/proc/{}/cmdline", pid), kLongestCommand);
+  std::string text = read_start(fmt::format("/proc/{}/cmdline", pid), kLongestCommand);
   if (!text.empty() && text.back() == '\0') text.pop_back();
-  for (size_t at = 0; at <= text.size() && words.size() < kMostArguments;) {
-    const size_t end = std::min(text.find('\0', at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
+  for (const std::string_view word : split(text, '\0'))
+    if (words.size() < kMostArguments) words.emplace_back(word);
   return words;
 }
 
@@ -141,21 +131,21 @@ std::optional<KernelParts> kernel_parts_of(pid_t pid) {
   std::error_code error;
   for (fs::directory_iterator it(fmt::format("/proc/{}/fdinfo", pid), error), end; it != end; it.increment(error)) {
     if (error) break;
-    std::istringstream text(text_of_file(it->path().string(), 4096));
-    for (std::string line; std::getline(text, line);) {
+    const std::string text = read_start(it->path().string(), 4096);
+    for (const std::string_view line : lines_of(text)) {
       if (line.starts_with("prog_type:")) ++parts.programs;
       if (line.starts_with("link_type:")) ++parts.links;
       if (line.starts_with("run_cnt:"))
-        runs += number_in(std::string_view(line).substr(std::min(line.size(), line.find_last_of(" \t") + 1))).value_or(0);
+        runs += number_in(line.substr(std::min(line.size(), line.find_last_of(" \t") + 1))).value_or(0);
     }
   }
   if (error) return std::nullopt;
-  if (text_of_file("/proc/sys/kernel/bpf_stats_enabled", 8).starts_with('1')) parts.runs = runs;
+  if (read_start("/proc/sys/kernel/bpf_stats_enabled", 8).starts_with('1')) parts.runs = runs;
   return parts;
 }
 
 std::string why_silent(pid_t pid) {
-  const std::string state = engine::process_status(pid, "State");
+  const std::string state = process_status(pid, "State");
   if (state.empty()) return "it has just ended";
   if (state.starts_with('T') || state.starts_with('t')) return "it is stopped";
   if (state.starts_with('D')) return "it waits within the kernel";
@@ -164,9 +154,9 @@ std::string why_silent(pid_t pid) {
 
 // The process of the thread that traces it; 0: nobody does.
 pid_t tracing_process(pid_t pid) {
-  const auto tracer = number_in(engine::process_status(pid, "TracerPid")).value_or(0);
+  const auto tracer = number_in(process_status(pid, "TracerPid")).value_or(0);
   if (tracer == 0) return 0;
-  return static_cast<pid_t>(number_in(engine::process_status(static_cast<pid_t>(tracer), "Tgid")).value_or(tracer));
+  return static_cast<pid_t>(number_in(process_status(static_cast<pid_t>(tracer), "Tgid")).value_or(tracer));
 }
 
 // Handlers are executable in the processes that they probe, and nowhere else.
@@ -181,12 +171,11 @@ std::vector<pid_t> left_in_kernel() {
   if (geteuid() != 0 || access("/sys/kernel/tracing/kprobe_events", R_OK) != 0) return {};
   auto text = read_tracefs("kprobe_events");
   if (!text.ok()) return {};
-  std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
-    const size_t at = line.find(":spile_"), end = line.find('/', at == std::string::npos ? 0 : at);
-    if (at == std::string::npos || end == std::string::npos) continue;
+  for (const std::string_view line : lines_of(*text)) {
+    const size_t at = line.find(":spile_"), end = line.find('/', at == line.npos ? 0 : at);
+    if (at == line.npos || end == line.npos) continue;
     const size_t begin = at + sizeof ":spile_" - 1;
-    auto pid = number_in(std::string_view(line).substr(begin, end - begin));
+    auto pid = number_in(line.substr(begin, end - begin));
     if (pid && *pid > 0 && *pid <= INT32_MAX && !facts_of(static_cast<pid_t>(*pid))) dead.insert(static_cast<pid_t>(*pid));
   }
   return {dead.begin(), dead.end()};
@@ -240,15 +229,13 @@ void look_at_processes(ArmedNow& found) {
 }  // namespace
 
 std::optional<ProcessFacts> facts_of(pid_t pid) {
-  const engine::ProcessStatus status = engine::ProcessStatus::read(pid);
+  const ProcessStatus status = ProcessStatus::read(pid);
   const std::string user = status.field("Uid");
   if (user.empty()) return std::nullopt;
   std::istringstream ids(user);
   uint64_t real = 0, effective = 0;
   ids >> real >> effective;
-  std::string name = text_of_file(fmt::format("/proc/{}/comm", pid), kLongestName);
-  if (!name.empty() && name.back() == '\n') name.pop_back();
-  return ProcessFacts{pid, static_cast<uid_t>(effective), std::move(name)};
+  return ProcessFacts{pid, static_cast<uid_t>(effective), process_name(pid)};
 }
 
 ArmedNow find_armed() {

@@ -10,10 +10,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 
 #include "base/clock.h"
+#include "base/proc.h"
+#include "base/text/split.h"
 
 namespace spile::session {
 
@@ -44,17 +45,14 @@ T number_at(std::string_view bytes, size_t at) {
 
 // The process's number in its own namespace, by which it names its files, and its user; false: it has ended.
 bool read_status(pid_t pid, pid_t& own, uid_t& user) {
-  std::ifstream file(fmt::format("/proc/{}/status", pid));
-  std::string word;
-  own = pid;
-  user = ~0u;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("NSpid:"))
-      own = static_cast<pid_t>(std::strtol(line.c_str() + line.find_last_of("\t :") + 1, nullptr, 10));
-    // the effective one
-    if (line.starts_with("Uid:")) user = static_cast<uid_t>(std::strtoul(line.c_str() + line.find('\t', 5) + 1, nullptr, 10));
-  }
-  return user != ~0u;
+  const ProcessStatus status = ProcessStatus::read(pid);
+  const std::string numbers = status.field("NSpid"), users = status.field("Uid");
+  const std::vector<std::string_view> by_namespace = words_of(numbers), users_of = words_of(users);
+  constexpr size_t kEffective = 1;
+  if (users_of.size() <= kEffective) return false;
+  own = by_namespace.empty() ? pid : atoi(std::string(by_namespace.back()).c_str());
+  user = static_cast<uid_t>(strtoul(std::string(users_of[kEffective]).c_str(), nullptr, 10));
+  return true;
 }
 
 }  // namespace
@@ -174,12 +172,10 @@ void JitNames::look_for_files(pid_t pid, Process& process) {
   if (!process.has_map) add_file(pid, process, fmt::format("tmp/perf-{}.map", own), false);
   if (process.has_dump) return;
   const std::string ending = fmt::format("/jit-{}.dump", own);
-  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
-  for (std::string line; std::getline(maps, line);) {
-    if (!line.ends_with(ending)) continue;
-    add_file(pid, process, line.substr(line.find('/')), true);
-    return;
-  }
+  const Result<std::vector<Mapping>> mappings = read_mappings(pid);
+  if (!mappings.ok()) return;
+  const auto dump = std::ranges::find_if(*mappings, [&](const Mapping& mapping) { return mapping.path.ends_with(ending); });
+  if (dump != mappings->end()) add_file(pid, process, dump->path, true);
 }
 
 void JitNames::read_more(Process& process) {

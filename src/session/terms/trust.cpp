@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <climits>
-#include <fstream>
 #include <optional>
 #include <sstream>
+
+#include "base/files/file.h"
+#include "base/proc.h"
 
 namespace spile::session {
 
@@ -21,35 +22,28 @@ struct Rights {
   std::string user_namespace;
 };
 
-std::optional<Rights> rights_of(const std::string& process) {
-  std::ifstream status("/proc/" + process + "/status");
-  if (!status) return std::nullopt;
+// folder: of the process in /proc.
+std::optional<Rights> rights_in(const std::string& folder, const ProcessStatus& status) {
   Rights rights;
-  bool has_users = false;
-  for (std::string line; std::getline(status, line);) {
-    std::istringstream fields(line);
-    std::string name;
-    fields >> name;
-    if (name == "Uid:") {
-      for (uint64_t& user : rights.users) fields >> user;
-      has_users = !fields.fail();
-    } else if (name == "CapPrm:") {
-      fields >> std::hex >> rights.capabilities;
-    } else if (name == "Seccomp_filters:") {
-      fields >> rights.filters;
-    }
-  }
-  char text[PATH_MAX];
-  ssize_t length = readlink(("/proc/" + process + "/ns/user").c_str(), text, sizeof text);
-  if (length > 0) rights.user_namespace.assign(text, static_cast<size_t>(length));
-  if (!has_users) return std::nullopt;  // the process has ended meanwhile
+  std::istringstream users(status.field("Uid"));
+  for (uint64_t& user : rights.users) users >> user;
+  if (users.fail()) return std::nullopt;  // the process has ended
+  std::istringstream(status.field("CapPrm")) >> std::hex >> rights.capabilities;
+  std::istringstream(status.field("Seccomp_filters")) >> rights.filters;
+  rights.user_namespace = read_link(folder + "/ns/user");
   return rights;
 }
+
+std::optional<Rights> rights_of(pid_t process) {
+  return rights_in(fmt::format("/proc/{}", process), ProcessStatus::read(process));
+}
+
+std::optional<Rights> own_rights() { return rights_in("/proc/self", ProcessStatus::of_self()); }
 
 }  // namespace
 
 std::string why_untrusted(pid_t process) {
-  std::optional<Rights> its = rights_of(std::to_string(process)), ours = rights_of("self");
+  std::optional<Rights> its = rights_of(process), ours = own_rights();
   if (!its) return {};
   if (!ours) return "spile can't read /proc/self/status to learn its own privileges";
   for (uint64_t user : its->users) {
@@ -66,7 +60,7 @@ std::string different_users(std::span<const pid_t> processes) {
   pid_t first = 0;
   uint64_t user = 0;
   for (pid_t process : processes.subspan(0, std::min(processes.size(), kMostLooks))) {
-    std::optional<Rights> rights = rights_of(std::to_string(process));
+    std::optional<Rights> rights = rights_of(process);
     if (!rights) continue;
     for (uint64_t each : rights->users) {
       if (first == 0) {

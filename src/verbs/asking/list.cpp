@@ -17,7 +17,6 @@
 #include "base/print.h"
 #include "base/proc.h"
 #include "base/terminal_text.h"
-#include "engine/process/process_status.h"
 #include "session/serve/running_sessions.h"
 #include "verbs/asking/asking_verbs.h"
 #include "verbs/tables/table.h"
@@ -222,7 +221,7 @@ Result<std::vector<pid_t>> processes_of_word(const std::string& word) {
       return Error{fmt::format("no process is called '{}'", word), "spile list takes process IDs and names of programs"};
     return named;
   }
-  const std::string process = engine::process_status(pid, "Tgid");
+  const std::string process = process_status(pid, "Tgid");
   if (process.empty()) return Error{fmt::format("no process has the ID {}", pid), ""};
   return std::vector<pid_t>{static_cast<pid_t>(std::strtol(process.c_str(), nullptr, 10))};  // of a thread, its process
 }

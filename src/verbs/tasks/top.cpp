@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/embedded_text.h"
+#include "base/proc.h"
 #include "base/terminal_control.h"
 #include "base/terminal_text.h"
 #include "verbs/tables/latency_rows.h"
@@ -38,8 +38,7 @@ bool is_live(const session::Options& options) {
 
 // "4711 shop", "4711 shop and 2 more".
 std::string subject(const std::vector<pid_t>& processes) {
-  std::string name;
-  std::getline(std::ifstream(fmt::format("/proc/{}/comm", processes.front())), name);
+  const std::string name = process_name(processes.front());
   return fmt::format("{} {}{}", processes.front(), one_line(name, 64),
                      processes.size() == 1 ? "" : fmt::format(" and {} more", processes.size() - 1));
 }
