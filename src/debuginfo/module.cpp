@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/text/glob.h"
 #include "debuginfo/answers/debug_info.h"
 #include "debuginfo/debuginfo.h"
 #include "debuginfo/elf/debug_package.h"

@@ -7,11 +7,11 @@
 // kernel.trace("sys:event") has the field $pid.
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <memory>
 #include <string>
 
+#include "base/text/glob.h"
 #include "sema/terms/program.h"
 #include "syntax/parser.h"
 
@@ -75,7 +75,7 @@ class FakeTarget : public TargetInfo {
     for (int i = 0; i < many; ++i) names.push_back(fmt::format("f{}", i));
     std::vector<ResolvedPoint> points;
     for (size_t i = 0; i < names.size(); ++i) {
-      if (fnmatch(pattern.c_str(), names[i].c_str(), 0) != 0) continue;
+      if (!glob_matches(pattern, names[i])) continue;
       ResolvedPoint point;
       point.kind = is_return ? ProbeKind::kFunctionReturn : ProbeKind::kFunctionEntry;
       point.domain = process_domain;

@@ -14,6 +14,7 @@
 
 #include "abi/aggregate.h"
 #include "abi/kernel.h"
+#include "base/text/glob.h"
 #include "bpf/bpf.h"
 #include "codegen/codegen.h"
 #include "runtime/bitcode.h"
@@ -87,7 +88,7 @@ class OwnProcess : public sema::FakeTarget {
     point.kind = c.size() > 2 ? ProbeKind::kFunctionReturn : ProbeKind::kFunctionEntry;
     std::vector<ResolvedPoint> points;
     for (auto [name, address] : {std::pair("called", &spile_test_called), std::pair("other", &spile_test_other)}) {
-      if (fnmatch(c[1].text->c_str(), name, 0) != 0) continue;
+      if (!glob_matches(*c[1].text, name)) continue;
       point.site.function = name;
       point.site.file_offset = file_offset(reinterpret_cast<uint64_t>(address), point.site.module);
       point.site.address = FileAddress(point.site.file_offset);

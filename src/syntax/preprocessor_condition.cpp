@@ -5,13 +5,12 @@
 //   CONFIG_* that is a number   a number, beside another one, which may be quoted
 //   guru_mode, numbers, $#   numbers          "text" @1 @#   texts, compared byte by byte
 
-#include <fnmatch.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 
+#include "base/text/glob.h"
 #include "syntax/preprocessor.h"
 
 namespace spile::syntax {
@@ -222,7 +221,7 @@ bool Preprocessor::compare(const Token& comparison, Operand left, Operand right,
   }
   if (left.kind == Kind::kText) return holds(with, left.text.compare(right.text));
   if (is_equality) {
-    bool matches = fnmatch(right.text.c_str(), left.text.c_str(), FNM_NOESCAPE) == 0;
+    bool matches = glob_matches_without_escapes(right.text, left.text);
     return matches == (with == op("=="));
   }
   if (left.kind == Kind::kPattern) {

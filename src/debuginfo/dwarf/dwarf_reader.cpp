@@ -9,6 +9,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "base/text/glob.h"
 #include "debuginfo/dwarf/dwarf_code.h"
 #include "debuginfo/dwarf/dwarf_expression.h"
 #include "debuginfo/dwarf/dwarf_file.h"

@@ -11,30 +11,12 @@
 #include <cstring>
 #include <memory>
 
+#include "base/text/glob.h"
+
 namespace spile::debuginfo {
 namespace {
 
 bool is_identifier(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
-
-// Matches one character class at pattern[at] == '['. Returns the index behind it, or 0 where it isn't closed.
-size_t match_class(std::string_view pattern, size_t at, char c, bool& matched) {
-  size_t i = at + 1;
-  const bool negated = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');
-  if (negated) ++i;
-  bool found = false;
-  for (bool first = true; i < pattern.size() && (first || pattern[i] != ']'); first = false) {
-    const char low = pattern[i++];
-    char high = low;
-    if (i + 1 < pattern.size() && pattern[i] == '-' && pattern[i + 1] != ']') {
-      high = pattern[i + 1];
-      i += 2;
-    }
-    found |= low <= c && c <= high;
-  }
-  if (i >= pattern.size()) return 0;
-  matched = found != negated;
-  return i + 1;
-}
 
 // Tokens that the demangler writes and the mangled name doesn't have as they stand.
 constexpr std::array<std::string_view, 14> kAbbreviated = {
@@ -199,50 +181,6 @@ std::string decode_rust(std::string_view scope) {
 }
 
 }  // namespace
-
-bool is_glob(std::string_view pattern) { return pattern.find_first_of("*?[\\") != pattern.npos; }
-
-bool glob_matches(std::string_view pattern, std::string_view text) {
-  constexpr size_t kNone = ~size_t{0};
-  size_t p = 0, t = 0, star = kNone, star_text = 0;
-  while (t < text.size()) {
-    bool matched = false;
-    size_t next = p + 1;
-    if (p < pattern.size()) {
-      const char c = pattern[p];
-      if (c == '*') {
-        star = p++;
-        star_text = t;
-        continue;
-      }
-      if (c == '?') {
-        matched = true;
-      } else if (c == '[') {
-        next = match_class(pattern, p, text[t], matched);
-        if (next == 0) {  // not closed: an ordinary '['
-          matched = text[t] == '[';
-          next = p + 1;
-        }
-      } else if (c == '\\' && p + 1 < pattern.size()) {
-        matched = pattern[p + 1] == text[t];
-        next = p + 2;
-      } else {
-        matched = c == text[t];
-      }
-    }
-    if (matched) {
-      p = next;
-      ++t;
-    } else if (star != kNone) {
-      p = star + 1;
-      t = ++star_text;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 bool file_matches(std::string_view pattern, std::string_view path) {
   if (pattern.empty() || glob_matches(pattern, path)) return true;

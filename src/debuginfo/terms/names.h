@@ -1,5 +1,5 @@
 #pragma once
-// Function names: globs, the suffixes compilers give to clones, and C++ and Rust names as people write them. Thread rule: any
+// Function names: the suffixes compilers give to clones, and C++ and Rust names as people write them. Thread rule: any
 // thread.
 
 #include <string>
@@ -8,10 +8,6 @@
 
 namespace spile::debuginfo {
 
-// Whether all of the text matches a glob of * ? [a-z] [!a-z] and backslash; '/' and '.' are ordinary characters.
-bool glob_matches(std::string_view pattern, std::string_view text);
-// Whether a pattern has any of those; else it matches only itself.
-bool is_glob(std::string_view pattern);
 // Whether a file pattern matches whole components at the end of a path ("parse.c" and "src/*.c" both find
 // "/build/src/parse.c").
 bool file_matches(std::string_view pattern, std::string_view path);

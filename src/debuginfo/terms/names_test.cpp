@@ -14,25 +14,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(Glob, MatchesWholeText) {
-  EXPECT_TRUE(glob_matches("*", ""));
-  EXPECT_TRUE(glob_matches("foo", "foo"));
-  EXPECT_FALSE(glob_matches("foo", "foobar"));
-  EXPECT_TRUE(glob_matches("foo*", "foobar"));
-  EXPECT_TRUE(glob_matches("*a*b*c", "xxaxxbxxbc"));
-  EXPECT_FALSE(glob_matches("*a*b*c", "xxaxxbxxbcd"));
-  EXPECT_TRUE(glob_matches("f?o", "fxo"));
-  EXPECT_FALSE(glob_matches("f?o", "fo"));
-  EXPECT_TRUE(glob_matches("f[a-cx]o", "fbo"));
-  EXPECT_FALSE(glob_matches("f[!a-cx]o", "fxo"));
-  EXPECT_TRUE(glob_matches("f[^a-c]o", "fxo"));
-  EXPECT_TRUE(glob_matches("f[]x]o", "f]o"));
-  EXPECT_TRUE(glob_matches("f[o", "f[o"));
-  EXPECT_TRUE(glob_matches("f\\*", "f*"));
-  EXPECT_FALSE(glob_matches("f\\*", "fx"));
-  EXPECT_FALSE(glob_matches("", "x"));
-}
-
 TEST(FilePattern, MatchesWholeComponentsAtTheEnd) {
   EXPECT_TRUE(file_matches("parse.c", "/build/src/parse.c"));
   EXPECT_TRUE(file_matches("src/*.c", "/build/src/parse.c"));

@@ -22,6 +22,7 @@
 
 #include "abi/machine.h"
 #include "base/diagnostics.h"
+#include "base/text/glob.h"
 #include "debuginfo/conventions/calling_convention.h"
 #include "debuginfo/terms/names.h"
 #include "kernelinfo/code_names.h"
@@ -78,7 +79,7 @@ std::optional<syntax::ProbePoint> without_file(const syntax::ProbePoint& point) 
   const std::string& text = *point.components[1].text;
   const size_t at = text.find('@');
   if (point.components[1].name != "function" || at == std::string::npos || text.find(':', at) != std::string::npos ||
-      debuginfo::is_glob(text))
+      is_glob(text))
     return std::nullopt;
   syntax::ProbePoint alone;
   alone.components = point.components;
@@ -136,7 +137,7 @@ Result<void> parse_statement_text(const syntax::PointComponent& part, Request& r
       return Error{fmt::format("'{}': the offset must be a number of bytes", request.pattern), example};
     request.pattern.resize(plus);
   }
-  if (!debuginfo::is_glob(request.pattern)) return {};
+  if (!is_glob(request.pattern)) return {};
   if (!request.module.empty()) return Error{fmt::format("{}.statement takes no pattern", request.head), "use .function"};
   return Error{"kernel.statement takes no pattern without a file",
                "use kernel.function, or kernel.statement(\"*@fs/open.c:1000\")"};
@@ -262,12 +263,12 @@ Error no_function(const Request& request, const kernelinfo::Symbols& symbols) {
   }
   if (request.is_hook) {
     const std::string hook = request.pattern.substr(kHookPrefix.size());
-    const std::string known = debuginfo::is_glob(hook) ? std::string() : nearest_name(hook, names);
+    const std::string known = is_glob(hook) ? std::string() : nearest_name(hook, names);
     return {fmt::format("no security hook '{}' in this kernel", hook),
             !known.empty() ? fmt::format("did you mean '{}'?", known)
                            : "hooks are the functions security_NAME of the kernel, without that prefix"};
   }
-  const bool glob = debuginfo::is_glob(request.pattern);
+  const bool glob = is_glob(request.pattern);
   std::string near = glob ? std::string() : today_name(request.pattern, names);
   if (glob) return {fmt::format("no function that can be probed in {} matches '{}'", where(request), request.pattern), ""};
   const auto gone = std::ranges::find(kGoneFunctions, request.pattern, &GoneFunction::old_name);
@@ -424,7 +425,7 @@ void explain_left_out(TracedWorld& world, const Request& request, const kernelin
                       const std::unordered_set<std::string_view>& found) {
   for (const Symbol& symbol : symbols.all()) {
     if (!symbol.is_code() || symbol.module != request.module || found.contains(symbol.name) ||
-        !debuginfo::glob_matches(request.pattern, symbol.name))
+        !glob_matches(request.pattern, symbol.name))
       continue;
     // The room before a function's entry has a symbol of its own (objtool's --prefix, and -fsanitize=kcfi).
     if (symbol.name.starts_with("__pfx_") || symbol.name.starts_with("__cfi_")) continue;
@@ -442,7 +443,7 @@ std::vector<kernelinfo::TraceableFunction> functions_by_symbols(TracedWorld& wor
                                                                 const kernelinfo::Symbols& symbols) {
   std::vector<kernelinfo::TraceableFunction> functions;
   for (const Symbol& symbol : symbols.all()) {
-    if (!symbol.is_code() || symbol.module != request.module || !debuginfo::glob_matches(request.pattern, symbol.name)) continue;
+    if (!symbol.is_code() || symbol.module != request.module || !glob_matches(request.pattern, symbol.name)) continue;
     if (symbol.name.starts_with("__pfx_") || symbol.name.starts_with("__cfi_") || !world.kernel().refusal(symbol).empty())
       continue;
     functions.push_back({.name = std::string(symbol.name), .module = std::string(symbol.module), .address = symbol.address});
@@ -470,7 +471,7 @@ Result<Points> resolve_pattern_as_written(TracedWorld& world, const Request& req
   // Of the name, also where ftrace can trace only one: a kprobe by name would be at whichever comes first, or be refused.
   std::unordered_set<std::string_view> seen, repeated;
   const auto is_wanted = [&](std::string_view name, std::string_view module) {
-    return module == request.module && debuginfo::glob_matches(request.pattern, name);
+    return module == request.module && glob_matches(request.pattern, name);
   };
   for (const auto& function : *traceable) {
     if (is_wanted(function.name, function.module) && !seen.insert(function.name).second) repeated.insert(function.name);
@@ -483,7 +484,7 @@ Result<Points> resolve_pattern_as_written(TracedWorld& world, const Request& req
   Points points;
   std::unordered_set<std::string_view> found;  // only filled in for explanations
   for (const auto& function : *traceable) {
-    if (function.module != request.module || !debuginfo::glob_matches(request.pattern, function.name)) continue;
+    if (function.module != request.module || !glob_matches(request.pattern, function.name)) continue;
     if (request.only_exported && !exported.contains(function.name)) continue;
     if (kernelinfo::is_blacklisted(world.kernel().blacklist(), function.name, function.address)) continue;
     const bool unique = !repeated.contains(function.name);
@@ -497,7 +498,7 @@ Result<Points> resolve_pattern_as_written(TracedWorld& world, const Request& req
         point_at(request, {.symbol = function.name, .address = function.address, .is_unique = unique, .of_pattern = true}));
   }
   if (world.options().explain_left_out && !request.only_exported) explain_left_out(world, request, *symbols, found);
-  if (points.empty() && request.only_exported && !debuginfo::is_glob(request.pattern) &&
+  if (points.empty() && request.only_exported && !is_glob(request.pattern) &&
       !symbols->named(request.pattern, request.module).empty()) {
     return Error{fmt::format("the function '{}' of {} is not exported", request.pattern, where(request)),
                  fmt::format("{}.function(\"{}\") probes it all the same", request.head, request.pattern)};
@@ -535,7 +536,7 @@ Result<void> take_from_kernel(TracedWorld& world, Request& request) {
   if (request.module.empty()) return {};
   TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
   if (std::ranges::any_of(symbols->all(), [&](const Symbol& symbol) { return symbol.module == request.module; })) return {};
-  if (debuginfo::is_glob(request.pattern) || request.only_exported)
+  if (is_glob(request.pattern) || request.only_exported)
     return Error{fmt::format("'{}' is part of this kernel, not a module: which functions a pattern stands for is not known",
                              request.module),
                  "kernel.function(\"NAME*\") has those of the whole kernel"};
@@ -549,7 +550,7 @@ Result<void> take_from_kernel(TracedWorld& world, Request& request) {
 
 // The function of a module that is not loaded: whether it has the function shows when it is.
 Result<Points> resolve_later(TracedWorld& world, const Request& request) {
-  const bool one = !debuginfo::is_glob(request.pattern) && !request.only_exported;
+  const bool one = !is_glob(request.pattern) && !request.only_exported;
   if (request.is_statement)
     return Error{fmt::format("the module '{}' is not loaded: where its statements are is not known", request.module),
                  fmt::format("load it first: modprobe {}", request.module)};
@@ -595,7 +596,7 @@ Result<Points> resolve_in_modules(TracedWorld& world, const syntax::ProbePoint& 
   const std::string& pattern = *point.components[part].text;
   std::set<std::string> modules;
   for (const Symbol& symbol : symbols->all()) {
-    if (!symbol.module.empty() && debuginfo::glob_matches(pattern, symbol.module)) modules.emplace(symbol.module);
+    if (!symbol.module.empty() && glob_matches(pattern, symbol.module)) modules.emplace(symbol.module);
   }
   if (modules.empty())
     return Error{fmt::format("no module that is loaded matches '{}'", pattern), "lsmod lists them; modprobe loads one"};
@@ -647,7 +648,7 @@ Result<Points> resolve_by_debug_info(TracedWorld& world, const syntax::ProbePoin
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   for (size_t part = 0; part < 2 && part < point.components.size(); ++part) {
     const syntax::PointComponent& component = point.components[part];
-    if (component.name == "module" && component.text && debuginfo::is_glob(*component.text)) {
+    if (component.name == "module" && component.text && is_glob(*component.text)) {
       TRY_DO(world.require_kernel("module"));
       return resolve_in_modules(world, point, part);
     }
@@ -673,7 +674,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     return Points{point_at(request, std::move(place))};
   }
   // A single exported function is found by its name, too; a pattern is looked up in what can be traced.
-  if (debuginfo::is_glob(request.pattern) || request.only_exported) return resolve_pattern(world, request);
+  if (is_glob(request.pattern) || request.only_exported) return resolve_pattern(world, request);
   Result<Points> points = resolve_exact(world, request);
   // A function stands for its inlined calls, too, where it is not said otherwise. A pattern does not: it is for functions that
   // have a symbol.

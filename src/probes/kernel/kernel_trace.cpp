@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "abi/system_calls.h"
 #include "base/check.h"
 #include "base/diagnostics.h"
+#include "base/text/glob.h"
 #include "base/tracefs.h"
 #include "probes/terms/family.h"
 #include "probes/terms/tracepoint_format.h"
@@ -54,8 +54,6 @@ std::vector<std::string> directories_in(int root, const std::string& path) {
   return names;
 }
 
-bool is_glob(const std::string& text) { return text.find_first_of("*?[") != std::string::npos; }
-
 // The system whose events are only descriptions of what ftrace's own tracers write (kernel/trace/trace_export.c): nothing can be
 // attached to them.
 constexpr std::string_view kTracersOwn = "ftrace";
@@ -68,11 +66,11 @@ struct Found {
 Found find_events(int root, const std::string& system, const std::string& event) {
   Found found;
   std::vector<std::string> systems = {system};
-  if (system.empty() || is_glob(system)) systems = directories_in(root, "events");
+  if (system.empty() || has_wildcard(system)) systems = directories_in(root, "events");
   for (const std::string& candidate : systems) {
-    if (candidate == kTracersOwn || (!system.empty() && fnmatch(system.c_str(), candidate.c_str(), 0) != 0)) continue;
+    if (candidate == kTracersOwn || (!system.empty() && !glob_matches(system, candidate))) continue;
     for (const std::string& name : directories_in(root, "events/" + candidate)) {
-      auto& list = fnmatch(event.c_str(), name.c_str(), 0) == 0 ? found.events : found.others;
+      auto& list = glob_matches(event, name) ? found.events : found.others;
       list.push_back(candidate + ":" + name);
     }
   }
@@ -95,7 +93,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   Found found = find_events(root.get(), system, colon == std::string::npos ? name : name.substr(colon + 1));
   if (found.events.empty()) {
     // Tracepoints of a module come with it, and most modules call their system as themselves.
-    const bool lacks_system = !system.empty() && !is_glob(system) && found.others.empty();
+    const bool lacks_system = !system.empty() && !has_wildcard(system) && found.others.empty();
     if (lacks_system && !world.kernel().has_module(system) && world.kernel().knows_module(system))
       return Error{fmt::format("no tracepoint '{}' in this kernel: the module '{}' is not loaded", name, system),
                    fmt::format("load it first: modprobe {}", system)};

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "base/diagnostics.h"
+#include "base/text/glob.h"
 #include "probes/process/callees.h"
 #include "probes/process/code_points.h"
 #include "probes/terms/stack_owners.h"
@@ -207,7 +208,7 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
                                                  "have none of this file: nothing in them calls it, or "
                                                  "they call the kernel's own (vDSO)";
       // A pattern finds the implementations by their own names.
-      if (is_pattern(request.spec.name)) continue;
+      if (has_wildcard(request.spec.name)) continue;
       Points chosen = chosen_points(world, request, module, function);
       if (chosen.empty()) found.unresolved = fmt::format("function '{}' of {} {}", function.name(), module.path(), found.reason);
       found.points.insert(found.points.end(), std::make_move_iterator(chosen.begin()), std::make_move_iterator(chosen.end()));

@@ -18,6 +18,7 @@
 #include "abi/machine.h"
 #include "abi/system_calls.h"
 #include "base/diagnostics.h"
+#include "base/text/glob.h"
 #include "probes/terms/family.h"
 #include "probes/terms/system_call_parameters.h"
 #include "probes/world/traced_world.h"
@@ -107,7 +108,7 @@ Result<Points> points_of_programs(TracedWorld& world, const std::string& name, R
         "use -c COMMAND or -x PID, or a kernel that is built with CONFIG_DEBUG_INFO_BTF"};
   }
   std::vector<std::string> paths;
-  if (is_pattern(name)) {
+  if (has_wildcard(name)) {
     paths = world.find_executables(name);
     if (paths.empty()) return Error{fmt::format("process \"{}\": no program matches", name), ""};
   } else {
@@ -132,7 +133,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   if (point.components[1].text) return points_of_call(world, point, std::move(made));
   if (process.number) made.process = static_cast<pid_t>(*process.number);
   if (all_processes && process.text) return points_of_programs(world, *process.text, std::move(made));
-  if (process.text && is_pattern(*process.text)) {
+  if (process.text && has_wildcard(*process.text)) {
     made.site.module = world.program_pattern(*process.text);  // matched when a program is met
   } else if (process.text) {
     TRY(made.site.module, world.find_executable(*process.text));

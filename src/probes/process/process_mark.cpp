@@ -1,11 +1,11 @@
 // process("PATH").mark("NAME"), process("PATH").provider("NAME").mark("NAME"): SDT marks, by globs.
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <optional>
 
 #include "base/diagnostics.h"
+#include "base/text/glob.h"
 #include "probes/process/process_part.h"
 
 namespace spile::probes {
@@ -56,7 +56,7 @@ Result<Request> parse(const syntax::ProbePoint& point) {
   return request;
 }
 
-bool matches(const std::string& pattern, const std::string& name) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; }
+bool matches(const std::string& pattern, const std::string& name) { return glob_matches(pattern, name); }
 
 Error no_mark(debuginfo::Module& module, const Request& request) {
   std::vector<std::string> names, providers;

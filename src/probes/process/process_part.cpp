@@ -1,7 +1,6 @@
 #include "probes/process/process_part.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <glob.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <set>
 
 #include "base/diagnostics.h"
+#include "base/text/glob.h"
 #include "probes/terms/shared_libraries.h"
 #include "probes/world/kernel_image.h"
 #include "probes/world/kernel_types.h"
@@ -61,7 +61,7 @@ Result<std::vector<std::string>> programs_of(TracedWorld& world, const ProcessPa
     if (world.has_target()) return world.programs();
     return Error{"'process' without a path needs a program to trace", "use -c COMMAND, -x PID, or process(\"PATH\")"};
   }
-  if (is_pattern(*process.text)) {
+  if (has_wildcard(*process.text)) {
     std::vector<std::string> paths = world.find_executables(*process.text);
     std::erase_if(paths, [&](const std::string& path) { return !world.module(path).ok(); });
     if (paths.empty()) return Error{fmt::format("process \"{}\": no program matches", *process.text), ""};
@@ -111,8 +111,7 @@ Result<std::vector<std::string>> modules_of(TracedWorld& world, const ProcessPar
     for (const std::string& library : world.libraries(program)) {
       std::string name = std::filesystem::path(library).filename();
       names.push_back(name);
-      bool matches =
-          fnmatch(wanted.c_str(), library.c_str(), 0) == 0 || links.contains(library) || world.is_named(library, wanted);
+      bool matches = glob_matches(wanted, library) || links.contains(library) || world.is_named(library, wanted);
       if (matches && std::find(found.begin(), found.end(), library) == found.end()) found.push_back(library);
     }
   }

@@ -1,9 +1,9 @@
 // process("PATH").plt, .plt("NAME"), .plt("NAME").return: the stubs through which a module calls functions of others.
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include "base/diagnostics.h"
+#include "base/text/glob.h"
 #include "probes/process/process_part.h"
 
 namespace spile::probes {
@@ -45,7 +45,7 @@ Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo:
   std::vector<std::string> names;
   for (const debuginfo::PltEntry& entry : module.plt()) {
     names.push_back(entry.name);
-    if (fnmatch(request.name.c_str(), entry.name.c_str(), 0) != 0) continue;
+    if (!glob_matches(request.name, entry.name)) continue;
     ResolvedPoint point = point_at(world, request.part, module, entry.address,
                                    request.is_return ? ProbeKind::kFunctionReturn : ProbeKind::kFunctionEntry);
     point.site.size = entry.size;

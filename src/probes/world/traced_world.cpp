@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <glob.h>
 #include <limits.h>
 #include <linux/openat2.h>
@@ -23,6 +22,7 @@
 
 #include "base/elf_identity.h"
 #include "base/proc.h"
+#include "base/text/glob.h"
 #include "base/tracefs.h"
 #include "base/unique_fd.h"
 #include "probes/terms/shared_libraries.h"
@@ -312,8 +312,6 @@ Result<const std::vector<TracepointField>*> TracedWorld::tracepoint_fields(const
   return &known->second;
 }
 
-bool is_pattern(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
-
 std::vector<std::string> TracedWorld::find_executables(const std::string& pattern) const {
   std::vector<std::string> patterns = {pattern};
   if (pattern.find('/') == std::string::npos) {
@@ -383,9 +381,9 @@ Result<std::string> TracedWorld::find_executable(const std::string& name) const 
 }
 
 bool TracedWorld::is_named(const std::string& library, const std::string& pattern) {
-  if (fnmatch(pattern.c_str(), std::filesystem::path(library).filename().c_str(), 0) == 0) return true;
+  if (glob_matches(pattern, std::filesystem::path(library).filename().string())) return true;
   Result<std::shared_ptr<debuginfo::Module>> opened = module(library);
-  return opened.ok() && !(*opened)->soname().empty() && fnmatch(pattern.c_str(), (*opened)->soname().c_str(), 0) == 0;
+  return opened.ok() && !(*opened)->soname().empty() && glob_matches(pattern, (*opened)->soname());
 }
 
 const std::vector<std::string>& TracedWorld::libraries(const std::string& program) {

@@ -46,8 +46,6 @@ struct KernelImage {
   bool is_text(uint64_t address) const;  // run-time
 };
 
-// Whether a path has wildcards of glob(7).
-bool is_pattern(const std::string& path);
 // Whether the point is timer.profile, at whatever rate.
 bool is_profile(const syntax::ProbePoint& point);
 
@@ -114,13 +112,13 @@ class TracedWorld {
   Result<std::string> find_executable(const std::string& name) const;
   // Returns the files that a glob(7) pattern matches now, each once; a pattern without a slash is searched in PATH and here.
   std::vector<std::string> find_executables(const std::string& pattern) const;
-  // Returns a pattern for fnmatch(3) that fits paths of find_executable(): the directories before the first wildcard are
+  // Returns a pattern (base/text/glob.h) that fits paths of find_executable(): the directories before the first wildcard are
   // resolved, and a pattern without a slash fits in every directory.
   std::string program_pattern(const std::string& pattern) const;
   // Returns the paths of the shared libraries that processes of -x with this program have mapped, or, without any, that the
   // program file is linked to. Valid as long as the world.
   const std::vector<std::string>& libraries(const std::string& program);
-  // Whether a name, or a pattern of fnmatch(3), fits a library: the name of its file, or the name by which programs need it
+  // Whether a name, or a pattern (base/text/glob.h), fits a library: the name of its file, or the name by which programs need it
   // (DT_SONAME), which mostly is that of a link: libevent-2.1.so.7 for libevent-2.1.so.7.0.1.
   bool is_named(const std::string& library, const std::string& pattern);
 

@@ -1,8 +1,8 @@
 #include "sema/names/alias_names.h"
 
-#include <fnmatch.h>
-
 #include <string>
+
+#include "base/text/glob.h"
 
 namespace spile::sema {
 
@@ -19,7 +19,7 @@ bool is_internal(const PointComponent& pattern, const PointComponent& name) {
 }
 
 bool matches(const PointComponent& pattern, const PointComponent& name) {
-  return !is_internal(pattern, name) && fnmatch(pattern.name.c_str(), name.name.c_str(), 0) == 0 && pattern.text == name.text &&
+  return !is_internal(pattern, name) && glob_matches(pattern.name, name.name) && pattern.text == name.text &&
          pattern.number == name.number;
 }
 
@@ -33,7 +33,7 @@ bool begins_with_alias(const ProbePoint& point, const ProbePoint& alias) {
       if (component.name.starts_with("__")) return false;
       name += "." + component.name;
     }
-    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    return glob_matches(pattern, name);
   }
   if (point.components.size() < alias.components.size()) return false;
   for (size_t i = 0; i < alias.components.size(); ++i) {

@@ -24,6 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/text/glob.h"
 #include "sema/names/alias_names.h"
 #include "sema/terms/elaboration.h"
 #include "syntax/visitor.h"
@@ -122,7 +123,7 @@ class Expander {
   // The aliases that a point names, in the order of their declaration.
   std::vector<AliasMatch> find(const ProbePoint& point) const {
     std::vector<Candidate> candidates;
-    if (point.components[0].name.find_first_of("*?[\\") == std::string::npos) {
+    if (!is_glob(point.components[0].name)) {
       if (auto known = by_head_.find(point.components[0].name); known != by_head_.end()) candidates = known->second;
     } else {
       for (const auto& [head, aliases] : by_head_) candidates.insert(candidates.end(), aliases.begin(), aliases.end());
@@ -340,7 +341,7 @@ class Expander {
 
   static bool has_wildcard(const ProbePoint& point) {
     return std::any_of(point.components.begin(), point.components.end(),
-                       [](const PointComponent& component) { return component.name.find_first_of("*?[") != std::string::npos; });
+                       [](const PointComponent& component) { return spile::has_wildcard(component.name); });
   }
 
   int make_draft() {

@@ -1,7 +1,6 @@
 #include "session/scripts/library_names.h"
 
-#include <fnmatch.h>
-
+#include "base/text/glob.h"
 #include "syntax/visitor.h"
 
 namespace spile::session {
@@ -68,7 +67,7 @@ bool component_may_match(std::string_view written, std::string_view name) {
     pattern += written[i] == '{' ? '*' : written[i];
     if (written[i] == '{') i = std::min(written.find('}', i), written.size() - 1);
   }
-  return fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
+  return glob_matches(pattern, name);
 }
 
 std::pair<std::string_view, std::string_view> parts_of(std::string_view head) {

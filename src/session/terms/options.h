@@ -145,7 +145,7 @@ struct ListingOptions {
 // What verbs take beside their words.
 struct VerbOptions {
   bool json = false;  // --json: JSON Lines, docs/json.md
-  // --lib: names of the program's libraries, a pattern of fnmatch(3); empty: the program
+  // --lib: names of the program's libraries, a pattern (base/text/glob.h); empty: the program
   std::string library = {};
   std::string source_folder = {};        // --source: where source files are that are not where the compiler found them
   bool ranges = false;                   // --range

@@ -1,7 +1,6 @@
 // spile marks: SDT marks, https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <cctype>
@@ -9,6 +8,7 @@
 
 #include "base/messages.h"
 #include "base/print.h"
+#include "base/text/glob.h"
 #include "verbs/asking/asked_files.h"
 #include "verbs/asking/asking_verbs.h"
 #include "verbs/terms/json_lines.h"
@@ -43,7 +43,7 @@ std::vector<Argument> arguments_of(const std::string& text) {
 bool matches(const debuginfo::Mark& mark, const std::vector<std::string>& patterns) {
   const std::string whole = mark.provider + ":" + mark.name;
   return patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {
-           return fnmatch(pattern.c_str(), (pattern.find(':') == std::string::npos ? mark.name : whole).c_str(), 0) == 0;
+           return glob_matches(pattern, (pattern.find(':') == std::string::npos ? mark.name : whole));
          });
 }
 

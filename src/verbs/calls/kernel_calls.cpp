@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/diagnostics.h"
+#include "base/text/glob.h"
 #include "debuginfo/terms/names.h"
 #include "engine/arch/code_branches.h"
 #include "kernelinfo/code_map.h"
@@ -23,7 +24,7 @@ constexpr size_t kLargestFunction = 256 << 10;  // bytes that are decoded of one
 constexpr size_t kMostFunctions = 20000;
 
 bool is_any_of(const std::vector<std::string>& patterns, std::string_view name) {
-  return std::ranges::any_of(patterns, [&](const std::string& pattern) { return debuginfo::glob_matches(pattern, name); });
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) { return glob_matches(pattern, name); });
 }
 
 // Code that the kernel's functions enter, but that is not theirs: ftrace's, calls through registers, checks; and what reports a
@@ -173,7 +174,7 @@ class KernelSearch {
       std::string reason;
       for (const kernelinfo::CodeMap::Function& function : map_.functions()) {
         const debuginfo::CloneName clone = debuginfo::clone_name(function.name);
-        if (clone.fragment || !debuginfo::glob_matches(pattern, debuginfo::is_glob(pattern) ? function.name : clone.base) ||
+        if (clone.fragment || !glob_matches(pattern, is_glob(pattern) ? function.name : clone.base) ||
             is_any_of(wish_.excluded, clone.base))
           continue;
         const std::string module = module_of(function);
@@ -183,7 +184,7 @@ class KernelSearch {
           root_addresses_.push_back(function.begin);
         } else {
           reason = why_not(function);
-          if (debuginfo::is_glob(pattern)) left_out_.emplace(function.name, reason);
+          if (is_glob(pattern)) left_out_.emplace(function.name, reason);
         }
       }
       if (roots_.size() == before && !already_there(pattern)) return no_root(pattern, reason);
@@ -192,15 +193,14 @@ class KernelSearch {
   }
 
   bool already_there(const std::string& pattern) const {
-    return std::ranges::any_of(roots_, [&](const KernelFunction& root) { return debuginfo::glob_matches(pattern, root.name); });
+    return std::ranges::any_of(roots_, [&](const KernelFunction& root) { return glob_matches(pattern, root.name); });
   }
 
   Error no_root(const std::string& pattern, const std::string& reason) const {
-    if (!reason.empty() && !debuginfo::is_glob(pattern))
+    if (!reason.empty() && !is_glob(pattern))
       return {fmt::format("the function '{}' can't be traced: it {}", pattern, reason),
               "trace a function that calls it, or one that it calls"};
-    if (debuginfo::is_glob(pattern))
-      return {fmt::format("no function of this kernel that can be traced matches '{}'", pattern), ""};
+    if (is_glob(pattern)) return {fmt::format("no function of this kernel that can be traced matches '{}'", pattern), ""};
     std::vector<std::string> names;
     for (const kernelinfo::CodeMap::Function& function : map_.functions())
       names.emplace_back(debuginfo::clone_name(function.name).base);

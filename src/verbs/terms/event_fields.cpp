@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text/glob.h"
 #include "base/tracefs.h"
 #include "probes/terms/tracepoint_format.h"
 #include "session/listing.h"
@@ -36,7 +37,7 @@ Result<Event> find_tracepoint(const std::string& name, const session::Options& o
   Event event;
   event.name = name;
   event.point = fmt::format("kernel.trace({})", quoted(name));
-  if (name.find_first_of("*?[") != std::string::npos)
+  if (has_wildcard(name))
     return Error{fmt::format("'{}' may stand for several tracepoints: hist counts one event", name),
                  fmt::format("spile -l 'kernel.trace({})' lists them", quoted(name))};
   // The tracepoint's own arguments come first, then the fields of its record.

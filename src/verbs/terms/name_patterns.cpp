@@ -1,9 +1,10 @@
 #include "verbs/terms/name_patterns.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
+
+#include "base/text/glob.h"
 
 namespace spile::verbs {
 
@@ -28,8 +29,7 @@ std::vector<std::string> alternatives_of(const std::string& word) {
 }  // namespace
 
 bool NamePatterns::excludes(const std::string& name) const {
-  return std::ranges::any_of(unwanted,
-                             [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
+  return std::ranges::any_of(unwanted, [&](const std::string& pattern) { return glob_matches(pattern, name); });
 }
 
 Result<NamePatterns> parse_name_patterns(const std::vector<std::string>& words) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <unordered_set>
 
+#include "base/text/glob.h"
 #include "debuginfo/terms/names.h"
 #include "session/open_world.h"
 #include "syntax/tree.h"
@@ -82,8 +83,7 @@ Result<std::vector<std::string>> functions_in_processes(const session::TargetOpt
     }
     for (const auto& [point, variables] : points) {
       std::string name = function_in(point);
-      const bool is_excluded =
-          std::ranges::any_of(excluded, [&](const std::string& each) { return debuginfo::glob_matches(each, name); });
+      const bool is_excluded = std::ranges::any_of(excluded, [&](const std::string& each) { return glob_matches(each, name); });
       if (!is_excluded && !name.empty() && known.insert(head + name).second) names.push_back(head + name);
     }
   }

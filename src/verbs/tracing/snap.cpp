@@ -8,6 +8,7 @@
 #include "base/embedded_text.h"
 #include "base/messages.h"
 #include "base/number_text.h"
+#include "base/text/glob.h"
 #include "debuginfo/terms/names.h"
 #include "runs/timeline/perfetto_file.h"
 #include "runs/timeline/timeline_files.h"
@@ -147,8 +148,7 @@ Result<VerbScript> make_snap(const VerbLine& line, const session::Options& optio
     const auto waited = library_and_function(condition.function);
     const auto matches = [&](const std::string& word) {
       const auto noted = library_and_function(word);
-      return noted.first == waited.first &&
-             (noted.second == waited.second || debuginfo::glob_matches(noted.second, waited.second));
+      return noted.first == waited.first && (noted.second == waited.second || glob_matches(noted.second, waited.second));
     };
     if (!std::ranges::any_of(request.functions, matches)) request.functions.push_back(condition.function);
   }
