@@ -24,7 +24,8 @@ set(SPILE_MAY_USE_libspile base runs)
 set(SPILE_MAY_USE_cli base runs session verbs editor)
 
 # The rooms of a folder: each uses only those named before it, all but the first may be used by the files of the folder itself,
-# and the folder's main header, its API, uses the first alone.
+# and the folder's main header, its API, uses the first alone. "." stands for the folder's own files, where rooms use them.
+set(SPILE_ROOMS_base . text files processes)
 set(SPILE_ROOMS_debuginfo terms cache files elf conventions dwarf answers)
 set(SPILE_ROOMS_sema terms targets names types sharing)
 set(SPILE_ROOMS_verbs terms tables calls asking tasks tracing)

@@ -7,10 +7,13 @@ set(folders_broken "")
 set(rooms_broken "")
 set(files "")
 
-# The room of a file, by its path in the folder; "" for files of the folder itself.
+# The room of a file, by its path in the folder; for files of the folder itself "", or ".", if that is a room.
 function(room_of path result)
   string(REGEX MATCH "^[a-z_0-9]+/" room "${path}")
   string(REPLACE "/" "" room "${room}")
+  if(room STREQUAL "" AND "." IN_LIST ROOMS)
+    set(room ".")
+  endif()
   set(${result} "${room}" PARENT_SCOPE)
 endfunction()
 

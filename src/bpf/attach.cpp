@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "base/tracefs.h"
+#include "base/files/tracefs.h"
 #include "bpf/kernel_function.h"
 #include "bpf/library.h"
 #include "bpf/packet.h"

@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/tracefs.h"
+#include "base/files/tracefs.h"
 
 namespace spile::bpf {
 

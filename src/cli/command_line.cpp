@@ -15,7 +15,7 @@
 #include "base/diagnostics.h"
 #include "base/messages.h"
 #include "base/print.h"
-#include "base/terminal_text.h"
+#include "base/text/terminal_text.h"
 #include "cli/option_table.h"
 #include "cli/rc_file.h"
 #include "cli/read_options.h"

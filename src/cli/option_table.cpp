@@ -13,7 +13,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "runs/run/run_stream.h"
 
 namespace spile::cli {

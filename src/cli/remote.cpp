@@ -20,7 +20,7 @@
 #include "base/files/file.h"
 #include "base/messages.h"
 #include "base/print.h"
-#include "base/spawn.h"
+#include "base/processes/spawn.h"
 #include "base/unique_fd.h"
 
 extern char** environ;

@@ -3,7 +3,7 @@
 
 #include "base/messages.h"
 #include "base/print.h"
-#include "base/terminal_text.h"
+#include "base/text/terminal_text.h"
 #include "cli/read_options.h"
 #include "session/bundle/bundle_run.h"
 #include "session/live/run_pass.h"

@@ -13,9 +13,9 @@
 #include <cstring>
 #include <set>
 
-#include "base/elf_header.h"
+#include "base/files/elf_header.h"
 #include "base/files/file.h"
-#include "base/stable_file.h"
+#include "base/files/stable_file.h"
 
 namespace spile::debuginfo {
 

@@ -7,7 +7,7 @@
 
 #include <iostream>
 
-#include "base/terminal_text.h"
+#include "base/text/terminal_text.h"
 
 namespace spile::editor {
 

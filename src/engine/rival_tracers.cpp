@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "engine/patch/dynamic_linker.h"
 #include "engine/process/process_status.h"
 #include "engine/space/breakpoints.h"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/elf_identity.h"
+#include "base/files/elf_identity.h"
 #include "base/files/file.h"
 
 namespace spile::kernelinfo {

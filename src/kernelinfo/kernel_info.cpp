@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <unordered_map>
 
-#include "base/tracefs.h"
+#include "base/files/tracefs.h"
 #include "debuginfo/terms/names.h"
 #include "kernelinfo/debug_image.h"
 #include "kernelinfo/feature_list.h"

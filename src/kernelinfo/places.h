@@ -11,7 +11,7 @@ namespace spile::kernelinfo {
 struct Places {
   std::string proc = "/proc";
   std::string sys = "/sys";
-  std::string tracefs;  // "": where it is mounted, or a mount of our own (base/tracefs.h)
+  std::string tracefs;  // "": where it is mounted, or a mount of our own (base/files/tracefs.h)
   std::string modules = "/lib/modules";
   std::string debug = "/usr/lib/debug";                             // below which packages put debug information
   std::string cache = debuginfo::AnswerCache::default_directory();  // of list_cache.h; "": lists are not kept

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/spawn.h"
+#include "base/processes/spawn.h"
 #include "libspile/spile.h"
 
 extern char** environ;

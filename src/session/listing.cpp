@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "base/diagnostics.h"
-#include "base/json.h"
 #include "base/messages.h"
-#include "base/number_text.h"
 #include "base/print.h"
+#include "base/text/json.h"
+#include "base/text/number_text.h"
 #include "sema/terms/program.h"
 #include "session/open_world.h"
 #include "session/scripts/procfs_value.h"

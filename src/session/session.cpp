@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "base/print.h"
-#include "base/terminal_text.h"
+#include "base/text/terminal_text.h"
 #include "debuginfo/cache/answer_cache.h"
 #include "sema/terms/intrinsics.h"
 #include "session/bundle/bundle_file.h"

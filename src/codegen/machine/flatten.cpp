@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "abi/arena.h"
-#include "base/elf_header.h"
+#include "base/files/elf_header.h"
 #include "codegen/machine/relocation.h"
 
 namespace spile::codegen {

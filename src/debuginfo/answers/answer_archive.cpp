@@ -13,8 +13,8 @@
 #include <memory>
 
 #include "base/files/bytes.h"
-#include "base/replace_file.h"
-#include "base/stable_file.h"
+#include "base/files/replace_file.h"
+#include "base/files/stable_file.h"
 #include "base/text/split.h"
 #include "debuginfo/answers/records.h"
 #include "debuginfo/cache/answer_cache.h"

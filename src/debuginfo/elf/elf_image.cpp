@@ -9,8 +9,8 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "base/elf_header.h"
-#include "base/stable_file.h"
+#include "base/files/elf_header.h"
+#include "base/files/stable_file.h"
 
 namespace spile::debuginfo {
 namespace {

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/elf_identity.h"
-#include "base/proc.h"
+#include "base/files/elf_identity.h"
+#include "base/processes/proc.h"
 #include "base/unique_fd.h"
 
 namespace spile::debuginfo {

@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-#include "base/elf_identity.h"
+#include "base/files/elf_identity.h"
 #include "debuginfo/test_program.h"
 
 namespace spile::debuginfo {

@@ -19,9 +19,9 @@
 
 #include "base/files/file.h"
 #include "base/print.h"
-#include "base/terminal_control.h"
-#include "base/terminal_text.h"
 #include "base/text/split.h"
+#include "base/text/terminal_control.h"
+#include "base/text/terminal_text.h"
 
 namespace spile::debuginfo {
 namespace {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/stable_file.h"
+#include "base/files/stable_file.h"
 #include "debuginfo/cache/answer_cache.h"
 #include "debuginfo/files/inflate.h"
 #include "debuginfo/files/side_threads.h"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/signal_mask.h"
+#include "base/processes/signal_mask.h"
 
 namespace spile::debuginfo {
 

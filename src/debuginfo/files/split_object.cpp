@@ -9,7 +9,7 @@
 #include <memory>
 #include <string_view>
 
-#include "base/stable_file.h"
+#include "base/files/stable_file.h"
 #include "debuginfo/files/plain_sections.h"
 
 namespace spile::debuginfo {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "engine/process/process_status.h"
 
 namespace spile::engine {

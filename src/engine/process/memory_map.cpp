@@ -9,9 +9,9 @@
 #include <fstream>
 #include <map>
 
-#include "base/elf_header.h"
-#include "base/elf_identity.h"
-#include "base/proc.h"
+#include "base/files/elf_header.h"
+#include "base/files/elf_identity.h"
+#include "base/processes/proc.h"
 #include "engine/process/target_memory.h"
 
 namespace spile::engine {

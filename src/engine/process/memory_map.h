@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "base/result.h"
 #include "engine/terms/module.h"
 
@@ -21,7 +21,7 @@ class TargetMemory;
 // The mappings at one moment: what a running process maps or unmaps afterwards does not show. Any thread.
 class MemoryMap {
  public:
-  // Reads the mappings: none if the process is a zombie. Fails as read_mappings (base/proc.h) does.
+  // Reads the mappings: none if the process is a zombie. Fails as read_mappings (base/processes/proc.h) does.
   static Result<MemoryMap> read(pid_t pid);
   // mappings: in any order. heap: where the heap begins, or is going to begin; 0: unknown.
   explicit MemoryMap(std::vector<Mapping> mappings, uint64_t heap = 0);
@@ -61,7 +61,7 @@ class MemoryMap {
 std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMemory& memory);
 // The same for a process that may end meanwhile. Errors: it has, so that some of its modules may not have been found.
 Result<std::vector<Module>> find_modules(pid_t pid, const TargetMemory& memory);
-// Returns the identity of the module's file, as base/elf_identity.h defines it; empty: unknown.
+// Returns the identity of the module's file, as base/files/elf_identity.h defines it; empty: unknown.
 std::string identity_of(const Module& module, const TargetMemory& memory);
 
 }  // namespace spile::engine

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/proc.h"
+#include "base/processes/proc.h"
 
 namespace spile::engine {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/proc.h"
+#include "base/processes/proc.h"
 
 namespace spile::engine {
 

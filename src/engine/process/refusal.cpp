@@ -12,7 +12,7 @@
 #include <optional>
 #include <sstream>
 
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "base/unique_fd.h"
 #include "engine/process/process_status.h"
 

@@ -63,7 +63,8 @@ inline constexpr size_t kClientProbes = 4;  // alternatives of Probe that client
 struct SiteRequest {
   uint32_t site_id = 0;              // at most 2^31-1; what handlers get and reports name
   std::string module_path;           // as /proc/PID/maps shows it (an absolute path without symbolic links), without " (deleted)"
-  std::string module_identity = {};  // base/elf_identity.h: a module of that path that is another file is not touched; "": any is
+  std::string module_identity =
+      {};  // base/files/elf_identity.h: a module of that path that is another file is not touched; "": any is
   FileAddress address;               // of the first instruction that is probed, as the ELF file states it
   uint64_t size = 0;                 // from `address` to the function's end, in bytes; 0: unknown
   // The entry of the function (not of the inlined one) that has the instruction at `address`, where that is another address. 0:

@@ -18,7 +18,7 @@
 #include <optional>
 #include <thread>
 
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "engine/process/refusal.h"
 #include "engine/trace/thread_seizure.h"
 

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "base/diagnostics.h"
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "probes/process/code_points.h"
 
 namespace spile::probes {

@@ -14,7 +14,7 @@
 #include <sstream>
 
 #include "abi/native_elf.h"
-#include "base/elf_header.h"
+#include "base/files/elf_header.h"
 #include "base/text/split.h"
 
 namespace spile::probes {

@@ -20,10 +20,10 @@
 #include <set>
 #include <thread>
 
-#include "base/elf_identity.h"
-#include "base/proc.h"
+#include "base/files/elf_identity.h"
+#include "base/files/tracefs.h"
+#include "base/processes/proc.h"
 #include "base/text/glob.h"
-#include "base/tracefs.h"
 #include "base/unique_fd.h"
 #include "probes/terms/shared_libraries.h"
 

@@ -16,7 +16,7 @@
 
 #include "base/check.h"
 #include "base/files/file.h"
-#include "base/stable_file.h"
+#include "base/files/stable_file.h"
 
 namespace spile::runs {
 

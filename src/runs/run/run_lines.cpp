@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "runs/run/run_events.h"
 #include "runs/run/run_text.h"
 #include "runs/text/event_lines.h"

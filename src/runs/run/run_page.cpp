@@ -8,8 +8,8 @@
 
 #include "abi/aggregate.h"
 #include "base/embedded_text.h"
-#include "base/json.h"
-#include "base/number_text.h"
+#include "base/text/json.h"
+#include "base/text/number_text.h"
 #include "runs/run/run_events.h"
 #include "runs/run/run_text.h"
 #include "runs/stacks/page_text.h"

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/files/bytes.h"
-#include "base/signal_mask.h"
+#include "base/processes/signal_mask.h"
 
 namespace spile::runs {
 

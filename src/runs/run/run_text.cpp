@@ -7,7 +7,7 @@
 #include <map>
 
 #include "abi/aggregate.h"
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 #include "runs/run/run_events.h"
 #include "runs/text/event_lines.h"
 #include "runs/text/histogram_text.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "runs/text/stream_file.h"
 
 namespace spile::runs {

@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 #include "base/print.h"
-#include "base/signal_mask.h"
-#include "base/terminal_text.h"
+#include "base/processes/signal_mask.h"
+#include "base/text/terminal_text.h"
 #include "base/unique_fd.h"
 
 namespace spile::runs {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/embedded_text.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "runs/stacks/page_text.h"
 #include "runs/text/utf8_text.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "runs/stacks/samples.h"
 
 namespace spile::runs {

@@ -5,7 +5,7 @@
 
 #include <ctime>
 
-#include "base/json.h"
+#include "base/text/json.h"
 
 namespace spile::runs {
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 #include "runtime/histogram.h"
 
 namespace spile::runs {

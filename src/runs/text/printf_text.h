@@ -12,7 +12,7 @@
 
 #include "abi/record.h"
 #include "base/files/bytes.h"
-#include "base/terminal_text.h"
+#include "base/text/terminal_text.h"
 #include "syntax/output_format.h"
 
 namespace spile::runs {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "abi/record.h"
-#include "base/json.h"
 #include "base/result.h"
+#include "base/text/json.h"
 #include "syntax/output_format.h"
 
 namespace spile::runs {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 
 namespace spile::runs {
 

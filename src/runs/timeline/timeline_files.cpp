@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/json.h"
-#include "base/number_text.h"
+#include "base/text/json.h"
+#include "base/text/number_text.h"
 
 namespace spile::runs {
 

@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 #include "sema/names/declarations.h"
 #include "sema/targets/function_targets.h"
 #include "sema/terms/elaboration.h"

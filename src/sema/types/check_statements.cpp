@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 #include "sema/terms/elaboration.h"
 #include "syntax/visitor.h"
 

@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 #include "sema/terms/elaboration.h"
 #include "sema/terms/embedded_code.h"
 #include "sema/terms/intrinsics.h"

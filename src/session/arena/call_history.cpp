@@ -11,7 +11,7 @@
 #include "abi/call_history.h"
 #include "abi/machine.h"
 #include "abi/time_counter.h"
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "runs/timeline/noted_calls.h"
 #include "sema/terms/intrinsics.h"
 #include "syntax/visitor.h"

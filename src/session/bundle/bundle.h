@@ -22,7 +22,7 @@ namespace spile::session {
 // A file in which sites of the script lie.
 struct BundledModule {
   std::string path;      // where it was
-  std::string identity;  // base/elf_identity.h
+  std::string identity;  // base/files/elf_identity.h
 };
 
 // The kernel that handlers in the kernel were compiled for.

@@ -12,7 +12,7 @@
 #include <fstream>
 
 #include "base/files/file.h"
-#include "base/replace_file.h"
+#include "base/files/replace_file.h"
 #include "base/unique_fd.h"
 #include "bpf/bpf.h"
 #include "session/bundle/bundle_check.h"

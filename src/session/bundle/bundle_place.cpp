@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-#include "base/elf_identity.h"
+#include "base/files/elf_identity.h"
 #include "bpf/bpf.h"
 #include "debuginfo/elf/mapped_file.h"
 #include "kernelinfo/kernel_info.h"

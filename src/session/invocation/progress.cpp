@@ -6,8 +6,8 @@
 #include <chrono>
 
 #include "base/messages.h"
-#include "base/signal_mask.h"
-#include "base/terminal_control.h"
+#include "base/processes/signal_mask.h"
+#include "base/text/terminal_control.h"
 
 namespace spile::session {
 

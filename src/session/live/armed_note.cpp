@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/number_text.h"
-#include "base/terminal_text.h"
+#include "base/text/number_text.h"
+#include "base/text/terminal_text.h"
 #include "engine/process/process_status.h"
 
 namespace spile::session {

@@ -12,7 +12,7 @@
 
 #include "base/messages.h"
 #include "base/print.h"
-#include "base/terminal_text.h"
+#include "base/text/terminal_text.h"
 
 namespace spile::session {
 

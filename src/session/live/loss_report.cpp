@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 #include "runs/text/presenter.h"
 #include "session/arena/skips.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/messages.h"
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 #include "engine/process/process_status.h"
 
 namespace spile::session {

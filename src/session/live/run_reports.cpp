@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/messages.h"
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 #include "runs/run/otlp_message.h"
 #include "runs/run/run_metrics.h"
 #include "runs/run/run_stream.h"

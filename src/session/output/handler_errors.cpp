@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/messages.h"
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 #include "runs/text/error_hints.h"
 
 namespace spile::session {

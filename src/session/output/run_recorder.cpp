@@ -8,8 +8,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/elf_identity.h"
-#include "base/proc.h"
+#include "base/files/elf_identity.h"
+#include "base/processes/proc.h"
 #include "runs/run/run_stream.h"
 
 namespace spile::session {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/terminal_text.h"
+#include "base/text/terminal_text.h"
 #include "codegen/codegen.h"
 #include "runs/text/output_file.h"
 #include "runs/text/printf_text.h"

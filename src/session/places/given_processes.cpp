@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/messages.h"
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 #include "engine/process/process_status.h"
 #include "session/terms/command_words.h"
 

@@ -13,7 +13,7 @@
 
 #include "abi/kernel.h"
 #include "base/clock.h"
-#include "base/elf_identity.h"
+#include "base/files/elf_identity.h"
 
 namespace spile::session {
 

@@ -13,7 +13,7 @@
 #include "abi/kernel.h"
 #include "abi/kernel_interrupts.h"
 #include "base/messages.h"
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 #include "kernelinfo/interrupt_count.h"
 #include "session/arena/skips.h"
 #include "session/places/kernel_map.h"

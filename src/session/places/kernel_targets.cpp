@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/messages.h"
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "session/places/process_watch.h"
 
 namespace spile::session {

@@ -14,8 +14,8 @@
 #include <sstream>
 
 #include "abi/stack_tables.h"
-#include "base/elf_identity.h"
-#include "base/proc.h"
+#include "base/files/elf_identity.h"
+#include "base/processes/proc.h"
 
 namespace spile::session {
 

@@ -17,9 +17,9 @@
 
 #include "base/clock.h"
 #include "base/files/file.h"
-#include "base/proc.h"
+#include "base/files/tracefs.h"
+#include "base/processes/proc.h"
 #include "base/text/split.h"
-#include "base/tracefs.h"
 #include "engine/process/process_status.h"
 #include "engine/share/peer.h"
 

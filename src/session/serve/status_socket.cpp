@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "engine/share/peer.h"
 
 namespace spile::session {

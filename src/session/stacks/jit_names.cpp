@@ -13,7 +13,7 @@
 #include <iterator>
 
 #include "base/clock.h"
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "base/text/split.h"
 
 namespace spile::session {

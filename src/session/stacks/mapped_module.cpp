@@ -1,6 +1,6 @@
 #include "session/stacks/mapped_module.h"
 
-#include "base/elf_identity.h"
+#include "base/files/elf_identity.h"
 #include "debuginfo/elf/mapped_file.h"
 
 namespace spile::session {

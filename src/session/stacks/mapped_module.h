@@ -16,7 +16,7 @@ Result<debuginfo::OpenOptions> options_for(pid_t pid, const engine::Module& mapp
 
 struct OpenedModule {
   std::shared_ptr<debuginfo::Module> module;
-  std::string identity;  // of the file's content (base/elf_identity.h)
+  std::string identity;  // of the file's content (base/files/elf_identity.h)
 };
 // Opens the file for its symbols and debug information. Errors: as options_for(); the file is not an ELF file.
 Result<OpenedModule> open_mapped(pid_t pid, const engine::Module& mapped);

@@ -15,7 +15,7 @@
 #include "abi/record.h"
 #include "abi/stack_tables.h"
 #include "base/clock.h"
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "engine/process/memory_map.h"
 #include "engine/process/process_status.h"
 #include "engine/process/target_memory.h"

@@ -19,7 +19,7 @@
 #include "abi/machine.h"
 #include "abi/stack_tables.h"
 #include "base/messages.h"
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "engine/process/process_status.h"
 #include "sema/terms/intrinsics.h"
 

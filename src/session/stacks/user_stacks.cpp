@@ -11,7 +11,7 @@
 
 #include "abi/record.h"
 #include "base/messages.h"
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "sema/terms/intrinsics.h"
 #include "session/stacks/mapped_module.h"
 #include "session/stacks/stack_table.h"

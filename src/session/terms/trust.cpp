@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "base/files/file.h"
-#include "base/proc.h"
+#include "base/processes/proc.h"
 
 namespace spile::session {
 

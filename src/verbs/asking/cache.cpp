@@ -10,8 +10,8 @@
 #include <charconv>
 #include <memory>
 
-#include "base/number_text.h"
 #include "base/print.h"
+#include "base/text/number_text.h"
 #include "debuginfo/answers/answer_archive.h"
 #include "debuginfo/cache/answer_cache.h"
 #include "debuginfo/debuginfo.h"

@@ -11,7 +11,7 @@
 #include "base/diagnostic_colors.h"
 #include "base/messages.h"
 #include "base/print.h"
-#include "base/terminal_text.h"
+#include "base/text/terminal_text.h"
 #include "verbs/asking/asked_places.h"
 #include "verbs/asking/asking_verbs.h"
 #include "verbs/terms/json_lines.h"

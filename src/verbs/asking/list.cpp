@@ -13,10 +13,10 @@
 #include <set>
 
 #include "base/messages.h"
-#include "base/number_text.h"
 #include "base/print.h"
-#include "base/proc.h"
-#include "base/terminal_text.h"
+#include "base/processes/proc.h"
+#include "base/text/number_text.h"
+#include "base/text/terminal_text.h"
 #include "session/serve/running_sessions.h"
 #include "verbs/asking/asking_verbs.h"
 #include "verbs/tables/table.h"

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "base/json.h"
+#include "base/text/json.h"
 
 namespace spile::verbs {
 

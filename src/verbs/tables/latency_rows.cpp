@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 #include "runs/text/histogram_text.h"
 #include "verbs/tables/table.h"
 #include "verbs/terms/glyphs.h"

@@ -14,9 +14,9 @@
 #include <cstdlib>
 
 #include "base/files/file.h"
-#include "base/number_text.h"
 #include "base/result.h"
-#include "base/terminal_text.h"
+#include "base/text/number_text.h"
+#include "base/text/terminal_text.h"
 #include "verbs/terms/glyphs.h"
 
 namespace spile::verbs {

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/number_text.h"
-#include "base/terminal_text.h"
+#include "base/text/number_text.h"
 #include "base/text/split.h"
+#include "base/text/terminal_text.h"
 #include "verbs/terms/json_lines.h"
 
 namespace spile::verbs {

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "base/embedded_text.h"
-#include "base/proc.h"
-#include "base/terminal_control.h"
-#include "base/terminal_text.h"
+#include "base/processes/proc.h"
+#include "base/text/terminal_control.h"
+#include "base/text/terminal_text.h"
 #include "verbs/tables/latency_rows.h"
 #include "verbs/tables/live_table.h"
 #include "verbs/tasks/task_request.h"

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/files/tracefs.h"
 #include "base/text/glob.h"
-#include "base/tracefs.h"
 #include "probes/terms/tracepoint_format.h"
 #include "session/listing.h"
 

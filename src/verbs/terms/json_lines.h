@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "base/address.h"
-#include "base/json.h"
 #include "base/print.h"
+#include "base/text/json.h"
 
 namespace spile::verbs {
 

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "base/proc.h"
+#include "base/processes/proc.h"
 #include "engine/process/process_status.h"
 
 namespace spile::verbs {

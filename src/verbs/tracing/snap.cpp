@@ -7,8 +7,8 @@
 
 #include "base/embedded_text.h"
 #include "base/messages.h"
-#include "base/number_text.h"
 #include "base/text/glob.h"
+#include "base/text/number_text.h"
 #include "debuginfo/terms/names.h"
 #include "runs/timeline/perfetto_file.h"
 #include "runs/timeline/timeline_files.h"

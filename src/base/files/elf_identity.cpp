@@ -1,4 +1,4 @@
-#include "base/elf_identity.h"
+#include "base/files/elf_identity.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/elf_header.h"
+#include "base/files/elf_header.h"
 #include "base/unique_fd.h"
 
 namespace spile {

@@ -1,4 +1,4 @@
-#include "base/terminal_text.h"
+#include "base/text/terminal_text.h"
 
 #include <errno.h>
 #include <unistd.h>

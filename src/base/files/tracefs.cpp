@@ -1,4 +1,4 @@
-#include "base/tracefs.h"
+#include "base/files/tracefs.h"
 
 #include <errno.h>
 #include <fcntl.h>

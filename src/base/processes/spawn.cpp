@@ -1,4 +1,4 @@
-#include "base/spawn.h"
+#include "base/processes/spawn.h"
 
 #include <signal.h>
 #include <unistd.h>

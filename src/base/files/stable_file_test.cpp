@@ -1,4 +1,4 @@
-#include "base/stable_file.h"
+#include "base/files/stable_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

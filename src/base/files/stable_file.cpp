@@ -1,4 +1,4 @@
-#include "base/stable_file.h"
+#include "base/files/stable_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

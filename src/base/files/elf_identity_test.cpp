@@ -1,4 +1,4 @@
-#include "base/elf_identity.h"
+#include "base/files/elf_identity.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

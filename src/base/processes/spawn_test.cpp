@@ -1,4 +1,4 @@
-#include "base/spawn.h"
+#include "base/processes/spawn.h"
 
 #include <errno.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "base/terminal_control.h"
+#include "base/text/terminal_control.h"
 
 #include <unistd.h>
 

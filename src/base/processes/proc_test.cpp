@@ -1,5 +1,5 @@
 // Names of processes are anything: blanks, brackets, ends of lines, lines that look like fields.
-#include "base/proc.h"
+#include "base/processes/proc.h"
 
 #include <gmock/gmock.h>
 #include <sys/prctl.h>

@@ -1,4 +1,4 @@
-#include "base/proc.h"
+#include "base/processes/proc.h"
 
 #include <dirent.h>
 #include <fmt/format.h>
