@@ -29,7 +29,7 @@ SharedMemory* open_memory() {
   return mapped == MAP_FAILED ? nullptr : static_cast<SharedMemory*>(mapped);
 }
 
-// Waits until there is no request. An error: the compiler has not moved for a minute.
+// Waits until the compiler has answered the request. Error: it has done nothing for a minute.
 Result<void> wait_for_answer(const SharedMemory& memory) {
   using Clock = std::chrono::steady_clock;
   uint32_t beats = memory.beats;
