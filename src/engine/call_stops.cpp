@@ -120,7 +120,7 @@ void CallStops::system_call_stopped(Thread& thread) {
         thread);
   }
   bool is_reported = enters ? enter_call(thread, change) : leave_call(thread, registers, change);
-  if (is_reported) options_.watch_threads(change);
+  if (is_reported) options_.events.watch_threads(change);
 }
 
 }  // namespace spile::engine

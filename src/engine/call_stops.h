@@ -17,7 +17,7 @@ class CallStops {
         own_(context.own),
         works_(context.works) {}
 
-  // Reports the call to EngineOptions::watch_threads if that is due, as TraceListener::system_call_stopped().
+  // Reports the call to EngineEvents::watch_threads if that is due, as TraceListener::system_call_stopped().
   void system_call_stopped(Thread& thread);
 
   // The following functions perform works of the kinds kWatchedCall, kSharers and kSlots, and take the hold off the thread.

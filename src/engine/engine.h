@@ -88,7 +88,7 @@ class Engine {
   // all fails while others are armed is an Event::Kind::kTrouble. REQUIRES: set_image().
   virtual Result<ArmReport> arm(std::span<const SiteRequest> sites) = 0;
   // Has these handlers report system calls from the next arm() on, in processes where they see all calls
-  // (Event::Kind::kCallsInProcess); EngineOptions::watch_threads reports them elsewhere (kCallsTraced). Each call is reported
+  // (Event::Kind::kCallsInProcess); EngineEvents::watch_threads reports them elsewhere (kCallsTraced). Each call is reported
   // once. watch_threads always reports the return of an execve. REQUIRES: EngineOptions::watch_system_calls.
   virtual void probe_system_calls(const SystemCallHandlers& handlers) = 0;
   // Switches sites that were requested with kSwitchable on or off, everywhere and from now on, while the targets run: a

@@ -117,7 +117,7 @@ TEST_F(LifecycleTest, LateLibrariesAreArmedBeforeTheirConstructors) {
 TEST_F(LifecycleTest, InitialLibrariesOfLaunchedProgramsAreArmed) {
   std::string libc;
   EngineOptions options;
-  options.resolve_module = [&](pid_t, const Module& module) -> std::vector<SiteRequest> {
+  options.events.resolve_module = [&](pid_t, const Module& module) -> std::vector<SiteRequest> {
     if (module.path.find("/libc.so.6") == std::string::npos) return {};
     libc = module.path;
     return {entry(module.path, "pthread_create", 1)};

@@ -361,7 +361,7 @@ void ProcessLives::thread_born(Thread& parent, Thread& thread, const ProcessStat
 void ProcessLives::thread_ending(Thread& thread) {
   const AddressSpace* space = thread.process->space.get();
   if (auto call = space ? calls_.last_call(*space, thread) : std::nullopt) {
-    options_.watch_threads(
+    options_.events.watch_threads(
         {.kind = ThreadChange::Kind::kSystemCall, .pid = thread.process->pid, .tid = thread.tid, .registers = *call});
   }
   reports_.watch(ThreadChange::Kind::kThreadEnding, thread.process->pid, thread.tid);

@@ -115,18 +115,18 @@ TracingBackendImpl::~TracingBackendImpl() {
 
 Result<void> TracingBackendImpl::start() {
   TRY(tracer_,
-      Tracer::create(*this, {.ends = static_cast<bool>(options_.watch_threads), .system_calls = options_.watch_system_calls}));
-  tracer_->be_patient({options_.sleep_patience_ms, options_.keep_waiting});
+      Tracer::create(*this, {.ends = static_cast<bool>(options_.events.watch_threads), .system_calls = options_.watch_system_calls}));
+  tracer_->be_patient({options_.sleep_patience_ms, options_.events.keep_waiting});
   auto report = [this](const Client* client, Event event) { reports_.report(client, std::move(event)); };
-  calls_ = std::make_unique<CallWatch>(*tracer_, options_.stop_patience_ms, options_.call_probes,
+  calls_ = std::make_unique<CallWatch>(*tracer_, options_.stop_patience_ms, options_.events.call_probes,
                                        [this](Event event) { reports_.report(own_, std::move(event)); });
   arming_ = std::make_unique<Arming>(*tracer_, *calls_, options_.stop_patience_ms, report);
   own_ = &arming_->clients().add();
-  own_->resolve_module = options_.resolve_module;
-  own_->describe_modules = options_.describe_modules;
-  own_->watch_threads = options_.watch_threads;
-  own_->owns_stacks = options_.owns_stacks;
-  own_->return_readers = options_.return_readers;
+  own_->resolve_module = options_.events.resolve_module;
+  own_->describe_modules = options_.events.describe_modules;
+  own_->watch_threads = options_.events.watch_threads;
+  own_->owns_stacks = options_.events.owns_stacks;
+  own_->return_readers = options_.events.return_readers;
   reports_.begin(*arming_, *own_);
   works_ = std::make_unique<WorkQueue>(*tracer_, [this](const DeferredWork& work) { perform(work); });
   TracingContext context{options_, *tracer_, *calls_, *arming_, *own_, reports_, *works_};
@@ -268,7 +268,7 @@ Result<void> TracingBackendImpl::change_all(const std::function<Result<void>(Add
 Result<void> TracingBackendImpl::suspend() {
   auto gone = let_all_go();
   // Modules are asked about anew, as the sites in them are forgotten with the rest.
-  own_->resolve_module = options_.resolve_module;
+  own_->resolve_module = options_.events.resolve_module;
   own_->probes_calls = calls_->is_on();
   own_->resolved.clear();
   // Threads that could not be let go at once (one waits for its vfork child) are let go at their next stop, which we must

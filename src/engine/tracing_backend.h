@@ -13,7 +13,7 @@ class TracingBackend : public Backend {
   virtual Result<pid_t> launch(const LaunchOptions& options) = 0;
   virtual Result<void> execute() = 0;
   virtual void resume_all() = 0;
-  // Detaches, but goes on asking EngineOptions::resolve_module; requests are forgotten, and given again by arm(). An error: see
+  // Detaches, but goes on asking EngineEvents::resolve_module; requests are forgotten, and given again by arm(). An error: see
   // Engine::suspend().
   virtual Result<void> suspend() = 0;
   virtual void probe_system_calls(const SystemCallHandlers& handlers) = 0;

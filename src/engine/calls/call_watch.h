@@ -22,7 +22,7 @@ namespace spile::engine {
 
 class CallWatch {
  public:
-  // stop_patience_ms: how long to wait for threads to stand still. probes: EngineOptions::call_probes; empty: kAll. report: gets
+  // stop_patience_ms: how long to wait for threads to stand still. probes: EngineEvents::call_probes; empty: kAll. report: gets
   // kCallsTraced, kCallsInProcess and kTrouble. REQUIRES: the tracer outlives this object.
   CallWatch(Tracer& tracer, uint64_t stop_patience_ms, std::function<CallProbes(pid_t)> probes, std::function<void(Event)> report)
       : tracer_(tracer), patience_ms_(stop_patience_ms), probes_(std::move(probes)), report_(std::move(report)) {}

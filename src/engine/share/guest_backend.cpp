@@ -28,8 +28,8 @@ std::string printable(std::string text) {
 
 Result<void> GuestBackend::introduce() {
   MessageWriter hello;
-  hello(kGuestProtocol, static_cast<bool>(options_.resolve_module), static_cast<bool>(options_.describe_modules),
-        static_cast<bool>(options_.watch_threads));
+  hello(kGuestProtocol, static_cast<bool>(options_.events.resolve_module), static_cast<bool>(options_.events.describe_modules),
+        static_cast<bool>(options_.events.watch_threads));
   TRY_DO(ask(GuestMessage::kHello, hello));
   return {};
 }
@@ -94,13 +94,13 @@ void GuestBackend::take(ReceivedMessage message) {
     take_event(std::move(event));
   } else if (message.type == GuestMessage::kResolve) {
     Module module;
-    if (!reader(pid, module) || !options_.resolve_module || !is_traced_there(pid)) return channel_.close();
-    answer(options_.resolve_module(pid, module));
+    if (!reader(pid, module) || !options_.events.resolve_module || !is_traced_there(pid)) return channel_.close();
+    answer(options_.events.resolve_module(pid, module));
     channel_.send(GuestMessage::kResolved, answer.bytes());
   } else if (message.type == GuestMessage::kDescribe) {
     std::vector<Module> modules;
-    if (!reader(pid, modules) || !options_.describe_modules || !is_traced_there(pid)) return channel_.close();
-    answer(options_.describe_modules(pid, modules));
+    if (!reader(pid, modules) || !options_.events.describe_modules || !is_traced_there(pid)) return channel_.close();
+    answer(options_.events.describe_modules(pid, modules));
     channel_.send(GuestMessage::kDescribed, answer.bytes());
   } else if (message.type == GuestMessage::kEnding) {
     Clock::time_point since;
@@ -109,8 +109,8 @@ void GuestBackend::take(ReceivedMessage message) {
     ending_since_ = std::clamp(since, now - kAnswerLimit, now);
   } else if (message.type == GuestMessage::kChange) {
     ThreadChange change;
-    if (!reader(change) || !options_.watch_threads) return channel_.close();
-    if (processes_.contains(change.pid) || is_traced_there(change.pid)) options_.watch_threads(change);
+    if (!reader(change) || !options_.events.watch_threads) return channel_.close();
+    if (processes_.contains(change.pid) || is_traced_there(change.pid)) options_.events.watch_threads(change);
     channel_.send(GuestMessage::kSeen);
   } else {
     channel_.close();

@@ -59,7 +59,7 @@ class ArmingState {
   bool is_refused() const { return is_refused_; }
   void set_refused(bool refused) { is_refused_ = refused; }
 
-  // Returns why no return can be probed in it (EngineOptions::owns_stacks); empty: returns can be probed.
+  // Returns why no return can be probed in it (EngineEvents::owns_stacks); empty: returns can be probed.
   const std::string& return_obstacle() const { return return_obstacle_; }
   void set_return_obstacle(std::string why) { return_obstacle_ = std::move(why); }
 

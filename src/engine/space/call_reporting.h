@@ -19,7 +19,7 @@ class CallReporting {
   bool is_unwanted() const { return gap_ == kNobodysCalls; }
   void set_gap(std::string gap) { gap_ = std::move(gap); }
 
-  // Returns whether the processes that share the space had different answers of EngineOptions::call_probes when last asked about.
+  // Returns whether the processes that share the space had different answers of EngineEvents::call_probes when last asked about.
   bool probes_differ() const { return probes_differ_; }
   void set_probes_differ(bool differ) { probes_differ_ = differ; }
 

@@ -52,23 +52,28 @@ struct LaunchOptions {
 // waiting.
 using KeepWaiting = std::function<bool(pid_t pid, const std::string& state)>;
 
-struct EngineOptions {
-  ThreadWatcher watch_threads;  // may be empty, unless watch_system_calls is set
-  // Reports system calls, too. An attach to a process that another spile traces fails then.
-  bool watch_system_calls = false;
+// What the engine asks its caller, and tells it, from within calls of Engine. Each may be empty.
+struct EngineEvents {
+  ThreadWatcher watch_threads;  // set where EngineOptions::watch_system_calls is
   // Returns which of the probes on system calls are for the process; the answer holds for as long as it runs one program. Empty:
   // all.
   std::function<CallProbes(pid_t pid)> call_probes;
-  ModuleResolver resolve_module;      // may be empty
-  ModuleDescriber describe_modules;   // may be empty
-  StackOwnership owns_stacks;         // may be empty
-  ReturnReaderFinder return_readers;  // may be empty
+  ModuleResolver resolve_module;
+  ModuleDescriber describe_modules;
+  StackOwnership owns_stacks;
+  ReturnReaderFinder return_readers;
+  KeepWaiting keep_waiting;  // empty: waits for EngineOptions::sleep_patience_ms
+};
+
+struct EngineOptions {
+  EngineEvents events;
+  // Reports system calls, too. An attach to a process that another spile traces fails then.
+  bool watch_system_calls = false;
   // How long to wait, when all threads of a process are to stand still, while no further thread stops.
   uint64_t stop_patience_ms = 2000;
   // How long to wait for a process of which no thread can be stopped (uninterruptible sleep), when a thread is needed for system
   // calls.
   uint64_t sleep_patience_ms = 10'000;
-  KeepWaiting keep_waiting;  // empty: waits for sleep_patience_ms
 };
 
 }  // namespace spile::engine

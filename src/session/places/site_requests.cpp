@@ -99,8 +99,8 @@ ScriptSites script_sites(const sema::Program& program, const codegen::TargetCode
 }
 
 void guard_returns(engine::EngineOptions& options) {
-  options.owns_stacks = once_for_each_path(why_stacks_are_owned);
-  options.return_readers = once_for_each_path(return_readers_of);
+  options.events.owns_stacks = once_for_each_path(why_stacks_are_owned);
+  options.events.return_readers = once_for_each_path(return_readers_of);
 }
 
 }  // namespace spile::session

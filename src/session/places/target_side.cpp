@@ -94,17 +94,17 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const TargetSideInput& in
   std::unique_ptr<TargetSide> side(new TargetSide(input));
   engine::EngineOptions engine_options;
   side->watch_lives(engine_options, input);
-  engine_options.keep_waiting = wait_until(input.interrupted);
+  engine_options.events.keep_waiting = wait_until(input.interrupted);
   if (has_return_probes(input.script)) {
     guard_returns(engine_options);
     // Unwinders are kept away from pending returns.
-    engine_options.resolve_module = [unwind_id = input.program.sites.unwind_id(), &code = input.script.target](
+    engine_options.events.resolve_module = [unwind_id = input.program.sites.unwind_id(), &code = input.script.target](
                                         pid_t pid, const engine::Module& module) {
       return unwind_sites(pid, module, unwind_id, code);
     };
   }
   if (input.script.layout.tables_size != 0) {
-    engine_options.describe_modules = [side = side.get()](pid_t pid, std::span<const engine::Module> modules) {
+    engine_options.events.describe_modules = [side = side.get()](pid_t pid, std::span<const engine::Module> modules) {
       return side->describe_modules(pid, modules);
     };
   }
@@ -118,7 +118,7 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const TargetSideInput& in
 void TargetSide::watch_lives(engine::EngineOptions& engine_options, const TargetSideInput& input) {
   if (!follows_ && !judges_ends_) return;
   ProcessWatch& watch = input.watch;
-  engine_options.watch_threads = [this, &watch, &sampler = input.sampler,
+  engine_options.events.watch_threads = [this, &watch, &sampler = input.sampler,
                                   &kernel_targets = input.kernel_targets](const engine::ThreadChange& change) {
     if (judges_ends_) take_last_look(last_looks_, change);
     if (!follows_) return;
@@ -132,7 +132,7 @@ void TargetSide::watch_lives(engine::EngineOptions& engine_options, const Target
     if (!executed) sampler.on_change(change);
   };
   engine_options.watch_system_calls = watch.watches_system_calls();
-  engine_options.call_probes = [&watch](pid_t pid) { return watch.call_probes_of(pid); };
+  engine_options.events.call_probes = [&watch](pid_t pid) { return watch.call_probes_of(pid); };
 }
 
 // ---- what processes have mapped
