@@ -60,7 +60,7 @@ bool Elaboration::is_user_text(const SourceRange& range) const {
 void Elaboration::note_elided(const SourceRange& range, const std::string& what) {
   if (!is_user_text(range)) return;
   std::string line = "eliding " + what + ": " + range.to_string();
-  if (told_elided_.insert(line).second) program.elided.push_back(line);
+  if (reported_elided_.insert(line).second) program.elided.push_back(line);
 }
 
 std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnostics& diagnostics,

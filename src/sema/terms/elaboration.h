@@ -90,7 +90,7 @@ struct Elaboration {
   void note_elided(const SourceRange& range, const std::string& what);
 
  private:
-  std::unordered_set<std::string> told_elided_;
+  std::unordered_set<std::string> reported_elided_;
 };
 
 // A range within one file, in bytes from its start: a key that does not contain the file.
