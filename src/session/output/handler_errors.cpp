@@ -103,7 +103,8 @@ std::vector<std::string> HandlerErrors::refusals() const {
 std::vector<std::string> HandlerErrors::repeated() const {
   std::vector<std::string> warnings;
   for (const auto& [text, times] : counts_) {
-    if (messages_.verb.is_set()) warnings.push_back(fmt::format("{} {} left out: {}", times, plural(times, "hit"), text));
+    if (messages_.verb.is_set())
+      warnings.push_back(fmt::format("{} {}: {}", times, plural(times, "hit left out", "hits left out"), text));
     else if (times > 1) warnings.push_back(fmt::format("{} times: ERROR: {}", times, text));
   }
   return warnings;
