@@ -22,13 +22,13 @@ bool may_be_traced(std::string_view function) {
          !function.starts_with("__bpf_tramp_");
 }
 
-std::vector<Mechanism> plan(const Features& features, const Wish& wish) {
+std::vector<Mechanism> plan(const Features& features, const PlaceTraits& traits) {
   std::vector<Mechanism> mechanisms;
-  const bool few = wish.places == 1 || (features.tracing_cookie && wish.places <= kMostTracingPlaces);
-  if (features.tracing && wish.function_entry && wish.described && few) mechanisms.push_back(Mechanism::kTracing);
-  const bool finds_values = !wish.at_return || !wish.saves_values || features.multi_return_stack;
-  if (features.multi && wish.function_entry && !wish.unknown_address && finds_values) mechanisms.push_back(Mechanism::kMulti);
-  if (features.kprobe && (wish.function_entry || !wish.at_return)) mechanisms.push_back(Mechanism::kKprobe);
+  const bool few = traits.places == 1 || (features.tracing_cookie && traits.places <= kMostTracingPlaces);
+  if (features.tracing && traits.function_entry && traits.described && few) mechanisms.push_back(Mechanism::kTracing);
+  const bool finds_values = !traits.at_return || !traits.saves_values || features.multi_return_stack;
+  if (features.multi && traits.function_entry && !traits.unknown_address && finds_values) mechanisms.push_back(Mechanism::kMulti);
+  if (features.kprobe && (traits.function_entry || !traits.at_return)) mechanisms.push_back(Mechanism::kKprobe);
   return mechanisms;
 }
 

@@ -48,7 +48,7 @@ struct Features {
 };
 
 // What the places of one probe have in common.
-struct Wish {
+struct PlaceTraits {
   size_t places = 1;
   bool at_return = false;
   bool saves_values = false;     // at the entry, for the return: which are found again by the stack pointer
@@ -66,6 +66,6 @@ inline constexpr size_t kMostTracingPlaces = 4;
 bool may_be_traced(std::string_view function);
 
 // Returns the mechanisms to try, best first; empty: the kernel has no mechanism for this.
-std::vector<Mechanism> plan(const Features& features, const Wish& wish);
+std::vector<Mechanism> plan(const Features& features, const PlaceTraits& traits);
 
 }  // namespace spile::kernelinfo

@@ -19,7 +19,8 @@
 #include "codegen/codegen.h"
 #include "runtime/bitcode.h"
 #include "sema/fake_target_test.h"
-#include "session/places/kernel_map.h"
+#include "session/places/attach_plan.h"
+#include "session/places/kernel_constants.h"
 
 extern "C" __attribute__((noinline, used)) long spile_test_called(long a, const char* s) {
   asm volatile("" : "+r"(a), "+r"(s));

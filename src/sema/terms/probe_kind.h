@@ -50,10 +50,10 @@ enum class Source : uint8_t {
   kSession,  // session/live/script_run.cpp
   kClock,    // session/live/timers.cpp
   kFile,     // session/serve/procfs_files.cpp, http_files.cpp: somebody reads or writes it
-  // a place in a process, armed by engine (sema/sharing/group_sites.cpp); session/places/kernel_map.cpp where it is a uprobe
+  // a place in a process, armed by engine (sema/sharing/group_sites.cpp); session/places/attach_plan.cpp where it is a uprobe
   kCode,
-  kKernel,  // session/places/kernel_map.cpp: an attached eBPF program
-  // session/stacks/thread_sampler.cpp: perf events of threads; session/places/kernel_map.cpp where the domain is the kernel
+  kKernel,  // session/places/attach_plan.cpp: an attached eBPF program
+  // session/stacks/thread_sampler.cpp: perf events of threads; session/places/attach_plan.cpp where the domain is the kernel
   kSampler,
   kWatch,  // session/places/process_watch.cpp: engine reports what threads do
 };

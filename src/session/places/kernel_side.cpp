@@ -8,65 +8,16 @@
 #include <cstring>
 #include <functional>
 #include <future>
-#include <map>
 
 #include "abi/kernel.h"
 #include "abi/kernel_interrupts.h"
 #include "base/messages.h"
 #include "base/text/number_text.h"
-#include "kernelinfo/interrupt_count.h"
 #include "session/arena/skips.h"
-#include "session/places/kernel_map.h"
+#include "session/places/attach_plan.h"
+#include "session/places/kernel_constants.h"
 
 namespace spile::session {
-
-namespace {
-
-// For execution_flow(): all 0 where the kernel does not show where it counts.
-std::vector<uint8_t> interrupt_constants() {
-  abi::KernelInterrupts values{};
-  kernelinfo::KernelInfo kernel;
-  if (auto place = kernelinfo::find_interrupt_count(kernel)) values = {place->per_cpu_offsets, place->count};
-  std::vector<uint8_t> bytes(sizeof values);
-  std::memcpy(bytes.data(), &values, sizeof values);
-  return bytes;
-}
-
-// Returns abi::KernelMembers as bytes.
-std::vector<uint8_t> kernel_members(const kernelinfo::MemberLayout& layout) {
-  abi::KernelMembers values{};
-  values.known = 1;
-  values.task_parent = layout.task_parent;
-  values.task_signal = layout.task_signal;
-  values.task_thread_pid = layout.task_thread_pid;
-  values.task_cred = layout.task_cred;
-  values.task_mm = layout.task_mm;
-  values.task_name = layout.task_name;
-  values.task_links = layout.task_links;
-  values.task_call_state = layout.task_call_state;
-  values.signal_pids = layout.signal_pids;
-  values.pid_level = layout.pid_level;
-  values.pid_tasks = layout.pid_tasks;
-  values.pid_numbers = layout.pid_numbers;
-  values.number_size = layout.number_size;
-  values.number_value = layout.number_value;
-  values.number_space = layout.number_space;
-  values.space_inode = layout.space_inode;
-  values.space_ids = layout.space_ids;
-  values.node_shift = layout.node_shift;
-  values.node_slots = layout.node_slots;
-  values.cred_euid = layout.cred_euid;
-  values.cred_egid = layout.cred_egid;
-  values.mm_arguments = layout.mm_arguments;
-  values.mm_arguments_end = layout.mm_arguments_end;
-  values.mm_environment = layout.mm_environment;
-  values.mm_environment_end = layout.mm_environment_end;
-  std::vector<uint8_t> bytes(sizeof values);
-  std::memcpy(bytes.data(), &values, sizeof values);
-  return bytes;
-}
-
-}  // namespace
 
 Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program, const codegen::CompiledScript& script,
                                                      const probes::ModuleFiles& files, const kernelinfo::Features& features,
@@ -107,7 +58,6 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
     side->rings_thread_ = std::jthread([kernel_side = side.get(), &kernel = *memory.kernel(), &arena](
                                            const std::stop_token& stop) { kernel_side->populate_rings(kernel, arena, stop); });
   }
-  side->imported_.resize(script.kernel.maps.size());
   return side;
 }
 
@@ -245,65 +195,11 @@ uint32_t KernelSide::errors() const {
   return __atomic_load_n(&reinterpret_cast<const abi::KernelControl*>(control.data())->errors, __ATOMIC_RELAXED);
 }
 
-namespace {
-std::span<const char> as_key(std::span<const uint8_t> key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
-}  // namespace
-
-std::vector<uint8_t> KernelSide::normal_value(const codegen::KernelMap& map, const uint8_t* bytes) const {
-  std::vector<uint8_t> value(map.value_size);
-  bool is_string = program_.globals[static_cast<size_t>(map.global)]->type == ValueType::kString;
-  size_t size = is_string ? strnlen(reinterpret_cast<const char*>(bytes), map.value_size - 1) : map.value_size;
-  std::memcpy(value.data(), bytes, size);
-  return value;
-}
-
 Result<void> KernelSide::import_globals(Controller& controller) {
-  if (!attached_) return {};
-  std::map<std::string, int> globals;
-  for (const codegen::KernelMap& map : script_.kernel.maps) {
-    if (map.sharded && map.global >= 0) globals.emplace(map.symbol, map.global);
-  }
-  if (!globals.empty()) {
-    TRY_DO(kernel_->collect([&](const bpf::MapSpec& map, std::span<const uint8_t> key, std::span<const uint8_t> value) {
-      auto global = globals.find(map.symbol);
-      if (global != globals.end()) controller.add_element(global->second, as_key(key), value);
-    }));
-  }
-  for (size_t i = 0; i < script_.kernel.maps.size(); ++i) {
-    const codegen::KernelMap& map = script_.kernel.maps[i];
-    if (map.global < 0 || map.sharded) continue;
-    imported_[i].clear();
-    controller.clear_global(map.global);
-    TRY_DO(kernel_->elements(map.symbol, [&](std::span<const uint8_t> key, std::span<const uint8_t> value) {
-      controller.put_element(map.global, as_key(key), value);
-      imported_[i].push_back({{key.begin(), key.end()}, normal_value(map, value.data())});
-    }));
-  }
-  return {};
+  return attached_ ? globals_.import_all(*kernel_, controller) : Result<void>();
 }
 
-// Writes back differences only, so that elements that the controller left alone keep what handlers write meanwhile.
-Result<void> KernelSide::export_globals(Controller& controller) {
-  for (size_t i = 0; i < script_.kernel.maps.size(); ++i) {
-    const codegen::KernelMap& map = script_.kernel.maps[i];
-    if (map.global < 0 || map.sharded) continue;
-    std::map<std::vector<uint8_t>, std::vector<uint8_t>> before;
-    for (Element& element : imported_[i]) before.emplace(std::move(element.key), std::move(element.value));
-    imported_[i].clear();
-    Result<void> outcome;
-    controller.for_each_element(map.global, [&](std::span<const char> packed, const void* memory) {
-      std::vector<uint8_t> value = normal_value(map, static_cast<const uint8_t*>(memory));
-      std::vector<uint8_t> key(packed.begin(), packed.end());
-      auto known = before.find(key);
-      bool same = known != before.end() && known->second == value;
-      if (known != before.end()) before.erase(known);
-      if (!same && outcome.ok()) outcome = kernel_->put(map.symbol, key, value);
-    });
-    TRY_DO(std::move(outcome));
-    for (const auto& [key, value] : before) TRY_DO(kernel_->erase(map.symbol, key));
-  }
-  return {};
-}
+Result<void> KernelSide::export_globals(Controller& controller) { return globals_.export_changes(*kernel_, controller); }
 
 std::vector<std::string> KernelSide::losses(std::string_view when_full) const {
   auto counts = kernel_->skipped();

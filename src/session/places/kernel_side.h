@@ -18,6 +18,7 @@
 #include "session/arena/controller.h"
 #include "session/output/record_queue.h"
 #include "session/places/followed_programs.h"
+#include "session/places/kernel_globals.h"
 
 namespace spile::session {
 
@@ -37,12 +38,9 @@ class KernelSide {
   // Detaches all programs; no handler runs after it returns. Globals and records can still be read.
   Result<void> detach();
 
-  // Adds what handlers have added to sharded globals to the controller's copies, and replaces the copies of other globals. Does
-  // nothing before attach(). REQUIRES: called before each controller handler.
+  // Copy globals from and to the controller: KernelGlobals::import_all() and export_changes(). Importing does nothing before
+  // attach(): the controller's globals are the only ones then.
   Result<void> import_globals(Controller& controller);
-  // Writes back what the controller has changed in and deleted from globals that aren't sharded. REQUIRES: called before programs
-  // are attached, and after each controller handler. An element that a handler in the kernel writes between import and export may
-  // be overwritten.
   Result<void> export_globals(Controller& controller);
 
   // Let handlers that run in traced processes alone hit in a process, and in a thread (bpf::Kernel::follow); drop_process() ends
@@ -66,31 +64,25 @@ class KernelSide {
   std::vector<std::string> losses(std::string_view when_full) const;
 
  private:
-  struct Element {
-    std::vector<uint8_t> key;
-    std::vector<uint8_t> value;
-  };
   KernelSide(const sema::Program& program, const codegen::CompiledScript& script, int verbosity)
-      : program_(program), script_(script), verbosity_(verbosity) {}
-  // Returns a value as it is compared and sent: bytes behind the NUL of a string become 0.
-  std::vector<uint8_t> normal_value(const codegen::KernelMap& map, const uint8_t* bytes) const;
+      : script_(script), verbosity_(verbosity), globals_(program, script) {}
 
-  const sema::Program& program_;
-  const codegen::CompiledScript& script_;
-  int verbosity_;
-  std::optional<FollowedPrograms> followed_;
-  std::unique_ptr<bpf::Kernel> kernel_;
   Result<void> fill_arena(const bpf::Arena& arena) const;
   // Slots of CPUs, without their rings. Another thread may do it meanwhile.
   Result<void> populate_slots(const bpf::Arena& arena) const;
   // The rings of these slots, by a thread of its own: it takes longer than all else of a start. attach() waits until each has its
   // first part; the rest is withheld from handlers until it is there.
   void populate_rings(const bpf::Arena& memory, ArenaView& arena, const std::stop_token& stop);
+
+  const codegen::CompiledScript& script_;
+  int verbosity_;
+  KernelGlobals globals_;
+  std::optional<FollowedPrograms> followed_;
+  std::unique_ptr<bpf::Kernel> kernel_;
   std::vector<std::pair<std::string, uint64_t>> missed_;  // bpf::Kernel::missed(), since detach(); most first
   bool misses_uncounted_ = false;                         // bpf::Kernel::misses_uncounted(), since detach()
   bool knows_processes_ = false;                          // handlers look whether a process is traced
-  bool attached_ = false;                                 // since attach(); before, the controller's globals are the only ones
-  std::vector<std::vector<Element>> imported_;            // parallel to script_.kernel.maps
+  bool attached_ = false;                                 // since attach()
   std::promise<Result<void>> rings_begun_;                // by rings_thread_
   std::jthread rings_thread_;                             // last: it uses the others
 };

@@ -1,18 +1,12 @@
-#include "session/places/kernel_map.h"
+#include "session/places/attach_plan.h"
 
 #include <fmt/format.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <time.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
-#include "abi/kernel.h"
-#include "base/clock.h"
 #include "base/files/elf_identity.h"
 
 namespace spile::session {
@@ -130,50 +124,50 @@ bpf::AttachPoint function_point(const sema::ResolvedPoint& point, Mechanism mech
 }
 
 // The points of a probe that are attached by one mechanism.
-struct Share {
-  kernelinfo::Wish wish;
+struct PointGroup {
+  kernelinfo::PlaceTraits traits;
   std::vector<size_t> points;
 };
 
 // Divides points into functions that the kernel describes and others; all together where the former are too many for programs of
 // their own.
-std::vector<Share> shares_of(const sema::Probe& probe) {
+std::vector<PointGroup> groups_of(const sema::Probe& probe) {
   const auto described = [](const sema::ResolvedPoint& point) { return point.site.kernel->description != 0; };
   const auto count = static_cast<size_t>(std::ranges::count_if(probe.points, described));
   const bool apart = count > 0 && count <= kernelinfo::kMostTracingPlaces;
-  std::vector<Share> shares(2);
+  std::vector<PointGroup> groups(2);
   for (size_t i = 0; i < probe.points.size(); ++i) {
     const sema::ResolvedPoint& point = probe.points[i];
-    Share& share = shares[apart && described(point) ? 1 : 0];
-    share.points.push_back(i);
-    share.wish.function_entry &= point.kind != sema::ProbeKind::kStatement && point.site.kernel->offset == 0;
-    share.wish.unknown_address |= point.site.module != "kernel" && point.site.kernel->address == 0;
+    PointGroup& group = groups[apart && described(point) ? 1 : 0];
+    group.points.push_back(i);
+    group.traits.function_entry &= point.kind != sema::ProbeKind::kStatement && point.site.kernel->offset == 0;
+    group.traits.unknown_address |= point.site.module != "kernel" && point.site.kernel->address == 0;
   }
-  shares[1].wish.described = true;
-  for (Share& share : shares) {
-    share.wish.places = share.points.size();
-    share.wish.at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
-    share.wish.saves_values = !probe.entry_saves.empty();
+  groups[1].traits.described = true;
+  for (PointGroup& group : groups) {
+    group.traits.places = group.points.size();
+    group.traits.at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
+    group.traits.saves_values = !probe.entry_saves.empty();
   }
-  std::erase_if(shares, [](const Share& share) { return share.points.empty(); });
-  return shares;
+  std::erase_if(groups, [](const PointGroup& group) { return group.points.empty(); });
+  return groups;
 }
 
 Result<void> add_function_programs(const sema::Probe& probe, const codegen::KernelProgram& entry,
                                    const kernelinfo::Features& features, std::vector<bpf::ProgramSpec>& specs) {
-  for (const Share& share : shares_of(probe)) {
-    const std::vector<Mechanism> mechanisms = kernelinfo::plan(features, share.wish);
+  for (const PointGroup& group : groups_of(probe)) {
+    const std::vector<Mechanism> mechanisms = kernelinfo::plan(features, group.traits);
     if (mechanisms.empty()) {
       return Error{
           fmt::format("attach {}: this kernel can't run handlers there: it has neither kprobes nor fentry",
-                      probe.points[share.points.front()].text),
+                      probe.points[group.points.front()].text),
           "the kernel must be built with CONFIG_KPROBES, CONFIG_KPROBE_EVENTS or CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"};
     }
-    const int choice = choice_of(probe, share.wish.described ? 1 : 0);
+    const int choice = choice_of(probe, group.traits.described ? 1 : 0);
     for (size_t way = 0; way < mechanisms.size(); ++way) {
       if ((mechanisms[way] == Mechanism::kTracing) != entry.by_arguments) continue;
       bpf::ProgramSpec spec{entry.section, {}, choice, static_cast<int>(way)};
-      for (size_t i : share.points)
+      for (size_t i : group.points)
         spec.points.push_back(
             function_point(probe.points[i], mechanisms[way], entry.exit_side, codegen::kernel_cookie(probe, i)));
       specs.push_back(std::move(spec));
@@ -303,22 +297,6 @@ Result<void> check_programs(const sema::Program& program, const std::vector<bpf:
                  "use $variables of the function instead, or a kernel that is built with CONFIG_KPROBES"};
   }
   return {};
-}
-
-std::vector<uint8_t> kernel_constants(pid_t target) {
-  abi::KernelConstants values{};
-  values.clock_offset_ns = realtime_offset_ns();
-  values.target_pid = target;
-  constexpr ino_t kFirstNamespace = 0xEFFFFFFC;  // PROC_PID_INIT_INO of linux/proc_ns.h
-  struct stat name_space;
-  if (stat("/proc/self/ns/pid", &name_space) == 0 && name_space.st_ino != kFirstNamespace) {
-    // The kernel's own form of a device number, which is not that of stat().
-    values.pid_namespace_device = uint64_t{major(name_space.st_dev)} << 20 | minor(name_space.st_dev);
-    values.pid_namespace_inode = name_space.st_ino;
-  }
-  std::vector<uint8_t> bytes(sizeof values);
-  std::memcpy(bytes.data(), &values, sizeof values);
-  return bytes;
 }
 
 }  // namespace spile::session
