@@ -353,8 +353,9 @@ std::vector<std::string> OtlpSender::losses() const {
     warnings.push_back(fmt::format("messages of {} rejected by {}: {} ({})", place_->content, place(), rejected_, last_failure_));
   if (left_out_ > 0) {
     const bool are_spans = place_->content == std::string_view("spans");
-    warnings.push_back(fmt::format("{} rejected by {}, in messages that it took: {}{}", are_spans ? "spans" : "data points",
-                                   place(), left_out_, why_left_out_.empty() ? "" : fmt::format(" ({})", why_left_out_)));
+    const std::string why = why_left_out_.empty() ? "" : fmt::format(" ({})", why_left_out_);
+    warnings.push_back(fmt::format("{} {}, in messages that it took: {}{}",
+                                   are_spans ? "spans rejected by" : "data points rejected by", place(), left_out_, why));
   }
   return warnings;
 }

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/number_text.h"
+
 namespace spile::session {
 
 namespace {
@@ -85,8 +87,8 @@ std::vector<std::string> PlacedSites::never_loaded() const {
   size_t places = 0;
   for (const auto& [path, sites] : files) places += sites;
   return {fmt::format("{} {} never loaded by a traced process: {} of the script's {} probed {} never in place", names_of(files),
-                      files.size() == 1 ? "was" : "were", places, program_.sites.size(),
-                      places == 1 ? "place was" : "places were")};
+                      plural(files.size(), "was", "were"), places, program_.sites.size(),
+                      plural(places, "place was", "places were"))};
 }
 
 }  // namespace spile::session
