@@ -44,7 +44,7 @@ class Output final : private RecordSink {
   // send_events(). The arena's clock dates it; it must outlive this.
   void record_by(RunRecorder& recorder, const ArenaView& arena);
 
-  // The parts. Records come from the queue; write_pending() of old is its hand_on().
+  // The parts. The queue takes records from the rings; the others get what it hands on.
   RecordQueue& records() { return queue_; }
   HandlerErrors& errors() { return errors_; }
   HandlerActions& actions() { return actions_; }
