@@ -1,6 +1,6 @@
 #pragma once
-// What spile says to its user beside its results: warnings, errors and notes, with their parts. They go to standard error, or to a
-// sink: a program that runs spile through libspile gets them as they are (docs/library-api.md). While a sink is set,
+// What spile says to its user beside its results: warnings, errors and notes, with their parts. They go to standard error, or to
+// a sink: a program that runs spile through libspile gets them as they are (docs/library-api.md). While a sink is set,
 // print_text(stderr, ...) hands it each text as a note. Never throws and never ends the program. Thread rule: sink and
 // show_warnings() are set once, before other threads print; the rest from any thread.
 

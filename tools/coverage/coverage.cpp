@@ -182,7 +182,7 @@ Result<void> cover(const std::string& given, const Options& options) {
   engine::EngineOptions engine_options;
   bool library = is_library(path);
   if (library) {
-    engine_options.resolve_module = [&](pid_t, const engine::Module& module) {
+    engine_options.events.resolve_module = [&](pid_t, const engine::Module& module) {
       return module.path == path ? probes.requests : std::vector<engine::SiteRequest>();
     };
   }

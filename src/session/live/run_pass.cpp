@@ -28,7 +28,6 @@ int print_error(const Error& error, const ScriptOfVerb& verb) {
 
 Result<int> run_program(const RunInput& input, const TargetOptions& target, const OutputOptions& output,
                         const MessageOptions& messages, const std::function<void()>& armed) {
-  show_warnings(!messages.suppress_warnings);
   if (!output.flight_recorder) return run_here(input, target, output, messages, armed);
   armed();
   return run_in_background([&](std::function<void()> started) { return run_here(input, target, output, messages, started); });

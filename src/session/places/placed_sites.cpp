@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/number_text.h"
+#include "base/text/number_text.h"
 
 namespace spile::session {
 
