@@ -115,7 +115,8 @@ TracingBackendImpl::~TracingBackendImpl() {
 
 Result<void> TracingBackendImpl::start() {
   TRY(tracer_,
-      Tracer::create(*this, {.ends = static_cast<bool>(options_.events.watch_threads), .system_calls = options_.watch_system_calls}));
+      Tracer::create(*this, {.ends = static_cast<bool>(options_.events.watch_threads),
+                             .system_calls = options_.watch_system_calls}));
   tracer_->be_patient({options_.sleep_patience_ms, options_.events.keep_waiting});
   auto report = [this](const Client* client, Event event) { reports_.report(client, std::move(event)); };
   calls_ = std::make_unique<CallWatch>(*tracer_, options_.stop_patience_ms, options_.events.call_probes,

@@ -15,8 +15,8 @@ class ShownEvents {
  public:
   // Takes the facts of the run. Returns what is wrong with them, or "".
   std::string take_facts(const runs::Frame& frame) { return decoder_.take(frame.kind, frame.payload); }
-  // Takes a frame of events, or of the texts, processes and threads that they name. Where too much waits, drops the oldest events.
-  // Returns what is wrong with a frame that was taken apart for that, or "".
+  // Takes a frame of events, or of the texts, processes and threads that they name. Where too much waits, drops the oldest
+  // events. Returns what is wrong with a frame that was taken apart for that, or "".
   std::string add(runs::Frame frame);
   // Takes apart frames until an event is there. Returns false where there is none; `wrong` gets what is wrong with a frame.
   bool find_next(std::string& wrong);

@@ -22,7 +22,7 @@ def warnings_of(source):
     for statement in re.findall(r"\.warn(?:ing)?\(((?:[^;\"]|" + LITERALS + r")*);", source):
         yield "{}".join(text_of(literals) for literals in re.findall(LITERALS, statement.partition(".hint(")[0]))
     # What warn() prints, of base/messages.h: the text, perhaps with a hint behind it.
-    for argument in re.findall(r"(?<![.\w])warn\((?:fmt::format\()?(?:[\w.()]+ \+ )?(" + LITERALS + ")", source):
+    for argument in re.findall(r"(?<![.\w])warn\((?:fmt::format\(|sprintf\()?(?:[\w.()]+ \+ )?(" + LITERALS + ")", source):
         yield text_of(argument)
     # Tables and lists of texts that are printed behind a number.
     if re.search(r'(?:"WARNING: |warnings\.push_back\(fmt::format\("){} {}"', source):
@@ -46,7 +46,9 @@ def is_about(parts, text):
     return shared >= min(20, 0.3 * len(re.sub(PLACEHOLDER, "", text)))
 
 
-sources = {path: path.read_text() for path in sorted(ROOT.glob("src/**/*.cpp")) if not path.name.endswith("_test.cpp")}
+# Scripts of verbs are among the source: their warn(sprintf("...", ...)) prints, too.
+sources = {path: path.read_text() for pattern in ("*.cpp", "*.stp") for path in sorted(ROOT.glob(f"src/**/{pattern}"))
+           if not path.name.endswith("_test.cpp")}
 document = (ROOT / "docs/troubleshooting.md").read_text()
 quotes = [quote for cell in re.findall(r"^\| (.*?) \|", document, re.M) for quote in re.findall(r"`([^`]+)`", cell)]
 expect_true(len(quotes) > 80, f"{len(quotes)} messages are quoted")

@@ -30,7 +30,7 @@ class ElfImage {
     uint32_t link;     // index into sections(); unchecked
   };
 
-  // Opens and maps `opened`, or a copy of it (base/files/stable_file.h). Errors name `path`, as which the user knows the file: see
+  // Opens and maps `opened`, or a copy of it (stable_file.h). Errors name `path`, as which the user knows the file: see
   // Module::open().
   static Result<std::unique_ptr<ElfImage>> open(const std::string& path, const std::string& opened);
   ~ElfImage();

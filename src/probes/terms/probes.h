@@ -34,7 +34,7 @@ struct WorldOptions {
 // Returns the shapes of all probe points, sorted: "process(string).mark(string)".
 std::vector<std::string> probe_types();
 
-// The file that the answers about a module come from: how it was opened, and its identity (base/files/elf_identity.h; "": not known).
+// The file that the answers about a module come from: how it was opened, and its identity (elf_identity.h; "": not known).
 struct ModuleFile {
   debuginfo::OpenOptions options;
   std::string identity;

@@ -20,7 +20,7 @@ class OutputFile {
   // Opens the file of expand_path(path), and empties it; an empty path: standard output. rotate_bytes: at which a file of the row
   // ends; 0: one file. rotate_files: how many of the row stay; 0: all. Errors: the file can't be opened.
   static Result<std::unique_ptr<OutputFile>> open(const std::string& path, uint64_t rotate_bytes = 0, uint32_t rotate_files = 0);
-  // Returns whether the text goes to a terminal: text from traced programs must be made harmless first (base/text/terminal_text.h).
+  // Returns whether the text goes to a terminal: text from traced programs must be made harmless first (terminal_text.h).
   bool is_terminal() const { return is_terminal_; }
   // Keeps text in memory, and no file: the last `bytes` of it, cut where one write() ended. REQUIRES: bytes > 0.
   static std::unique_ptr<OutputFile> in_memory(size_t bytes);
