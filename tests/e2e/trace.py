@@ -107,5 +107,5 @@ spile("trace", "sqlite3_stp", "-c", command).expect(status=1,
 spile("trace", "f", "--depth", "0", "-c", "true").expect(status=1, err_match="--depth 0: not a number from 1 to")
 spile("trace", "-c", "true").expect(status=1, err_match="trace needs the name of a function")
 spile("hist", "sched:sched_switch", "--depth", "3").expect(status=1, err_match="spile hist has no option --depth")
-expect_match(r"^# spile trace 'foo'\nglobal calls\nprobe process.begin(.|\n)*probe process.function",
+expect_match(r"^# spile trace 'foo'\nglobal calls\n(#.*\n)*probe process.begin(.|\n)*probe process.function",
              spile("--script", "trace", "foo", "-c", program("calls")).expect(status=0).out)
