@@ -10,6 +10,8 @@ namespace spile::kernelinfo {
 
 namespace {
 
+using abi::KernelMembers;
+
 // A number of a layout: the offset of a member, of members within each other ({"struct task_struct", "thread_info"}, {"struct
 // thread_info", "status"}), or, without a member, the size of a structure.
 struct Member {
@@ -36,33 +38,33 @@ const std::vector<Offset<TaskLayout>>& offsets_of(const TaskLayout*) {
   return offsets;
 }
 
-const std::vector<Offset<MemberLayout>>& offsets_of(const MemberLayout*) {
-  static const std::vector<Offset<MemberLayout>> offsets = {
-      {&MemberLayout::task_parent, {{"struct task_struct", "real_parent"}}},
-      {&MemberLayout::task_signal, {{"struct task_struct", "signal"}}},
-      {&MemberLayout::task_thread_pid, {{"struct task_struct", "thread_pid"}}},
-      {&MemberLayout::task_cred, {{"struct task_struct", "cred"}}},
-      {&MemberLayout::task_mm, {{"struct task_struct", "mm"}}},
-      {&MemberLayout::task_name, {{"struct task_struct", "comm"}}},
-      {&MemberLayout::task_links, {{"struct task_struct", "pid_links"}}},
-      {&MemberLayout::task_call_state, {{"struct task_struct", "thread_info"}, {"struct thread_info", "status"}}},
-      {&MemberLayout::signal_pids, {{"struct signal_struct", "pids"}}},
-      {&MemberLayout::pid_level, {{"struct pid", "level"}}},
-      {&MemberLayout::pid_tasks, {{"struct pid", "tasks"}}},
-      {&MemberLayout::pid_numbers, {{"struct pid", "numbers"}}},
-      {&MemberLayout::number_size, {{"struct upid", nullptr}}},
-      {&MemberLayout::number_value, {{"struct upid", "nr"}}},
-      {&MemberLayout::number_space, {{"struct upid", "ns"}}},
-      {&MemberLayout::space_inode, {{"struct pid_namespace", "ns"}, {"struct ns_common", "inum"}}},
-      {&MemberLayout::space_ids, {{"struct pid_namespace", "idr"}, {"struct idr", "idr_rt"}, {"struct xarray", "xa_head"}}},
-      {&MemberLayout::node_shift, {{"struct xa_node", "shift"}}},
-      {&MemberLayout::node_slots, {{"struct xa_node", "slots"}}},
-      {&MemberLayout::cred_euid, {{"struct cred", "euid"}}},
-      {&MemberLayout::cred_egid, {{"struct cred", "egid"}}},
-      {&MemberLayout::mm_arguments, {{"struct mm_struct", "arg_start"}}},
-      {&MemberLayout::mm_arguments_end, {{"struct mm_struct", "arg_end"}}},
-      {&MemberLayout::mm_environment, {{"struct mm_struct", "env_start"}}},
-      {&MemberLayout::mm_environment_end, {{"struct mm_struct", "env_end"}}},
+const std::vector<Offset<KernelMembers>>& offsets_of(const KernelMembers*) {
+  static const std::vector<Offset<KernelMembers>> offsets = {
+      {&KernelMembers::task_parent, {{"struct task_struct", "real_parent"}}},
+      {&KernelMembers::task_signal, {{"struct task_struct", "signal"}}},
+      {&KernelMembers::task_thread_pid, {{"struct task_struct", "thread_pid"}}},
+      {&KernelMembers::task_cred, {{"struct task_struct", "cred"}}},
+      {&KernelMembers::task_mm, {{"struct task_struct", "mm"}}},
+      {&KernelMembers::task_name, {{"struct task_struct", "comm"}}},
+      {&KernelMembers::task_links, {{"struct task_struct", "pid_links"}}},
+      {&KernelMembers::task_call_state, {{"struct task_struct", "thread_info"}, {"struct thread_info", "status"}}},
+      {&KernelMembers::signal_pids, {{"struct signal_struct", "pids"}}},
+      {&KernelMembers::pid_level, {{"struct pid", "level"}}},
+      {&KernelMembers::pid_tasks, {{"struct pid", "tasks"}}},
+      {&KernelMembers::pid_numbers, {{"struct pid", "numbers"}}},
+      {&KernelMembers::number_size, {{"struct upid", nullptr}}},
+      {&KernelMembers::number_value, {{"struct upid", "nr"}}},
+      {&KernelMembers::number_space, {{"struct upid", "ns"}}},
+      {&KernelMembers::space_inode, {{"struct pid_namespace", "ns"}, {"struct ns_common", "inum"}}},
+      {&KernelMembers::space_ids, {{"struct pid_namespace", "idr"}, {"struct idr", "idr_rt"}, {"struct xarray", "xa_head"}}},
+      {&KernelMembers::node_shift, {{"struct xa_node", "shift"}}},
+      {&KernelMembers::node_slots, {{"struct xa_node", "slots"}}},
+      {&KernelMembers::cred_euid, {{"struct cred", "euid"}}},
+      {&KernelMembers::cred_egid, {{"struct cred", "egid"}}},
+      {&KernelMembers::mm_arguments, {{"struct mm_struct", "arg_start"}}},
+      {&KernelMembers::mm_arguments_end, {{"struct mm_struct", "arg_end"}}},
+      {&KernelMembers::mm_environment, {{"struct mm_struct", "env_start"}}},
+      {&KernelMembers::mm_environment_end, {{"struct mm_struct", "env_end"}}},
   };
   return offsets;
 }
@@ -70,7 +72,7 @@ const std::vector<Offset<MemberLayout>>& offsets_of(const MemberLayout*) {
 // nullopt: one of the members is not there.
 template <class Layout>
 std::optional<Layout> read_layout(Btf& types) {
-  Layout layout;
+  Layout layout{};
   for (const Offset<Layout>& offset : offsets_of(&layout)) {
     uint64_t at = 0;
     for (const Member& each : offset.path) {
@@ -126,7 +128,7 @@ Features read_features(Btf& types) {
   // From 6.14 on fprobes are made of the function graph tracer's, whose return handlers get no stack pointer.
   found.multi_return_stack = found.multi && has_member(types, "struct fprobe", "rethook");
   found.tasks = read_layout<TaskLayout>(types);
-  found.members = read_layout<MemberLayout>(types);
+  found.members = read_layout<KernelMembers>(types);
   return found;
 }
 

@@ -131,7 +131,9 @@ TEST_F(KernelInfoTest, FindsMembersOfTasks) {
 TEST(FeatureListTest, IsReadAsItWasWritten) {
   Features features;
   features.multi = true;
-  features.members = MemberLayout{.task_name = 2000, .mm_environment_end = 4};
+  features.members = abi::KernelMembers{};
+  features.members->task_name = 2000;
+  features.members->mm_environment_end = 4;
   const std::string text = feature_text(features);
   const std::optional<Features> read = parse_features(text);
   ASSERT_TRUE(read.has_value());

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "abi/kernel.h"
+
 namespace spile::kernelinfo {
 
 enum class Mechanism : uint8_t { kTracing, kMulti, kKprobe };
@@ -27,15 +29,6 @@ struct TaskLayout {
   uint32_t task_files = 0, files_table = 0, table_files = 0;
 };
 
-// The rest of what handlers read of the running thread: the names are abi::KernelMembers's.
-struct MemberLayout {
-  uint32_t task_parent = 0, task_signal = 0, task_thread_pid = 0, task_cred = 0, task_mm = 0, task_name = 0, task_links = 0,
-           task_call_state = 0;
-  uint32_t signal_pids = 0, pid_level = 0, pid_tasks = 0, pid_numbers = 0, number_size = 0, number_value = 0, number_space = 0;
-  uint32_t space_inode = 0, space_ids = 0, node_shift = 0, node_slots = 0, cred_euid = 0, cred_egid = 0;
-  uint32_t mm_arguments = 0, mm_arguments_end = 0, mm_environment = 0, mm_environment_end = 0;
-};
-
 // Facts about the kernel; false: not there, or not known to be there.
 struct Features {
   bool tracing = false;             // fentry and fexit, with bpf_get_func_arg (5.17)
@@ -44,7 +37,7 @@ struct Features {
   bool multi_return_stack = false;  // a kprobe.multi handler at the return knows the stack pointer (not from 6.14 on)
   bool kprobe = false;
   std::optional<TaskLayout> tasks = {};  // absent: the kernel does not describe its types
-  std::optional<MemberLayout> members = {};
+  std::optional<abi::KernelMembers> members = {};  // all but `known`; absent: as `tasks`
 };
 
 // What the places of one probe have in common.

@@ -150,7 +150,7 @@ void fields(A& a, Like<kernelinfo::TaskLayout> auto& t) {
   a(t.task_mm, t.mm_exe_file, t.file_inode, t.task_signal, t.signal_threads, t.task_files, t.files_table, t.table_files);
 }
 template <class A>
-void fields(A& a, Like<kernelinfo::MemberLayout> auto& m) {
+void fields(A& a, Like<abi::KernelMembers> auto& m) {
   a(m.task_parent, m.task_signal, m.task_thread_pid, m.task_cred, m.task_mm, m.task_name, m.task_links, m.task_call_state,
     m.signal_pids, m.pid_level, m.pid_tasks, m.pid_numbers, m.number_size, m.number_value, m.number_space, m.space_inode,
     m.space_ids, m.node_shift, m.node_slots, m.cred_euid, m.cred_egid, m.mm_arguments, m.mm_arguments_end, m.mm_environment,

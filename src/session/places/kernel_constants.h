@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernelinfo/mechanisms.h"
+#include "abi/kernel.h"
 
 namespace spile::session {
 
@@ -14,7 +14,7 @@ namespace spile::session {
 std::vector<uint8_t> kernel_constants(pid_t target);
 // Returns abi::KernelInterrupts, for execution_flow(): all 0 where the kernel does not show where it counts.
 std::vector<uint8_t> interrupt_constants();
-// Returns abi::KernelMembers.
-std::vector<uint8_t> kernel_members(const kernelinfo::MemberLayout& layout);
+// Returns these members, `known`.
+std::vector<uint8_t> kernel_members(const abi::KernelMembers& members);
 
 }  // namespace spile::session
