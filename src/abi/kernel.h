@@ -90,6 +90,26 @@ inline constexpr uint32_t kKernelLocks = 512;  // of globals that can't be shard
 // The type of a map in the kernel. Per-CPU values of one key become one value by KernelMapMerge when the controller reads them.
 enum class KernelMapKind : uint8_t { kPerCpuArray, kArray, kPerCpuHash, kHash, kLruHash, kRing };
 enum class KernelMapMerge : uint8_t { kNone, kSum, kAggregate };
+// What a map is like, and how its elements are presented to the controller.
+struct KernelMapShape {
+  using Kind = KernelMapKind;
+  using Merge = KernelMapMerge;
+  Kind kind = Kind::kArray;
+  uint32_t key_size = 0;    // bytes; arrays: 4
+  uint32_t value_size = 0;  // bytes, a multiple of 8
+  uint32_t entries = 0;     // elements at most; kRing: bytes, a power of two and whole pages
+
+  // Values of one key on several CPUs become one value by `merge`. `sharded`: one element per (CPU, shard), for which hashes have
+  // the number of the shard in the key's last 8 bytes, arrays in the index; visitors get keys without it, and merged values.
+  Merge merge = Merge::kNone;
+  bool sharded = false;
+  // Parts of a hash's key: a long takes 8 bytes, a string string_size bytes. It is presented with a string as its bytes and a
+  // NUL, padded to a multiple of 8, as runtime/interface.h packs native keys, and put and erased in that form, too.
+  uint32_t key_count = 0;    // 0: the key is given as it is
+  uint32_t string_keys = 0;  // bit n: part n is a string
+  uint32_t string_size = 0;
+  // Arrays that hold one element (sharded, or of one entry) present it under the empty key; others under the index.
+};
 
 // Symbols of the maps that the runtime refers to; codegen lists them in KernelCode::maps.
 inline constexpr char kKernelStateMap[] = "spile_map_state";      // kPerCpuArray, 1 entry of KernelState

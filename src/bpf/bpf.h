@@ -22,26 +22,8 @@
 namespace spile::bpf {
 
 // A map to create for an undefined symbol of the object.
-struct MapSpec {
+struct MapSpec : abi::KernelMapShape {
   std::string symbol;
-  using Kind = abi::KernelMapKind;
-  using Merge = abi::KernelMapMerge;
-  Kind kind = Kind::kArray;
-  uint32_t key_size = 0;    // bytes; arrays: 4
-  uint32_t value_size = 0;  // bytes, a multiple of 8
-  uint32_t entries = 0;     // elements at most; kRing: bytes, a power of two and whole pages
-
-  // How `elements` presents the map. Values of one key on several CPUs become one value by `merge`. `sharded`: hashes have the
-  // number of the shard in the key's last 8 bytes, arrays in the index (abi/kernel.h); visitors get keys without it, and merged
-  // values.
-  Merge merge = Merge::kNone;
-  bool sharded = false;
-  // Parts of a hash's key: a long takes 8 bytes, a string string_size bytes. `elements` repacks a string to its bytes and a NUL,
-  // padded to a multiple of 8, as runtime/interface.h packs native keys; `put` and `erase` take that form too.
-  uint32_t key_count = 0;    // 0: the key is given as it is
-  uint32_t string_keys = 0;  // bit n: part n is a string
-  uint32_t string_size = 0;
-  // Arrays that hold one element (sharded, or of one entry) present it under the empty key; others under the index.
 };
 
 // One place where a program is to run.

@@ -69,13 +69,13 @@ struct Loaded {
   ObjectSpec spec;
   Loaded() {
     spec.object = object;
-    MapSpec calls{"test_calls", MapSpec::Kind::kPerCpuArray, 4, 8, abi::kKernelShards};
+    MapSpec calls{{MapSpec::Kind::kPerCpuArray, 4, 8, abi::kKernelShards}, "test_calls"};
     calls.merge = MapSpec::Merge::kSum;
     calls.sharded = true;
-    MapSpec by_key{"test_by_key", MapSpec::Kind::kPerCpuHash, 16, 8, 64};
+    MapSpec by_key{{MapSpec::Kind::kPerCpuHash, 16, 8, 64}, "test_by_key"};
     by_key.merge = MapSpec::Merge::kSum;
     by_key.sharded = true;
-    spec.maps = {calls, by_key, {"test_ring", MapSpec::Kind::kRing, 0, 0, 65536}};
+    spec.maps = {calls, by_key, {{MapSpec::Kind::kRing, 0, 0, 65536}, "test_ring"}};
     int64_t target = getpid();
     const auto* at = reinterpret_cast<const uint8_t*>(&target);
     spec.data = {{"test_constants", {at, at + sizeof target}}};

@@ -164,11 +164,11 @@ class KernelHandler {
   PointChooser::Chosen chosen_;
 };
 
-KernelMap array_map(const char* symbol, KernelMap::Kind kind, size_t value_size, uint32_t entries) {
+KernelMap simple_map(const char* symbol, KernelMap::Kind kind, size_t value_size, uint32_t entries, uint32_t key_size = 4) {
   KernelMap map;
   map.symbol = symbol;
   map.kind = kind;
-  map.key_size = 4;
+  map.key_size = key_size;
   map.value_size = static_cast<uint32_t>(value_size);
   map.entries = entries;
   return map;
@@ -183,7 +183,7 @@ KernelMap map_of_global(const Unit& unit, const syntax::Global& global) {
   if (map.sharded) map.merge = global.type == ValueType::kStats ? KernelMap::Merge::kAggregate : KernelMap::Merge::kSum;
   if (unit.sharing_of(global) == sema::Sharing::kThreadCells) {
     // spile does not read it
-    map = array_map(map.symbol.c_str(), KernelMap::Kind::kArray, sizeof(abi::ThreadCellSet), layout.map.buckets);
+    map = simple_map(map.symbol.c_str(), KernelMap::Kind::kArray, sizeof(abi::ThreadCellSet), layout.map.buckets);
   } else if (global.is_array) {
     // The kernel has no maps that give up their oldest elements, but those that are not used.
     const bool wraps = global.array_kind == syntax::ArrayKind::kWrapping;
@@ -205,7 +205,7 @@ KernelMap map_of_global(const Unit& unit, const syntax::Global& global) {
 
 KernelMap map_of_returns(const Unit& unit, const sema::Probe& probe) {
   const std::string symbol = "spile_map_returns_" + std::to_string(probe.index);
-  return array_map(symbol.c_str(), KernelMap::Kind::kArray,
+  return simple_map(symbol.c_str(), KernelMap::Kind::kArray,
                    abi::kPendingWays * (abi::kPendingHead + save_bytes(unit.layout, probe)), abi::kPendingSets);
 }
 
@@ -304,11 +304,7 @@ class ProbeLowering {
   // Programs that note which of the followed programs a process executes come first, and the one that forgets it last: programs
   // on one tracepoint run in the order in which they were attached. As a process ends, its program can't be found out any more.
   void keep_lives(const sema::Probe& any) {
-    code_.maps.push_back({.symbol = abi::kKernelLivesMap,
-                          .kind = KernelMap::Kind::kLruHash,
-                          .key_size = 8,
-                          .value_size = sizeof(abi::KernelLife),
-                          .entries = kMostLives});
+    code_.maps.push_back(simple_map(abi::kKernelLivesMap, KernelMap::Kind::kLruHash, sizeof(abi::KernelLife), kMostLives, 8));
     auto make = [&](const char* section, const char* raw_tracepoint, KernelHandler::Event event) {
       KernelHandler handler(unit_, place_, any, section);
       handler.lower_life(event);
@@ -359,12 +355,12 @@ void add_maps_of_loops(const Unit& unit, const KernelPlace& place, KernelCode& c
   for (const auto& [statement, visits] : place.all_visits()) {
     const abi::MapShape& shape = unit.layout_of(*visits.global).map;
     const uint32_t text = visits.global->type == ValueType::kString ? unit.layout.string_size : 0;
-    code.maps.push_back(array_map(visits.symbol.c_str(), KernelMap::Kind::kArray, abi::kKernelVisitEntry + shape.key_size + text,
+    code.maps.push_back(simple_map(visits.symbol.c_str(), KernelMap::Kind::kArray, abi::kKernelVisitEntry + shape.key_size + text,
                                   shape.capacity));
     turns = std::max<int64_t>(turns, shape.capacity);
   }
   // The turn that ends a loop, besides: nothing is left of MAXACTION, or no element.
-  code.maps.push_back(array_map(abi::kKernelTurnsMap, KernelMap::Kind::kArray, 8, static_cast<uint32_t>(turns + 1)));
+  code.maps.push_back(simple_map(abi::kKernelTurnsMap, KernelMap::Kind::kArray, 8, static_cast<uint32_t>(turns + 1)));
 }
 
 }  // namespace
@@ -384,9 +380,9 @@ int described_arguments(const sema::Probe& probe) {
 KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
   KernelCode code;
   using Kind = KernelMap::Kind;
-  code.maps = {array_map(abi::kKernelStateMap, Kind::kPerCpuArray, sizeof(abi::KernelState), 1),
-               array_map(abi::kKernelScratchMap, Kind::kPerCpuArray, abi::kKernelScratchSize, abi::kKernelLevels),
-               array_map(abi::kKernelRingMap, Kind::kRing, 0, abi::kDefaultKernelRing)};
+  code.maps = {simple_map(abi::kKernelStateMap, Kind::kPerCpuArray, sizeof(abi::KernelState), 1),
+               simple_map(abi::kKernelScratchMap, Kind::kPerCpuArray, abi::kKernelScratchSize, abi::kKernelLevels),
+               simple_map(abi::kKernelRingMap, Kind::kRing, 0, abi::kDefaultKernelRing)};
   if (std::ranges::any_of(unit.program.probes, runs_in_traced_processes)) code.maps.push_back(map_of_targets());
   ProbeLowering probes(unit, place, code);
   for (const sema::Probe& probe : unit.program.probes) {

@@ -132,17 +132,9 @@ struct ControllerCode {
 };
 
 // eBPF for the kernel, as an ELF object for src/bpf to load.
-struct KernelMap {
+struct KernelMap : abi::KernelMapShape {
   std::string symbol;  // the extern symbol that programs refer to
-  using Kind = abi::KernelMapKind;
-  using Merge = abi::KernelMapMerge;
-  Kind kind;
-  uint32_t key_size = 0, value_size = 0, entries = 0;
-  int global = -1;  // index of the global that it holds, or -1
-  // How src/bpf presents its elements (bpf/bpf.h, MapSpec).
-  Merge merge = Merge::kNone;
-  bool sharded = false;  // one element per (CPU, shard): abi/kernel.h
-  uint32_t key_count = 0, string_keys = 0, string_size = 0;
+  int global = -1;     // index of the global that it holds, or -1
 };
 struct KernelProgram {
   std::string section;     // of the object

@@ -68,20 +68,7 @@ bpf::AttachPoint attach_point(const sema::ResolvedPoint& point, uint64_t cookie,
 
 }  // namespace
 
-bpf::MapSpec map_spec(const codegen::KernelMap& map) {
-  bpf::MapSpec spec;
-  spec.symbol = map.symbol;
-  spec.kind = map.kind;
-  spec.merge = map.merge;
-  spec.key_size = map.key_size;
-  spec.value_size = map.value_size;
-  spec.entries = map.entries;
-  spec.sharded = map.sharded;
-  spec.key_count = map.key_count;
-  spec.string_keys = map.string_keys;
-  spec.string_size = map.string_size;
-  return spec;
-}
+bpf::MapSpec map_spec(const codegen::KernelMap& map) { return {map, map.symbol}; }
 
 namespace {
 
