@@ -39,7 +39,7 @@ set(CPACK_PACKAGE_CONTACT "The spile authors <spile@localhost>")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_RECOMMENDS "libdebuginfod1, libisal2")
-set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SUGGESTS librdkafka1)  # for --kafka
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SUGGESTS "librdkafka1, libcurl4")  # for --kafka and --otlp
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_UNSPECIFIED_DESCRIPTION "Probes running programs and kernels with scripts
  spile taps running Linux programs and kernels: probe scripts in the SystemTap

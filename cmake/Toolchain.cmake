@@ -23,6 +23,7 @@ if(BUILD_TESTING)
 endif()
 pkg_check_modules(elfutils REQUIRED IMPORTED_TARGET libdw libelf)
 pkg_check_modules(liblzma REQUIRED IMPORTED_TARGET liblzma)
+find_path(CURL_INCLUDE curl/curl.h REQUIRED)       # headers alone: it is loaded when --otlp is given
 find_path(ISAL_INCLUDE isa-l/igzip_lib.h REQUIRED)  # headers alone: it is loaded when it is needed
 pkg_check_modules(fuse3 REQUIRED IMPORTED_TARGET fuse3)
 pkg_check_modules(libzstd REQUIRED IMPORTED_TARGET libzstd)

@@ -154,9 +154,11 @@ def _command(arguments, user):
             {**os.environ, "HOME": "/nonexistent", "XDG_CACHE_HOME": str(temporary_directory(user))})
 
 
-def spile(*arguments, user=None, timeout=120, input=None, cwd=None):
-    """Runs spile to its end."""
+def spile(*arguments, user=None, timeout=120, input=None, cwd=None, variables=None):
+    """Runs spile to its end. variables: more of the environment."""
     command, environment = _command(arguments, user)
+    if variables:
+        environment = {**(environment or os.environ), **variables}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=cwd,
                                stdin=subprocess.PIPE if input is not None else subprocess.DEVNULL)
     _started.append(process)

@@ -1,24 +1,18 @@
 #include "runs/send/otlp_sender.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstring>
-#include <optional>
 #include <protozero/pbf_reader.hpp>
 
 #include "base/clock.h"
 #include "base/print.h"
 #include "base/processes/signal_mask.h"
 #include "base/text/terminal_text.h"
-#include "base/unique_fd.h"
+#include "runs/send/http_post.h"
 
 namespace spile::runs {
 
@@ -27,8 +21,6 @@ namespace {
 constexpr int64_t kRequestMs = 5'000;  // for a request and its reply
 constexpr int64_t kFirstPauseMs = 200, kLongestPauseMs = 10'000;
 constexpr std::string_view kMetricsPath = "/v1/metrics", kSpansPath = "/v1/traces";
-constexpr size_t kMostReply = 64 << 10;  // bytes of a reply that are read
-
 int64_t milliseconds() { return monotonic_ns() / 1'000'000; }
 
 // The outcome of a request.
@@ -39,42 +31,6 @@ struct Outcome {
   int64_t patience_ms = INT64_MAX;  // kAgain: trying for longer than that is in vain
   uint64_t left_out = 0;            // kTaken: data points or spans that the collector has rejected, with its reason in `why`
 };
-
-// Limits a request: by a time, and by the end of the thread.
-struct Limit {
-  int64_t until_ms;
-  std::stop_token stop;
-};
-
-// Waits until the socket is ready, or the limit is reached.
-bool await(int fd, short events, const Limit& limit) {
-  constexpr int64_t kGlanceMs = 50;  // at the token
-  pollfd descriptor{fd, events, 0};
-  while (true) {
-    const int64_t left = limit.until_ms - milliseconds();
-    if (left <= 0 || limit.stop.stop_requested()) return false;
-    const int ready = ::poll(&descriptor, 1, static_cast<int>(std::min(left, kGlanceMs)));
-    if (ready > 0) return true;
-    if (ready < 0 && errno != EINTR) return false;
-  }
-}
-
-// The value of a header of a reply, or "". Names are compared without case.
-std::string header(const std::string& reply, std::string_view name) {
-  const size_t end = reply.find("\r\n\r\n");
-  for (size_t at = reply.find("\r\n"); at < end; at = reply.find("\r\n", at + 2)) {
-    if (::strncasecmp(reply.c_str() + at + 2, name.data(), name.size()) != 0) continue;
-    const size_t begin = reply.find_first_not_of(' ', at + 2 + name.size());
-    return reply.substr(begin, reply.find("\r\n", begin) - begin);
-  }
-  return {};
-}
-
-// Whether a reply, or what has come of it, is of HTTP/1.
-bool starts_as_http(std::string_view reply) {
-  constexpr std::string_view kHttp = "HTTP/1.";
-  return kHttp.starts_with(reply.substr(0, kHttp.size()));
-}
 
 // Notes in `outcome` what a reply says was left out of a message: ExportMetricsServiceResponse, or ExportTraceServiceResponse,
 // which has the same numbers (opentelemetry/proto/collector). A body that is something else says nothing.
@@ -93,18 +49,24 @@ void read_partial_success(const std::string& body, Outcome& outcome) try {
 } catch (const protozero::exception&) {
 }
 
+// Errors: the host has no address. Found now rather than by the first message.
+Result<void> find_host(const std::string& url, std::string host) {
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  addrinfo* found = nullptr;
+  if (const int error = ::getaddrinfo(host.c_str(), nullptr, nullptr, &found); error != 0)
+    return Error{fmt::format("--otlp {}: {}: {}", url, host, ::gai_strerror(error)), "name a host that this machine can find"};
+  ::freeaddrinfo(found);
+  return {};
+}
+
 }  // namespace
 
 struct OtlpSender::Place {
-  std::string host, port, path;
+  HttpUrl url;
   const char* content = "";  // "metrics", "spans"
-  struct Free {
-    void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
-  };
-  std::unique_ptr<addrinfo, Free> addresses;
+  std::unique_ptr<HttpPost> http;
 
-  Outcome post(const std::string& message, std::stop_token stop) const;
-  Outcome exchange(int fd, const std::string& message, const Limit& limit) const;
+  Outcome post(const std::string& message, const std::stop_token& stop) const;
 };
 
 Result<std::unique_ptr<OtlpSender>> OtlpSender::create(const std::string& where, Signal signal) {
@@ -116,40 +78,14 @@ Result<std::unique_ptr<OtlpSender>> OtlpSender::create(const std::string& where,
     return Error{fmt::format("--otlp {}: '{}' is not a number of seconds", where, every),
                  "from 0.01 to 86400, as in --otlp http://127.0.0.1:4318,10"};
   }
-  constexpr std::string_view kScheme = "http://";
-  const Error malformed{fmt::format("--otlp {}: not a URL of a collector", url),
-                        "--otlp http://127.0.0.1:4318; for https, let a collector on this machine forward it"};
-  if (!url.starts_with(kScheme)) return malformed;
+  const bool are_spans = signal == Signal::kSpans;
+  const std::string_view path = are_spans ? kSpansPath : kMetricsPath, other = are_spans ? kMetricsPath : kSpansPath;
   auto place = std::make_unique<Place>();
-  const std::string rest = url.substr(kScheme.size());
-  const size_t slash = std::min(rest.find('/'), rest.size());
-  std::string authority = rest.substr(0, slash);
-  place->path = slash + 1 < rest.size() ? rest.substr(slash) : std::string(kMetricsPath);
-  if (signal == Signal::kSpans && place->path.ends_with(kMetricsPath))
-    place->path.replace(place->path.size() - kMetricsPath.size(), kMetricsPath.size(), kSpansPath);
-  else if (signal == Signal::kMetrics && place->path.ends_with(kSpansPath))
-    place->path.replace(place->path.size() - kSpansPath.size(), kSpansPath.size(), kMetricsPath);
-  place->content = signal == Signal::kSpans ? "spans" : "metrics";
-  place->port = "4318";
-  if (const size_t colon = authority.rfind(':'); colon != std::string::npos && authority.find(']', colon) == std::string::npos) {
-    place->port = authority.substr(colon + 1);
-    authority.resize(colon);
-  }
-  if (authority.starts_with('[') && authority.ends_with(']')) authority = authority.substr(1, authority.size() - 2);
-  place->host = authority;
-  uint16_t number = 0;
-  const auto [end, failure] = std::from_chars(place->port.data(), place->port.data() + place->port.size(), number);
-  const bool has_port = failure == std::errc() && end == place->port.data() + place->port.size() && number != 0;
-  const auto is_odd = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
-  if (!has_port || authority.empty() || authority.find('@') != std::string::npos || std::ranges::any_of(url, is_odd))
-    return malformed;
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  if (const int error = ::getaddrinfo(place->host.c_str(), place->port.c_str(), &hints, &found); error != 0) {
-    return Error{fmt::format("--otlp {}: {}: {}", url, place->host, ::gai_strerror(error)),
-                 "name a host that this machine can find"};
-  }
-  place->addresses.reset(found);
+  TRY(place->url, parse_http_url(url, "4318", path));
+  if (std::string& text = place->url.text; text.ends_with(other)) text.replace(text.size() - other.size(), other.size(), path);
+  place->content = are_spans ? "spans" : "metrics";
+  TRY_DO(find_host(url, place->url.host));
+  TRY(place->http, HttpPost::create(place->url, {"Content-Type: application/x-protobuf"}));
   std::unique_ptr<OtlpSender> sender(new OtlpSender(std::move(place)));
   sender->every_ns_ = static_cast<int64_t>(seconds * 1e9);
   return sender;
@@ -223,90 +159,30 @@ void OtlpSender::run(std::stop_token stop) {
   }
 }
 
-Outcome OtlpSender::Place::post(const std::string& message, std::stop_token stop) const {
-  std::string why;
-  bool is_refused = true;
-  const Limit limit{milliseconds() + kRequestMs, std::move(stop)};
-  for (const addrinfo* address = addresses.get(); address; address = address->ai_next) {
-    UniqueFd fd(::socket(address->ai_family, address->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address->ai_protocol));
-    if (!fd) {
-      why = std::strerror(errno);
-      continue;
-    }
-    if (::connect(fd.get(), address->ai_addr, address->ai_addrlen) != 0) {
-      int failure = errno;
-      socklen_t size = sizeof failure;
-      if (failure == EINPROGRESS &&
-          (!await(fd.get(), POLLOUT, limit) || ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &size) != 0))
-        failure = ETIMEDOUT;
-      if (failure != 0) {
-        why = std::strerror(failure);
-        is_refused = is_refused && failure == ECONNREFUSED;
-        continue;
-      }
-    }
-    return exchange(fd.get(), message, limit);
+Outcome OtlpSender::Place::post(const std::string& message, const std::stop_token& stop) const {
+  using Failure = HttpReply::Failure;
+  const HttpReply reply = http->send(message, kRequestMs, stop);
+  switch (reply.failure) {
+    case Failure::kNone: break;
+    case Failure::kNotHttp: return {Outcome::Kind::kRejected, reply.why};
+    case Failure::kRefused:
+    case Failure::kUntrusted: return {Outcome::Kind::kAgain, reply.why, 0, kPatienceIfRefusedMs};
+    case Failure::kSilent: return {Outcome::Kind::kAgain, reply.why, 0, kPatienceIfSilentMs};
+    case Failure::kOther: return {Outcome::Kind::kAgain, reply.why};
   }
-  return {Outcome::Kind::kAgain, why.empty() ? "no address" : why, 0,
-          is_refused && !why.empty() ? kPatienceIfRefusedMs : INT64_MAX};
-}
-
-Outcome OtlpSender::Place::exchange(int fd, const std::string& message, const Limit& limit) const {
-  std::string request = fmt::format(
-      "POST {} HTTP/1.1\r\nHost: {}:{}\r\nContent-Type: application/x-protobuf\r\nContent-Length: {}\r\nUser-Agent: "
-      "spile\r\nConnection: close\r\n\r\n",
-      path, host, port, message.size());
-  request += message;
-  for (size_t sent = 0; sent < request.size();) {
-    const ssize_t count = ::send(fd, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
-    if (count > 0) sent += static_cast<size_t>(count);
-    else if (count < 0 && errno == EAGAIN && await(fd, POLLOUT, limit)) continue;
-    else if (count < 0 && errno == EINTR) continue;
-    else if (count < 0 && errno != EAGAIN) return {Outcome::Kind::kAgain, std::strerror(errno)};
-    else return {Outcome::Kind::kAgain, "it does not take the message", 0, kPatienceIfSilentMs};
-  }
-  std::string reply;
-  char bytes[4096];
-  constexpr std::string_view kEnd = "\r\n\r\n";
-  size_t whole = std::string::npos;  // bytes of the reply, once its head is there
-  while (reply.size() < std::min(whole, kMostReply) && starts_as_http(reply)) {
-    const ssize_t count = ::recv(fd, bytes, sizeof bytes, 0);
-    if (count > 0) {
-      reply.append(bytes, static_cast<size_t>(count));
-      if (const size_t end = reply.find(kEnd); whole == std::string::npos && end != std::string::npos) {
-        const std::string length = header(reply, "Content-Length:");
-        size_t body = 0;
-        std::from_chars(length.data(), length.data() + length.size(), body);
-        whole = end + kEnd.size() + std::min(body, kMostReply);
-      }
-      continue;
-    }
-    const int failure = count < 0 ? errno : 0;
-    if (failure == EINTR || (failure == EAGAIN && await(fd, POLLIN, limit))) continue;
-    if (whole != std::string::npos) break;  // what is missing says only what was left out
-    if (!reply.empty() && !starts_as_http(reply)) break;
-    if (failure == EAGAIN) return {Outcome::Kind::kAgain, "it does not answer", 0, kPatienceIfSilentMs};
-    return {Outcome::Kind::kAgain, failure != 0 ? std::strerror(failure) : "it ended the connection without a whole answer"};
-  }
-  int status = 0;
-  if (starts_as_http(reply) && reply.size() > 12) std::from_chars(reply.data() + 9, reply.data() + 12, status);
-  if (status >= 200 && status < 300) {
+  if (reply.status >= 200 && reply.status < 300) {
     Outcome taken{Outcome::Kind::kTaken};
-    if (whole != std::string::npos && reply.size() >= whole)
-      read_partial_success(reply.substr(reply.find(kEnd) + kEnd.size()), taken);
+    read_partial_success(reply.body, taken);
     return taken;
   }
-  const std::string why = status != 0 ? fmt::format("it answered with status {}", status) : "its answer is not HTTP";
+  const std::string why = fmt::format("it answered with status {}", reply.status);
   // The specification says that these may be tried again.
-  const bool may_retry = status == 429 || status == 502 || status == 503 || status == 504;
+  const bool may_retry = reply.status == 429 || reply.status == 502 || reply.status == 503 || reply.status == 504;
   if (!may_retry) return {Outcome::Kind::kRejected, why};
-  const std::string after = header(reply, "Retry-After:");
-  int64_t seconds = 0;
-  std::from_chars(after.data(), after.data() + after.size(), seconds);
-  return {Outcome::Kind::kAgain, why, std::clamp<int64_t>(seconds, 0, 60) * 1000};
+  return {Outcome::Kind::kAgain, why, reply.retry_after_s * 1000};
 }
 
-std::string OtlpSender::place() const { return fmt::format("http://{}:{}{}", place_->host, place_->port, place_->path); }
+std::string OtlpSender::place() const { return place_->url.text; }
 
 bool OtlpSender::await_fewer(size_t most, int64_t patience_ms) {
   std::unique_lock lock(mutex_);

@@ -1,6 +1,6 @@
 #pragma once
 // Sends messages to a collector of OpenTelemetry by OTLP/HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp): a POST for
-// each, over plain HTTP. A thread of its own, which begins with the first message, sends them, so nobody waits for a slow or
+// each. A thread of its own, which begins with the first message, sends them, so nobody waits for a slow or
 // absent collector: what it has not taken is kept up to a bound, tried again with growing pauses, and counted where it is given
 // up. All functions: one thread.
 
@@ -20,9 +20,9 @@ namespace spile::runs {
 class OtlpSender {
  public:
   enum class Signal : uint8_t { kMetrics, kSpans };
-  // where: "http://HOST[:PORT][/PATH][,SECONDS]", of the collector; port 4318 and 10 s if nothing is said, and as the path
-  // /v1/metrics or /v1/traces, each of which also stands for the other. Errors: it is malformed, or another kind of URL; the host
-  // has no address.
+  // where: "http://HOST[:PORT][/PATH][,SECONDS]" or "https://...", of the collector; port 4318 (https: 443) and 10 s if nothing
+  // is said, and as the path /v1/metrics or /v1/traces, each of which also stands for the other. Errors: it is malformed, or
+  // another kind of URL; the host has no address; as HttpPost::create().
   static Result<std::unique_ptr<OtlpSender>> create(const std::string& where, Signal signal = Signal::kMetrics);
   ~OtlpSender();
   OtlpSender(const OtlpSender&) = delete;
