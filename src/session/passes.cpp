@@ -19,7 +19,6 @@
 #include "debuginfo/cache/answer_cache.h"
 #include "runtime/bitcode.h"
 #include "session/invocation/pass_timer.h"
-#include "session/invocation/time_limit.h"
 #include "session/scripts/procfs_value.h"
 #include "session/stacks/symbol_modules.h"
 #include "session/terms/limits.h"
@@ -135,7 +134,7 @@ bool elaborate_program(sema::Program& program, probes::World& world, const std::
   world.choose_runtime_for(program.scripts);
   warn_missing_modules(symbol_modules, findings);
   std::vector<sema::PassTiming> timings = sema::elaborate(program, world, findings, print_after);
-  world.save_answers();  // -T or a signal may end spile while it compiles: the next one begins here
+  world.save_answers();  // a signal may end spile while it compiles: the next one begins here
   for (const std::string& why : world.left_out()) findings.warning({}, "left out: " + why);
   for (const std::string& what : world.remarks()) findings.warning({}, what);
   if (report(findings, messages, kElaborate, "analysis")) return false;
@@ -196,7 +195,6 @@ Result<codegen::CompiledScript> build_program(std::unique_ptr<codegen::Translati
                          compiled.from_cache ? "took from the cache" : "compiled", script.target.image.bytes.size(),
                          script.controller.image.bytes.size(), script.kernel.object.size()));
   note_steps(compiled.timings, verbosity, steps);
-  compiled_in_time();
   return std::move(compiled.script);
 }
 

@@ -59,8 +59,7 @@ Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Prog
                                                                 const MessageOptions& messages, const std::string& print_after,
                                                                 StepNames& steps);
 
-// Pass 4: the IR becomes machine code, and its memory is freed. From here on, -T no longer ends the program
-// (session/invocation/time_limit.h).
+// Pass 4: the IR becomes machine code, and its memory is freed.
 Result<codegen::CompiledScript> build_program(std::unique_ptr<codegen::Translation> translation, const MessageOptions& messages,
                                               StepNames& steps);
 

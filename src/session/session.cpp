@@ -14,7 +14,6 @@
 #include "session/bundle/bundle_file.h"
 #include "session/bundle/bundle_run.h"
 #include "session/invocation/progress.h"
-#include "session/invocation/time_limit.h"
 #include "session/listing.h"
 #include "session/live/kept_folder.h"
 #include "session/open_world.h"
@@ -133,13 +132,9 @@ int run(const Options& options) {
   TerminalGuard guard;
   bool lists = options.listing.what != Listing::kNone;
   if (!lists && !options.script.text && is_bundle(options.script.file)) {
-    Result<int> status = run_bundle(options.script.file, options, [](const Options& of_bundle) {
-      start_time_limit(of_bundle.target.time_limit_ns);
-      return run_passes(of_bundle);
-    });
+    Result<int> status = run_bundle(options.script.file, options, run_passes);
     return status.ok() ? *status : print_error(status.error());
   }
-  start_time_limit(lists ? 0 : options.target.time_limit_ns);
   Result<int> status =
       lists ? list(options.listing, options.script, options.target, options.messages, options.verb.json) : run_passes(options);
   return status.ok() ? *status : print_error(status.error(), options.messages.verb);
