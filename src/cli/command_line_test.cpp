@@ -1,5 +1,7 @@
 #include "cli/command_line.h"
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include "cli/rc_file.h"
@@ -65,6 +67,18 @@ TEST(CommandLine, MixesOptionsAndArgumentsAsStapDoes) {
   EXPECT_TRUE(line.options.messages.suppress_warnings);
   EXPECT_EQ(line.options.script.file, "a.stp");
   EXPECT_EQ(line.options.script.arguments, (std::vector<std::string>{"one", "-5", "[x]"}));
+}
+
+TEST(CommandLine, TakesAllNumbersBehindXForProcesses) {
+  const std::string own = std::to_string(::getpid()), parent = std::to_string(::getppid());
+  CommandLine line = read({"-x", own, parent, "-e", "probe end {}", "5"});
+  ASSERT_FALSE(line.leave);
+  EXPECT_EQ(line.options.target.processes, (std::vector<pid_t>{::getpid(), ::getppid()}));
+  EXPECT_EQ(line.options.script.arguments, (std::vector<std::string>{"5"}));
+  line = read({"a.stp", "-x", own, "--", "5"});
+  ASSERT_FALSE(line.leave);
+  EXPECT_EQ(line.options.script.arguments, (std::vector<std::string>{"5"}));
+  EXPECT_EQ(read({"-x", "-e", "probe end {}"}).leave, 1);  // pidof has printed nothing
 }
 
 TEST(CommandLine, TakesVerbosityByPass) {

@@ -120,6 +120,10 @@ Result<void> take_global(Reading& reading, const std::string& value) {
 
 Result<void> take_process(Reading& reading, const std::string& value) {
   std::vector<pid_t> wanted;
+  const bool is_option = value.size() > 1 && value[0] == '-' && value.find_first_not_of("0123456789", 1) != std::string::npos;
+  if (is_option && processes_named(value).empty())
+    return Error{fmt::format("the value of -x is missing: '{}' stands there", value),
+                 "-x takes process IDs, or the name of a program; pidof prints nothing where the program does not run"};
   if (value.find_first_not_of("0123456789-+ ") != std::string::npos) {
     wanted = processes_named(value);
     if (wanted.empty() && !reading.no_process)
@@ -133,7 +137,9 @@ Result<void> take_process(Reading& reading, const std::string& value) {
     if (!pid.ok()) return Error{fmt::format("invalid target process ID number '{}'", value), {}};
     wanted.push_back(static_cast<pid_t>(*pid));
     if (::kill(wanted.front(), 0) != 0 && errno == ESRCH && !reading.no_process)
-      reading.no_process = Error{fmt::format("no process has the ID {}", *pid), {}};
+      reading.no_process =
+          Error{fmt::format("no process has the ID {}", *pid),
+                reading.processes.empty() ? "" : "numbers behind -x are processes; arguments of a script stand behind --"};
   }
   reading.processes.push_back(value);
   std::vector<pid_t>& processes = reading.options.target.processes;

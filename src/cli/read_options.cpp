@@ -64,6 +64,8 @@ std::string beginning_with(const std::string& word) {
   return matches;
 }
 
+bool is_number(std::string_view word) { return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos; }
+
 Result<void> apply_all(std::vector<char*>& argv, Reading& reading, std::span<const verbs::VerbOption> of_verbs) {
   GetoptTables tables = make_tables(of_verbs);
   optind = 0;  // also forgets an earlier reading
@@ -98,6 +100,12 @@ Result<void> apply_all(std::vector<char*>& argv, Reading& reading, std::span<con
     }
     reading.given.push_back(name_of(spec->letter, spec->name));
     TRY_DO(spec->apply(reading, optarg ? optarg : ""));
+    // "-x $(pidof NAME)" gives as many numbers as there are processes.
+    while (spec->letter == 'x' && is_number(optarg) && argv[static_cast<size_t>(optind)] &&
+           is_number(argv[static_cast<size_t>(optind)])) {
+      optarg = argv[static_cast<size_t>(optind++)];
+      TRY_DO(spec->apply(reading, optarg));
+    }
   }
 }
 
