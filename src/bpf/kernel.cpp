@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "base/processes/threads.h"
 #include "bpf/attach.h"
 #include "bpf/bpf.h"
 #include "bpf/grace_period.h"
@@ -145,7 +146,11 @@ void close_all(std::vector<Attachment> attachments) {
     for (size_t i = 0; i < threads; ++i) close_share(i);
   } else {
     std::vector<std::jthread> closing;
-    for (size_t i = 0; i < threads; ++i) closing.emplace_back(close_share, i);
+    for (size_t i = 0; i < threads; ++i) {
+      std::jthread next;
+      if (try_to_start(next, close_share, i)) closing.push_back(std::move(next));
+      else close_share(i);
+    }
   }
 }
 

@@ -21,6 +21,7 @@
 #include "base/messages.h"
 #include "base/print.h"
 #include "base/processes/spawn.h"
+#include "base/processes/threads.h"
 #include "base/unique_fd.h"
 
 extern char** environ;
@@ -101,7 +102,7 @@ class Host {
       return Error::from_errno(fmt::format("run {}", words.front()), failure, "--remote needs ssh");
     }
     // All of it may not fit into the pipe.
-    sender_ = std::thread([fd = input_.get(), data = std::move(data)] {
+    return spile::start(sender_, "the thread that sends the script", [fd = input_.get(), data = std::move(data)] {
       for (std::string_view left = *data; !left.empty();) {
         const ssize_t written = write(fd, left.data(), left.size());
         if (written < 0 && errno == EINTR) continue;
@@ -109,7 +110,6 @@ class Host {
         left.remove_prefix(static_cast<size_t>(written));
       }
     });
-    return {};
   }
 
   // Lets the other side know that it shall end.

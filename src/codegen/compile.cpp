@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "abi/record.h"
+#include "base/processes/threads.h"
 #include "codegen/bodies/lowering.h"
 #include "codegen/bodies/native_places.h"
 #include "codegen/ebpf/loadable.h"
@@ -364,8 +365,13 @@ Result<void> Compiler::build_all(std::vector<Job*> jobs) {
     if (Result<void> built = build_job(*job); !built.ok()) job->error = built.error();
   };
   std::vector<std::thread> others;
-  for (size_t i = 1; i < jobs.size(); ++i) others.emplace_back(run, jobs[i]);
-  run(jobs[0]);
+  std::vector<Job*> own = {jobs[0]};
+  for (size_t i = 1; i < jobs.size(); ++i) {
+    std::thread other;
+    if (try_to_start(other, run, jobs[i])) others.push_back(std::move(other));
+    else own.push_back(jobs[i]);
+  }
+  std::ranges::for_each(own, run);
   for (std::thread& other : others) other.join();
   compiled_.from_cache = true;
   for (Job* job : jobs) {

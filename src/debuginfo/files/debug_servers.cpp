@@ -19,6 +19,7 @@
 
 #include "base/files/file.h"
 #include "base/print.h"
+#include "base/processes/threads.h"
 #include "base/text/split.h"
 #include "base/text/terminal_control.h"
 #include "base/text/terminal_text.h"
@@ -127,7 +128,7 @@ std::string printable(const std::string& text) {
 class ProgressLine {
  public:
   ProgressLine(const Request& request, std::string what) : request_(request), what_(std::move(what)) {
-    if (obeys_control_sequences(STDERR_FILENO)) thread_ = std::thread([this] { run(); });
+    if (obeys_control_sequences(STDERR_FILENO)) (void)try_to_start(thread_, [this] { run(); });
   }
   ~ProgressLine() {
     {

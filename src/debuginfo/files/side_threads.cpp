@@ -3,11 +3,10 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <system_error>
 #include <thread>
 #include <vector>
 
-#include "base/processes/signal_mask.h"
+#include "base/processes/threads.h"
 
 namespace spile::debuginfo {
 
@@ -20,12 +19,8 @@ size_t count_processors() {
 
 void work_together(size_t threads, const std::function<void()>& work) {
   std::vector<std::jthread> others;
-  try {
-    const SignalsBlocked blocked;
-    while (others.size() + 1 < threads) others.emplace_back(work);
-  } catch (const std::system_error&) {
-    // The threads that there are do it.
-  }
+  // The threads that there are do it.
+  for (std::jthread next; others.size() + 1 < threads && try_to_start(next, work);) others.push_back(std::move(next));
   work();
   others.clear();  // joins them
 }

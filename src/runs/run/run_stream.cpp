@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/files/bytes.h"
-#include "base/processes/signal_mask.h"
+#include "base/processes/threads.h"
 
 namespace spile::runs {
 
@@ -22,14 +22,16 @@ constexpr size_t kMostOfText = 1 << 20;  // bytes of a part of a message
 
 // Raises SIGTERM when the other end of the socket is closed. Before Signals::block() that ends spile, which has touched nothing
 // by then; later it ends the run.
-void watch_end(int socket) {
-  const SignalsBlocked blocked;
-  std::thread([socket] {
+Result<void> watch_end(int socket) {
+  std::thread watch;
+  TRY_DO(start(watch, "the thread that watches the reader", [socket] {
     pollfd ended{socket, POLLRDHUP, 0};
     while (::poll(&ended, 1, -1) < 0 && errno == EINTR) {
     }
     ::kill(::getpid(), SIGTERM);
-  }).detach();
+  }));
+  watch.detach();
+  return {};
 }
 
 }  // namespace
@@ -44,7 +46,7 @@ Result<std::shared_ptr<RunStream>> RunStream::open(int descriptor) {
   std::shared_ptr<RunStream> stream(new RunStream);
   TRY(stream->frames_, FrameWriter::stream(UniqueFd(descriptor)));
   stream->requests_ = descriptor;
-  watch_end(descriptor);
+  TRY_DO(watch_end(descriptor));
   set_message_sink(stream.get());
   return stream;
 }

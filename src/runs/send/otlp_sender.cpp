@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/print.h"
-#include "base/processes/signal_mask.h"
+#include "base/processes/threads.h"
 #include "base/text/terminal_text.h"
 #include "runs/send/http_post.h"
 
@@ -93,15 +93,18 @@ Result<std::unique_ptr<OtlpSender>> OtlpSender::create(const std::string& where,
 
 OtlpSender::OtlpSender(std::unique_ptr<Place> place) : place_(std::move(place)) {}
 
-void OtlpSender::start() {
-  const SignalsBlocked blocked;
-  thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
+bool OtlpSender::has_started() {
+  if (thread_.joinable() || try_to_start(thread_, [this](std::stop_token stop) { run(stop); })) return true;
+  const std::lock_guard lock(mutex_);
+  ++given_up_;
+  last_failure_ = "the system allows no more threads";
+  return false;
 }
 
 OtlpSender::~OtlpSender() { finish(0); }
 
 void OtlpSender::send(std::string message) {
-  if (!thread_.joinable()) start();
+  if (!has_started()) return;
   const std::lock_guard lock(mutex_);
   waiting_bytes_ += message.size();
   waiting_.push_back(std::move(message));

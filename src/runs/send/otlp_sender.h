@@ -47,7 +47,7 @@ class OtlpSender {
  private:
   struct Place;
   explicit OtlpSender(std::unique_ptr<Place> place);
-  void start();
+  bool has_started();
   void run(std::stop_token stop);
   bool pause(std::stop_token stop, int64_t ms);
   std::string place() const;

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "base/messages.h"
-#include "base/processes/signal_mask.h"
+#include "base/processes/threads.h"
 #include "base/text/terminal_control.h"
 
 namespace spile::session {
@@ -39,8 +39,7 @@ void Progress::stage(const std::string& what) {
     what_ = what;
   }
   if (thread_.joinable()) return;
-  const SignalsBlocked blocked;
-  thread_ = std::jthread([this](std::stop_token stop) { show(stop); });
+  (void)try_to_start(thread_, [this](std::stop_token stop) { show(stop); });
 }
 
 void Progress::done() {

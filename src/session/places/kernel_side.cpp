@@ -12,6 +12,7 @@
 #include "abi/kernel.h"
 #include "abi/kernel_interrupts.h"
 #include "base/messages.h"
+#include "base/processes/threads.h"
 #include "base/text/number_text.h"
 #include "session/arena/skips.h"
 #include "session/places/attach_plan.h"
@@ -47,16 +48,20 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
   if (memory.kernel()) spec.arena = memory.kernel()->fd();
   spec.shared = memory.shared_fd();
   // Getting memory for the slots takes as long as the verifier does.
-  std::future<Result<void>> slots;
-  if (memory.kernel()) slots = std::async(std::launch::async, [&] { return side->populate_slots(*memory.kernel()); });
+  Result<void> populated;
+  std::thread slots;
+  const auto populate = [&] { populated = side->populate_slots(*memory.kernel()); };
+  if (memory.kernel() && !try_to_start(slots, populate)) populate();
   Result<std::unique_ptr<bpf::Kernel>> loaded = bpf::load(spec);
-  Result<void> populated = slots.valid() ? slots.get() : Result<void>();
+  if (slots.joinable()) slots.join();
   TRY(side->kernel_, std::move(loaded));
   TRY_DO(populated);
   if (memory.kernel()) {
     TRY_DO(side->fill_arena(*memory.kernel()));
-    side->rings_thread_ = std::jthread([kernel_side = side.get(), &kernel = *memory.kernel(), &arena](
-                                           const std::stop_token& stop) { kernel_side->populate_rings(kernel, arena, stop); });
+    TRY_DO(start(side->rings_thread_, "the thread that makes room for the kernel's records",
+                 [kernel_side = side.get(), &kernel = *memory.kernel(), &arena](const std::stop_token& stop) {
+                   kernel_side->populate_rings(kernel, arena, stop);
+                 }));
   }
   return side;
 }
