@@ -12,6 +12,7 @@ namespace spile::abi {
 inline constexpr uint32_t kMatchHead = 136;  // bytes of what a handler remembers of its last =~, before a copy of the text
 
 inline constexpr uint32_t kNoDepth = ~uint32_t{0};  // of a stack of pending returns
+inline constexpr uint32_t kAbandoned = kNoDepth - 1;  // of a frame that stays where it is, as the controller has died
 
 // One per running handler, on its stack. The runtime's enter fills arena, slot, epoch, overflow and held (bpf: kernel_context);
 // the lowering fills the rest. "native" fields are not valid in bpf, nor the reverse.
@@ -28,7 +29,7 @@ struct Context {
   uint8_t overflow;      // native: 1 where the slot is the overflow slot
   uint8_t held;          // native: 1 where its lock is held until leave. Kernel: the handler's level
   uint32_t frame_kind;   // native: FrameKind (abi/stack_tables.h); kNoFrame: user_pc, user_sp and user_fp are not valid
-  uint32_t pending;      // native: the slot's shadow_depth when a return's frame was found on top; else kNoDepth
+  uint32_t pending;      // native: the slot's shadow_depth when a return's frame was found on top; else kNoDepth or kAbandoned
   uint64_t user_pc, user_sp, user_fp;  // program counter (at a return: the caller's), stack and frame pointer of the probed place
   uint64_t call_number;                // native: of the system call that is probed
 };

@@ -366,6 +366,56 @@ TEST_F(Returns, ForkedChildLeavesItsParentsFrame) {
   leave(0);
 }
 
+TEST_F(Returns, StayWhereTheyAreWhenTheControllerHasDied) {
+  arena_.inherited()->process = context_.slot->owner >> 32;
+  for (int depth = 0; depth < 3; ++depth) ASSERT_TRUE(call(depth));
+  // A tail call: the second frame of the slot leads to the first.
+  ASSERT_TRUE(spile_rt_return_push(&context_, cfa(2), 7));
+  arena_.header()->controller_futex[0] = 0x40000000;
+  EXPECT_FALSE(call(3));
+  EXPECT_FALSE(spile_rt_return_push(&context_, cfa(3), 7));
+  auto leave_by = [&](Context* context, int depth) {
+    spile_rt_return_exit(context, cfa(depth), spile_rt_return_find(context, cfa(depth)));
+    EXPECT_EQ(word(depth), real(depth, 0));
+    word(depth) = kReturned + 8;
+  };
+  for (int depth = 2; depth >= 0; --depth) leave_by(&context_, depth);
+  EXPECT_EQ(context_.slot->shadow_depth, 4u);
+  // A child that was forked before: its stacks are copies, and it has no slot.
+  std::thread([&] {
+    Context child{};
+    EXPECT_FALSE(spile_rt_enter_light(&child));
+    for (int depth = 2; depth >= 0; --depth) leave_by(&child, depth);
+  }).join();
+}
+
+TEST_F(Returns, OfSpilledFramesStayWhereTheyAreWhenTheControllerHasDied) {
+  arena_.inherited()->process = context_.slot->owner >> 32;
+  for (uint32_t depth = 0; depth <= kTestShadowCapacity; ++depth) ASSERT_TRUE(call(static_cast<int>(depth)));
+  ASSERT_EQ(arena_.inherited()->spills_returns, 1u);
+  arena_.header()->controller_futex[0] = 0x40000000;
+  for (int round = 0; round < 2; ++round) {
+    for (int depth = kTestShadowCapacity; depth >= 0; --depth) {
+      spile_rt_return_exit(&context_, cfa(depth), spile_rt_return_find(&context_, cfa(depth)));
+      EXPECT_EQ(word(depth), real(depth, 0));
+    }
+  }
+}
+
+TEST_F(Returns, AreGivenUpForGoodToAnUnwinderWhenTheControllerHasDied) {
+  arena_.inherited()->process = context_.slot->owner >> 32;
+  volatile uint64_t on_stack[4] = {0, real(1, 0), 0, 0};
+  auto* place = const_cast<uint64_t*>(&on_stack[1]);
+  ASSERT_TRUE(spile_rt_return_push(&context_, reinterpret_cast<uint64_t>(place) + 8, 7));
+  on_stack[1] = kReturned + 8;
+  on_stack[2] = kReturned + 16;  // what some function has left
+  arena_.inherited()->first_stack_end = reinterpret_cast<uint64_t>(&on_stack[4]);
+  arena_.header()->controller_futex[0] = 0x40000000;
+  spile_rt_unwind(&context_);
+  EXPECT_EQ(on_stack[1], real(1, 0));
+  EXPECT_EQ(on_stack[2], kReturned + 16);
+}
+
 TEST_F(Returns, OverflowSlotHasNoReturns) {
   context_.overflow = 1;
   EXPECT_EQ(spile_rt_return_enter(&context_, cfa(0), 1), nullptr);

@@ -135,13 +135,20 @@ TEST(Thread, DisabledArenaRefusesSilently) {
   for (uint64_t count : context.slot->skipped) EXPECT_EQ(count, 0u);
 }
 
-TEST(Thread, WithoutAControllerOnlyLightHandlersRun) {
+TEST(Thread, WithoutAControllerOnlyLightHandlersOfKnownThreadsRun) {
   TestArena arena;
-  arena.header()->controller_futex[0] = 0x40000000;
   Context context{};
+  ASSERT_TRUE(spile_rt_enter_light(&context));
+  arena.header()->controller_futex[0] = 0x40000000;
   EXPECT_FALSE(spile_rt_enter(&context));
   EXPECT_EQ(context.slot->skipped[abi::kSkipControllerGone], 1u);
   EXPECT_TRUE(spile_rt_enter_light(&context));
+  std::thread([&] {
+    Context unknown{};
+    EXPECT_FALSE(spile_rt_enter_light(&unknown));
+    EXPECT_EQ(unknown.slot, arena.slot(abi::kOverflowSlot));
+    EXPECT_EQ(arena.slot(abi::kFirstSlot + 1)->owner, 0u);
+  }).join();
 }
 
 TEST(Thread, EntersInTheEpochOfTheArena) {

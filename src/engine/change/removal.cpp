@@ -306,6 +306,36 @@ void read_spilled(const AddressSpace& space, ClientId id, const ClientSpace& cli
   for (auto& [order, frame] : found) pending.push_back(frame);
 }
 
+// Returns the slots of the process that a child was forked from which nobody has introduced, as the controller had died: they
+// have the child's pending returns. Those of the thread that forked come first: the child has its thread pointer.
+std::vector<Address> slots_of_parent(const AddressSpace& space, const ClientSpace& client) {
+  const ArenaGeometry& geometry = client.geometry;
+  auto pid = space.memory.read_value<uint64_t>(client.process_table.begin + offsetof(abi::ProcessTable, pid));
+  auto inherited = space.memory.read_value<abi::InheritedState>(client.process_table.begin + abi::kInheritedOffset);
+  if (!pid.ok() || *pid != 0 || !inherited.ok() || inherited->process == 0 || geometry.slot_stride == 0) return {};
+  std::set<uint64_t> pointers;
+  for (const Process* process : space.users) {
+    for (auto& [tid, thread] : process->threads) {
+      ThreadRegisters registers;
+      if (!native_architecture().read_registers(tid, registers).ok()) continue;
+      pointers.insert(abi::thread_table_key(native_architecture().thread_pointer(registers)));
+    }
+  }
+  std::vector<Address> slots;
+  size_t own = 0;
+  for (uint64_t index = abi::kFirstSlot; index < abi::kMostSlots; index++) {
+    uint64_t offset = geometry.slots_offset + index * geometry.slot_stride;
+    if (offset >= client.arena.size() || client.arena.size() - offset < geometry.slot_stride) break;
+    Address at = client.arena.begin + static_cast<int64_t>(offset);
+    auto slot = space.memory.read_value<abi::ThreadSlot>(at);
+    if (!slot.ok() || slot->owner >> 32 != inherited->process) continue;
+    bool is_own = pointers.contains(slot->thread_pointer);
+    slots.insert(is_own ? slots.begin() + static_cast<ptrdiff_t>(own) : slots.end(), at);
+    own += is_own;
+  }
+  return slots;
+}
+
 // Reads all pending returns. Those of one stack slot and client come in the order of their age, the newest first.
 std::vector<PendingReturn> read_pending(const AddressSpace& space, std::optional<uint64_t> only_thread) {
   std::vector<PendingReturn> pending;
@@ -314,6 +344,7 @@ std::vector<PendingReturn> read_pending(const AddressSpace& space, std::optional
     const ArenaGeometry& geometry = client.geometry;
     if (geometry.shadow_capacity == 0) continue;
     read_spilled(space, id, client, left, pending);
+    for (Address slot : slots_of_parent(space, client)) read_stack(space, id, client, slot, left, pending);
     std::set<uint64_t> seen;  // a thread has a slot of its own
     for (const abi::ThreadTableEntry& entry : read_table(space, client)) {
       if (entry.thread_pointer <= 1 || (entry.thread_pointer & abi::kOverflowEntry)) continue;

@@ -7,9 +7,11 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "abi/arena.h"
 #include "abi/spilled_returns.h"
+#include "base/processes/proc.h"
 #include "engine/process/memory_map.h"
 #include "engine/space/remote_mapping.h"
 #include "engine/space/signal_actions.h"
@@ -125,8 +127,11 @@ void leave_out_of_cores(RemoteCalls& calls, const AddressRange& range) {
 }
 
 Result<void> set_up_table(SetupContext& context, RemoteCalls& calls, AddressSpace& space, pid_t pid) {
+  constexpr int kStartOfStack = 28;  // of the first thread: proc(5)
   ClientSpace& client = space.clients[context.client];
   TRY_DO(map_table(calls, client, pid, context.geometry));
+  const uint64_t stack_end = strtoull(stat_field(pid, kStartOfStack).c_str(), nullptr, 10);
+  TRY_DO(write_inherited(space, client, offsetof(abi::InheritedState, first_stack_end), stack_end));
   TRY_DO(introduce_process(space, client, pid_of(space)));
   for (Process* process : space.users) {
     for (auto& [tid, user] : process->threads) note_seccomp_filter(space, ProcessStatus::read(tid));

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "abi/arena.h"
+#include "abi/spilled_returns.h"
 
 namespace spile::engine {
 namespace {
@@ -128,6 +129,8 @@ Result<void> introduce_process(AddressSpace& space, const ClientSpace& client, p
     TRY_DO(put_down(space, client, identity_offset(thread.index), identity_of(pointer, thread)));
   }
   TRY_DO(put_down(space, client, offsetof(abi::ProcessTable, pid), static_cast<uint64_t>(pid)));
+  constexpr size_t kInherited = abi::kInheritedOffset + offsetof(abi::InheritedState, process);
+  TRY_DO(put_down(space, client, kInherited, static_cast<uint64_t>(pid)));
   // A number that no other process has had, whichever spile arms it.
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const auto life = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());

@@ -23,6 +23,10 @@
 // same stack slots, above or beneath ours. Each deals with what is its own; the engine calls all of them in turn, until
 // nothing is left (SiteRequest::moves_returns).
 //
+// Once the controller has died, no frame is taken any more, and none is freed: a child that a probed function forks then, as of all
+// those that nobody told which returns are pending on their stacks, finds its parent's frames as they were, however many of them
+// the parent has returned by since. Whoever returns goes on at the real address at once, by all of ours at that stack slot.
+//
 // Frames that never return (longjmp) stay until the stack is full, or the unwinder comes by; then whatever no longer lies
 // on a stack is recognized by the word at stack_slot, which is no `returned` address any more. That is no missed return,
 // unless an unwinder has put the address back and its end was not seen.
@@ -437,8 +441,74 @@ SPILE_COLD ShadowFrame* find_elsewhere(ThreadSlot* own, uint64_t stack_slot) {
   return take_from_others(own, stack_slot, false);
 }
 
+// The address of a word of a stack, made from that of the stack that runs: what is stored to by it is seen not to be just any
+// address (engine's checker of handlers).
+SPILE_INLINE inline uint64_t* stack_word(uint64_t address) {
+  char* here = opaque(static_cast<char*>(__builtin_frame_address(0)));
+  int64_t distance = static_cast<int64_t>(address - reinterpret_cast<uint64_t>(here));
+  return reinterpret_cast<uint64_t*>(here + opaque(distance));
+}
+
+// -- when the controller has died
+
+// Calls `visit` with the pending frames of the stack slot, the newest first, until it returns false. Those of this process, or of
+// the one that has forked it: a thread that was forked has its parent's thread pointer.
+template <typename Visit>
+void visit_abandoned(uint64_t stack_slot, Visit visit) {
+  uint64_t limit = kAnyOrder;
+  while (SpilledFrame* spilled = find_spilled(stack_slot, limit)) {
+    limit = order_of(spilled->tag);
+    if (!visit(reinterpret_cast<ShadowFrame*>(spilled))) return;
+  }
+  abi::ArenaHeader* header = arena_header();
+  uint64_t process = load_relaxed(&inherited_state()->process), key = abi::thread_table_key(read_thread_pointer());
+  for (bool is_own = true;; is_own = false) {
+    for (uint64_t n = abi::kFirstSlot, end = slots_end(); n < end; ++n) {
+      ThreadSlot* slot = slot_by_header(header, n);
+      uint64_t owner = load_relaxed(&slot->owner);
+      if (!owner || owner >> 32 != process || (load_relaxed(&slot->thread_pointer) == key) != is_own) continue;
+      uint32_t depth = load_relaxed(&slot->shadow_depth);
+      if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+      for (uint32_t index = depth; index-- > 0;) {
+        ShadowFrame* frame = frame_at(slot, index);
+        if (load_relaxed(&frame->stack_slot) == stack_slot && !visit(frame)) return;
+      }
+    }
+    if (!is_own) return;
+  }
+}
+
+// Returns where the function whose return address lies there goes on behind all of our frames of that stack slot; 0: it has none.
+uint64_t abandoned_return_address(uint64_t stack_slot) {
+  uint64_t word = 0;
+  visit_abandoned(stack_slot, [&](const ShadowFrame* frame) {
+    word = frame->return_address;
+    return whose_returned(word) == Returned::kOurs;
+  });
+  return whose_returned(word) == Returned::kOurs ? 0 : word;
+}
+
+SPILE_COLD void leave_abandoned(uint64_t* stack_slot) {
+  uint64_t address = abandoned_return_address(reinterpret_cast<uint64_t>(stack_slot));
+  if (!address) __builtin_trap();  // lost, as in find_claimed
+  *stack_slot = address;
+}
+
+SPILE_COLD ShadowFrame* find_abandoned(uint64_t stack_slot) {
+  ShadowFrame* found = nullptr;
+  visit_abandoned(stack_slot, [&](ShadowFrame* frame) {
+    found = frame;
+    return false;
+  });
+  return found;
+}
+
 // pending: as in Context.
 SPILE_INLINE inline ShadowFrame* find_frame(ThreadSlot* slot, uint64_t stack_slot, uint32_t* pending) {
+  if (controller_gone(arena_header())) {
+    *pending = abi::kAbandoned;
+    return find_abandoned(stack_slot);
+  }
   uint32_t depth = *pending = slot->shadow_depth;
   if (likely(depth != 0)) {
     ShadowFrame* top = frame_at(slot, depth - 1);
@@ -493,14 +563,6 @@ SPILE_COLD void free_elsewhere(ThreadSlot* own, const ShadowFrame* frame) {
 }
 
 SPILE_COLD void drop_holes_below(ThreadSlot* slot) { drop_holes(slot); }
-
-// The address of a word of a stack, made from that of the stack that runs: what is stored to by it is seen not to be just any
-// address (engine's checker of handlers).
-SPILE_INLINE inline uint64_t* stack_word(uint64_t address) {
-  char* here = opaque(static_cast<char*>(__builtin_frame_address(0)));
-  int64_t distance = static_cast<int64_t>(address - reinterpret_cast<uint64_t>(here));
-  return reinterpret_cast<uint64_t*>(here + opaque(distance));
-}
 
 enum class Rewound { kWaits, kLeft, kPending };
 
@@ -573,6 +635,28 @@ SPILE_COLD void give_up_spilled(ThreadSlot* slot) {
   }
 }
 
+// How far the stack reaches that this thread runs on; 0: not known. A thread's control block lies at the end of its stack (the
+// psABI's variant II of thread-local storage, as C libraries place it), but for the first one's, whose stack the kernel has made.
+uint64_t end_of_stack(uint64_t here) {
+  auto reaches = [here](uint64_t end) { return end > here && end - here < kLargestStack; };
+  if (uint64_t end = read_thread_pointer(); reaches(end)) return end;
+  uint64_t end = load_relaxed(&inherited_state()->first_stack_end);
+  return reaches(end) ? end : 0;
+}
+
+// Puts the real return addresses back for good. Where the controller would catch faults, frames are looked for by what they say;
+// now only memory is looked at that is sure to be there.
+SPILE_COLD void give_up_abandoned() {
+  uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) & ~uint64_t{7};
+  uint64_t end = end_of_stack(here);
+  if (end - here > kWalkedStack && end) end = here + kWalkedStack;
+  for (uint64_t at = here; at + 8 <= end; at += 8) {
+    uint64_t* place = stack_word(at);
+    if (whose_returned(load_relaxed(place)) != Returned::kOurs) continue;
+    if (uint64_t address = abandoned_return_address(at)) *place = address;  // else what a function has left there
+  }
+}
+
 }  // namespace
 
 extern "C" {
@@ -580,6 +664,7 @@ extern "C" {
 SPILE_INLINE uint64_t* spile_rt_return_enter(Context* context, uint64_t cfa, uint64_t site_id) {
   ThreadSlot* slot = context->slot;
   uint32_t index;
+  if (controller_gone(context->arena)) return nullptr;
   if (unlikely(context->overflow)) return count_skip(slot, abi::kSkipNoSlot), nullptr;
   if (unlikely(!push_own(slot, &index))) return enter_elsewhere_later(slot, return_slot_of(cfa), site_id);
   return fill(frame_at(slot, index), return_slot_of(cfa), site_id, false);
@@ -588,6 +673,7 @@ SPILE_INLINE uint64_t* spile_rt_return_enter(Context* context, uint64_t cfa, uin
 SPILE_INLINE bool spile_rt_return_push(Context* context, uint64_t cfa, uint64_t site_id) {
   ThreadSlot* slot = context->slot;
   uint32_t index;
+  if (controller_gone(context->arena)) return false;
   if (unlikely(context->overflow)) return count_skip(slot, abi::kSkipNoSlot), false;
   if (unlikely(!push_own(slot, &index))) return push_elsewhere(slot, return_slot_of(cfa), site_id);
   fill(frame_at(slot, index), return_slot_of(cfa), site_id, true);
@@ -621,6 +707,7 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
     if (unlikely(depth > 1 && below->reserved == kHole)) drop_holes_below(slot);
     return;
   }
+  if (unlikely(depth == abi::kAbandoned)) return leave_abandoned(reinterpret_cast<uint64_t*>(return_slot_of(cfa)));
   uint64_t distance = distance_from(spilled_at(0), frame);
   if (unlikely(is_spilled(frame))) return free_spilled(within<SpilledFrame>(spilled_at(0), distance));
   free_elsewhere(slot, frame);
@@ -628,7 +715,8 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
 
 [[gnu::noinline]] void spile_rt_unwind(Context* context) {
   ThreadSlot* slot = context->slot;
-  if (context->overflow || controller_gone(context->arena)) return;
+  if (controller_gone(context->arena)) return give_up_abandoned();
+  if (context->overflow) return;
   uint32_t depth = slot->shadow_depth;
   if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
   // The newest first: where frames share a stack slot, each one's return address leads into the code of the one below.

@@ -153,6 +153,7 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
     abi::ThreadTableEntry* entry = find_entry(table, base, &found);
     if (!entry) break;
     if ((found & ~abi::kOverflowEntry) == key) return reinterpret_cast<abi::ThreadSlot*>(arena + entry->slot_offset);
+    if (controller_gone(header)) break;  // nothing will be counted in a slot, and to ask who this is may end the process
     if (!compare_and_swap(&entry->thread_pointer, found, kReserved)) continue;
     uint64_t claimed = claim_slot(header, base);
     abi::ThreadSlot* slot = slot_at(header, claimed);
@@ -267,7 +268,7 @@ SPILE_INLINE bool spile_rt_enter_light(Context* context) {
   context->epoch = 0;
   if (spile_rt_in_controller) return true;
   if (unlikely(!load_to_compare(&context->arena->enabled))) return false;
-  if (unlikely(context->overflow)) return hold_overflow_slot(context);
+  if (unlikely(context->overflow)) return !controller_gone(context->arena) && hold_overflow_slot(context);
   return true;
 }
 
