@@ -197,6 +197,7 @@ void ProcessLives::process_forked(Thread& parent, Process& child, const ProcessS
   if (native_architecture().read_registers(parent.tid, registers).ok()) {
     resolve_pending_returns(*from, native_architecture().thread_pointer(registers), space->memory);
   }
+  own_returns(*space, child.pid);  // if we are killed before, the child finds what is pending in its parent's slots
   tracer_.hold(*child.threads.at(child.pid));
   works_.add({DeferredWork::kFork, child.pid, child.pid, from->arming.is_changing() || parent.pc_unchecked});
 }

@@ -75,7 +75,9 @@ void strike_built(AddressSpace& space, const BuiltSites& built) {
   std::map<Address, Address> never;
   for (const PatchedSite& site : built.sites) never[site.begin] = site.trampoline;
   for (auto& [id, client] : space.clients) {
-    for (auto& region : client.regions) region->strike_from_journal(never);
+    for (auto& region : client.regions) {
+      if (region.use_count() == 1) region->strike_from_journal(never);
+    }
   }
 }
 

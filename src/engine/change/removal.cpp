@@ -306,13 +306,13 @@ void read_spilled(const AddressSpace& space, ClientId id, const ClientSpace& cli
   for (auto& [order, frame] : found) pending.push_back(frame);
 }
 
-// Returns the slots of the process that a child was forked from which nobody has introduced, as the controller had died: they
-// have the child's pending returns. Those of the thread that forked come first: the child has its thread pointer.
+// Returns the slots that have the pending returns of a child whose parent's were not resolved when the controller died: the
+// parent's. Empty: the process is no such child. Those of the thread that forked come first: the child has its thread pointer.
 std::vector<Address> slots_of_parent(const AddressSpace& space, const ClientSpace& client) {
   const ArenaGeometry& geometry = client.geometry;
   auto pid = space.memory.read_value<uint64_t>(client.process_table.begin + offsetof(abi::ProcessTable, pid));
   auto inherited = space.memory.read_value<abi::InheritedState>(client.process_table.begin + abi::kInheritedOffset);
-  if (!pid.ok() || *pid != 0 || !inherited.ok() || inherited->process == 0 || geometry.slot_stride == 0) return {};
+  if (!pid.ok() || !inherited.ok() || inherited->process == *pid || geometry.slot_stride == 0) return {};
   std::set<uint64_t> pointers;
   for (const Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) {
@@ -480,12 +480,13 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   for (const PatchedSite& site : space.sites.in_text()) {
     (space.traps.is_tracing_site(site.begin) ? traps : sites).push_back(site);
   }
+  std::set<Address> untouched;  // of which nothing was to be taken out
   auto restore = [&](std::span<const PatchedSite> from) {
-    write_patches(space.memory, from, PatchDirection::kRestore, [](size_t) {});
+    write_patches(space.memory, from, PatchDirection::kRestore, [&](size_t index) { untouched.insert(from[index].begin); });
   };
   restore(sites);
   space.sites.mark_restored();
-  count_semaphores(space.memory, space.sites.in_text(), {}, PatchDirection::kRestore);
+  count_semaphores(space.memory, space.sites.in_text(), untouched, PatchDirection::kRestore);
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
   std::chrono::milliseconds run(1);
   int leaving = 8;  // how often threads are taken out of handlers, at most

@@ -37,7 +37,9 @@ void take_out(Tracer& tracer, AddressSpace& space, std::span<const PatchedSite> 
     space.sites.retire(site);
   }
   for (auto& [id, client] : space.clients) {
-    for (auto& region : client.regions) region->strike_from_journal(struck);
+    for (auto& region : client.regions) {
+      if (region.use_count() == 1) region->strike_from_journal(struck);
+    }
   }
 }
 

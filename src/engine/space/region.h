@@ -100,6 +100,8 @@ class Region {
   void append_journal(const JournalEntry& entry);
   // Strikes the entries of sites that no longer lead to their trampolines; the entries' room is not used again. trampolines: of
   // these sites, by their begins.
+  // REQUIRES: the region is in no other address space: a forked child has its parent's regions, and what the child takes out is
+  // still in its parent. An entry that stays does no harm, as patches are taken out where they are found.
   void strike_from_journal(const std::map<Address, Address>& trampolines);
 
   // Memory for stubs. One page may be mapped at several addresses of the target, where different bytes of it are used.

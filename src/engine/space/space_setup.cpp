@@ -133,6 +133,7 @@ Result<void> set_up_table(SetupContext& context, RemoteCalls& calls, AddressSpac
   const uint64_t stack_end = strtoull(stat_field(pid, kStartOfStack).c_str(), nullptr, 10);
   TRY_DO(write_inherited(space, client, offsetof(abi::InheritedState, first_stack_end), stack_end));
   TRY_DO(introduce_process(space, client, pid_of(space)));
+  own_returns(space, pid_of(space));
   for (Process* process : space.users) {
     for (auto& [tid, user] : process->threads) note_seccomp_filter(space, ProcessStatus::read(tid));
   }

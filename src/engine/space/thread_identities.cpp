@@ -129,13 +129,16 @@ Result<void> introduce_process(AddressSpace& space, const ClientSpace& client, p
     TRY_DO(put_down(space, client, identity_offset(thread.index), identity_of(pointer, thread)));
   }
   TRY_DO(put_down(space, client, offsetof(abi::ProcessTable, pid), static_cast<uint64_t>(pid)));
-  constexpr size_t kInherited = abi::kInheritedOffset + offsetof(abi::InheritedState, process);
-  TRY_DO(put_down(space, client, kInherited, static_cast<uint64_t>(pid)));
   // A number that no other process has had, whichever spile arms it.
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const auto life = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
   TRY_DO(put_down(space, client, offsetof(abi::ProcessTable, life), life));
   return put_down(space, client, offsetof(abi::ProcessTable, borrowers), borrowers_of(space));
+}
+
+void own_returns(const AddressSpace& space, pid_t pid) {
+  constexpr size_t kProcess = abi::kInheritedOffset + offsetof(abi::InheritedState, process);
+  put_down_everywhere(space, kProcess, static_cast<uint64_t>(pid));
 }
 
 void introduce_fork(AddressSpace& space, pid_t pid) {
