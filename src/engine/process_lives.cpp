@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/change/removal.h"
+#include "engine/process/call_restriction.h"
 #include "engine/process/descendants.h"
 #include "engine/process/memory_map.h"
 #include "engine/process/refusal.h"
@@ -90,6 +91,7 @@ Result<void> ProcessLives::attach(pid_t pid) {
 }
 
 Result<void> ProcessLives::attach_now(pid_t pid) {
+  if (auto filters = check_filters(pid); !filters.ok()) return std::move(filters).error().within(fmt::format("attach {}", pid));
   TRY(Process * process, tracer_.seize(pid));
   if (process->space) return {};  // it has executed a program meanwhile
   if (join_space(*process)) {

@@ -1,6 +1,8 @@
 #include "engine/process/call_restriction.h"
 
 #include <errno.h>
+#include <fmt/format.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -47,6 +49,26 @@ bool looks_at_places(std::span<const sock_filter> filter) {
 bool is_filtered_as_we_are(pid_t tid) {
   std::string filters = process_status(tid, "Seccomp_filters");
   return !filters.empty() && filters == process_status(getpid(), "Seccomp_filters");
+}
+
+Error refusal_for_filter(pid_t tid) {
+  return Error{fmt::format("thread {} runs under a seccomp filter, which may kill it for a system call made on our behalf", tid),
+               "run as root: with CAP_SYS_ADMIN the filter is suspended meanwhile"};
+}
+
+Result<void> check_filters(pid_t pid) {
+  ProcessStatus own = ProcessStatus::of_self();
+  uint64_t capabilities = strtoull(own.field("CapEff").c_str(), nullptr, 16);
+  if ((capabilities >> CAP_SYS_ADMIN & 1) && !own.has_seccomp_filter()) return {};
+  std::optional<pid_t> filtered;
+  for (pid_t tid : threads_of(pid)) {
+    std::string mode = process_status(tid, "Seccomp");
+    bool is_free = mode.empty() || mode == "0" || (mode == "2" && is_filtered_as_we_are(tid));
+    if (is_free && !has_ended(tid)) return {};
+    if (!is_free) filtered = tid;
+  }
+  if (!filtered) return {};
+  return refusal_for_filter(*filtered);
 }
 
 bool has_dispatch(pid_t tid) { return dispatch_of(tid).has_value(); }

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "abi/trampoline.h"
+#include "base/result.h"
 #include "engine/process/target_memory.h"
 
 namespace spile::engine {
@@ -27,6 +28,11 @@ std::string call_restriction_by(const TargetMemory& memory, const abi::Registers
 // Whether the thread has as many seccomp filters as spile itself: then both are taken to have inherited them from the process
 // that started both. Needs no tracer. False before Linux 5.9, which does not report the number.
 bool is_filtered_as_we_are(pid_t tid);
+// Why we don't have a thread make calls under its seccomp filter.
+Error refusal_for_filter(pid_t tid);
+// Refuses a process of which each thread has a filter that neither can be suspended for calls on our behalf (CAP_SYS_ADMIN) nor is
+// one of spile's own. Needs no tracer, so that the process is not stopped for nothing.
+Result<void> check_filters(pid_t pid);
 // Whether a thread has syscall user dispatch. False before Linux 6.4.
 bool has_dispatch(pid_t tid);
 // Whether calls that we make the thread do by the instruction at `call` would become signals now, by its syscall user dispatch.

@@ -66,9 +66,7 @@ Result<void> RemoteCalls::suspend_seccomp() {
   seccomp_suspended_ = ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, tracer_->options(*thread_) | PTRACE_O_SUSPEND_SECCOMP) == 0;
   // A filter that both have inherited lets pass what it lets us do ourselves.
   if (seccomp_suspended_ || (mode == "2" && is_filtered_as_we_are(thread_->tid))) return {};
-  return Error{
-      fmt::format("thread {} runs under a seccomp filter, which may kill it for a system call made on our behalf", thread_->tid),
-      "run as root: with CAP_SYS_ADMIN the filter is suspended meanwhile"};
+  return refusal_for_filter(thread_->tid);
 }
 
 RemoteCalls::RemoteCalls(RemoteCalls&& other) noexcept
