@@ -369,9 +369,11 @@ class Architecture {
   virtual uint64_t thread_pointer(const ThreadRegisters& registers) const = 0;
   // Whether the kernel will carry out the interrupted system call again, by moving the program counter back over its instruction.
   virtual bool restarts_system_call(const ThreadRegisters& registers) const = 0;
-  // A few system calls (epoll_wait, semop, sigtimedwait: signal(7)) fail with EINTR when the process is merely stopped.
-  // If these registers show that, makes the kernel restart the call instead, and returns true.
-  virtual bool undo_stop_interruption(ThreadRegisters& registers) const = 0;
+  // Makes the kernel carry out an interrupted system call again, from its begin, or end it with EINTR if a handler of a signal is
+  // going to run. REQUIRES: the thread is stopped behind its call, and is on its way to signals.
+  virtual void repeat_system_call(ThreadRegisters& registers) const = 0;
+  // Ends a call that the kernel would carry out again. result: what the program gets, perhaps -errno.
+  virtual void set_system_call_result(ThreadRegisters& registers, int64_t result) const = 0;
   // Makes the thread's next instruction a system call, by the instruction at `instruction`. stack: the stack pointer to
   // make it with; 0: as it is. arguments: at most 6.
   virtual void set_system_call(ThreadRegisters& registers, Address instruction, Address stack, uint64_t number,

@@ -79,7 +79,7 @@ Thread* find_servant(Tracer& tracer, AddressSpace& space) {
       std::string state = process_status(tid, "State");
       if (!thread || thread->in_vfork || state.empty() || state[0] == 'D' || state[0] == 'Z' || state[0] == 'X') continue;
       tracer.hold(*thread);
-      ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+      tracer.interrupt(*thread);
       auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(500);
       while (thread->running && !thread->gone && Tracer::Clock::now() < deadline) tracer.pump(20);
       // Meanwhile the thread may have executed another program, or another thread that did so may have taken its number.

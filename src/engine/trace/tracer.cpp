@@ -38,13 +38,6 @@ bool is_out_of_user_space(pid_t tid) {
   return state.empty() || state[0] == 'D' || state[0] == 'Z' || state[0] == 'X';
 }
 
-void undo_stop_interruption(pid_t tid) {
-  const Architecture& machine = native_architecture();
-  ThreadRegisters registers;
-  if (!machine.read_registers(tid, registers).ok()) return;
-  if (machine.undo_stop_interruption(registers)) (void)machine.write_registers(tid, registers);
-}
-
 bool is_stop_signal(int signal) { return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
 
 }  // namespace
@@ -67,10 +60,11 @@ Result<std::unique_ptr<Tracer>> Tracer::create(TraceListener& listener, TraceWis
   tracer->signal_fd_ = UniqueFd(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!tracer->signal_fd_) return Error::from_errno("signalfd", errno);
   tracer->sweep_timer_ = UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (!tracer->sweep_timer_) return Error::from_errno("timerfd_create", errno);
+  tracer->wait_timer_ = UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!tracer->sweep_timer_ || !tracer->wait_timer_) return Error::from_errno("timerfd_create", errno);
   tracer->wait_fd_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
   if (!tracer->wait_fd_) return Error::from_errno("epoll_create1", errno);
-  for (int fd : {tracer->signal_fd_.get(), tracer->sweep_timer_.get()}) {
+  for (int fd : {tracer->signal_fd_.get(), tracer->sweep_timer_.get(), tracer->wait_timer_.get()}) {
     epoll_event readable{.events = EPOLLIN, .data = {}};
     if (epoll_ctl(tracer->wait_fd_.get(), EPOLL_CTL_ADD, fd, &readable) != 0) return Error::from_errno("epoll_ctl", errno);
   }
@@ -223,6 +217,7 @@ bool Tracer::pump(int timeout_ms) {
     }
     uint64_t expirations;
     (void)!read(sweep_timer_.get(), &expirations, sizeof expirations);
+    if (read(wait_timer_.get(), &expirations, sizeof expirations) > 0) interrupt_waits_that_are_over();
     any |= are_many() ? receive_likely() : sweep();
     if (any || timeout_ms == 0) return any;
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -302,19 +297,26 @@ void Tracer::receive(pid_t tid, int status) {
   if (event == PTRACE_EVENT_STOP) {
     thread->kind = is_stop_signal(signal) ? StopKind::kGroupStop : StopKind::kTrap;
     thread->in_vfork = false;
+    // In a group-stop calls end as they do without us.
+    if (thread->kind == StopKind::kTrap && !thread->makes_our_calls) repeat_interrupted_call(tid, thread->wait, thread->sleep);
   } else if (event != 0) {
     thread->kind = StopKind::kEvent;
     thread->event = event;
     receive_event(*thread, event);
   } else if (signal == kSystemCallStop) {
     thread->kind = StopKind::kSystemCall;
+    if (!thread->makes_our_calls) meet_system_call(tid, thread->wait, thread->sleep);
     if (!thread->shown_faults.empty() && !thread->makes_our_calls) listener_.shown_fault_ends(*thread);
     if (wishes_.system_calls && !thread->makes_our_calls) listener_.system_call_stopped(*thread);
   } else {
     thread->kind = StopKind::kSignal;
     thread->signal = signal;
+    // One that the program ignores would not have woken the thread without us.
+    bool may_be_ignored = !is_stop_signal(signal) && signal != SIGCONT;
+    if (may_be_ignored && !thread->makes_our_calls) repeat_interrupted_call(tid, thread->wait, thread->sleep);
     listener_.signal_arrived(*thread);
   }
+  thread->sleep.reset();
   listener_.thread_stopped(*thread);
   resume_unless_kept(*thread);
 }
@@ -366,7 +368,9 @@ void Tracer::receive_leaving(pid_t tid, int status) {
 
 void Tracer::let_leave(pid_t tid, int status) {
   int event = status >> 16, signal = WSTOPSIG(status);
-  if (event == PTRACE_EVENT_STOP && !is_stop_signal(signal)) undo_stop_interruption(tid);
+  std::optional<InterruptedWait> wait;
+  if (event == PTRACE_EVENT_STOP && !is_stop_signal(signal)) repeat_interrupted_call(tid, wait, {});
+  if (event == 0 && signal == kSystemCallStop) meet_system_call(tid, wait, {});
   bool delivers = event == 0 && signal != kSystemCallStop;
   ptrace(PTRACE_DETACH, tid, 0, static_cast<long>(delivers ? signal : 0));
   leaving_.erase(tid);
@@ -431,6 +435,7 @@ void Tracer::receive_exec(Thread& thread) {
     node.mapped()->running = false;
     graveyard_.push_back(std::move(node.mapped()));
   }
+  thread.wait.reset();
   ++process.executed;
   thread.keeps_number = false;
   // the caller that keeps it still means the former program, and will let go only the remaining users of that address space
@@ -457,21 +462,52 @@ bool Tracer::keep_number(Thread& thread) {
   return ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &stop) != 0 || stop.si_code != kExecuted;
 }
 
+bool Tracer::stops_at_calls(const Thread& thread) const {
+  if (thread.makes_our_calls) return false;
+  if (thread.wait || !thread.shown_faults.empty()) return true;
+  return wishes_.system_calls && (thread.process->stops_at_calls || thread.calls.is_open || thread.calls.handler_may_report ||
+                                  !thread.calls.interrupted.empty() || thread.calls.moved_to != Address());
+}
+
+void Tracer::expect_end_of_wait(const InterruptedWait& wait) {
+  if (wait.until >= next_end_) return;
+  next_end_ = wait.until;
+  auto since_boot = std::chrono::duration_cast<std::chrono::nanoseconds>(next_end_.time_since_epoch()).count();
+  constexpr int64_t kSecond = 1'000'000'000;
+  itimerspec when{.it_interval = {}, .it_value = {.tv_sec = since_boot / kSecond, .tv_nsec = since_boot % kSecond}};
+  timerfd_settime(wait_timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+void Tracer::interrupt_waits_that_are_over() {
+  next_end_ = Clock::time_point::max();
+  for (auto& [tid, thread] : threads_) {
+    if (!thread->wait || !thread->running || thread->makes_our_calls) continue;
+    if (!thread->wait->is_over()) expect_end_of_wait(*thread->wait);
+    else ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+  }
+}
+
 void Tracer::resume(Thread& thread) {
   // ESRCH: killed meanwhile; its end will be received.
   if (thread.kind == StopKind::kGroupStop) {
     thread.listening = true;
     ptrace(PTRACE_LISTEN, thread.tid, 0, 0);
   } else {
-    if (thread.kind == StopKind::kTrap) undo_stop_interruption(thread.tid);
-    bool to_call = wishes_.system_calls && !thread.makes_our_calls &&
-                   (thread.process->stops_at_calls || thread.calls.is_open || thread.calls.handler_may_report ||
-                    !thread.calls.interrupted.empty() || thread.calls.moved_to != Address());
-    if (!thread.shown_faults.empty() && !thread.makes_our_calls) to_call = true;
+    bool to_call = stops_at_calls(thread);
+    // Where returns are reported, it ends at one.
+    bool may_end = thread.kind == StopKind::kTrap && !wishes_.system_calls;
+    if (thread.wait && may_end && !thread.makes_our_calls) end_wait_if_over(thread.tid, thread.wait);
+    if (thread.wait) expect_end_of_wait(*thread.wait);
     ptrace(to_call ? PTRACE_SYSCALL : PTRACE_CONT, thread.tid, 0, static_cast<long>(thread.signal));
   }
   thread.signal = 0;
   thread.running = true;
+}
+
+void Tracer::interrupt(Thread& thread) {
+  // Where threads are many, looking at each before would take longer than it is worth.
+  if (!thread.wait && !are_many()) thread.sleep = SleepMark::read(thread.tid);
+  ptrace(PTRACE_INTERRUPT, thread.tid, 0, 0);
 }
 
 void Tracer::unhold(Thread& thread) {
@@ -527,7 +563,7 @@ Result<void> Tracer::keep_still(const std::vector<Process*>& processes, uint64_t
   for (Process* process : processes) {
     process->keep_still++;
     for (auto& [tid, thread] : process->threads) {
-      if (thread->running) ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+      if (thread->running) interrupt(*thread);
     }
   }
   // Processes that exit while we wait leave processes_; look them up anew each time.
@@ -657,7 +693,7 @@ Result<void> Tracer::step(Thread& thread) {
 void Tracer::release(Process& process) {
   for (auto& [tid, thread] : process.threads) {
     // In a group-stop the thread stays stopped, as job control wants it.
-    if (thread->kind == StopKind::kTrap) undo_stop_interruption(tid);
+    if (thread->kind == StopKind::kTrap && thread->wait) end_wait_if_over(tid, thread->wait);
     int signal = thread->kind == StopKind::kSignal ? thread->signal : 0;
     if (thread->running) {
       leaving_.insert(tid);

@@ -20,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +31,7 @@
 #include "engine/process/known_actions.h"
 #include "engine/process/process_status.h"
 #include "engine/terms/options.h"
+#include "engine/trace/interrupted_wait.h"
 
 namespace spile::engine {
 
@@ -86,6 +88,8 @@ struct Thread {
   uint64_t thread_pointer = 0;           // by which tables know it; 0: they don't
   uint64_t parents_pointer = 0;          // the thread pointer of the thread that it was born of; 0 of those that were seized
   int holds = 0;                         // not resumed while positive
+  std::optional<InterruptedWait> wait;   // its system calls are watched while there is one
+  std::optional<SleepMark> sleep;        // from before a stop that is to come
 };
 
 struct Process {
@@ -200,6 +204,8 @@ class Tracer {
 
   // Keeps a thread from being resumed once it has stopped; a running thread runs on until then.
   void hold(Thread& thread) { thread.holds++; }
+  // Makes a running thread stop soon (PTRACE_INTERRUPT).
+  void interrupt(Thread& thread);
   // Takes one hold off, and resumes the thread if nothing else keeps it. Does nothing to a thread that is gone. REQUIRES: it is
   // held.
   void unhold(Thread& thread);
@@ -254,18 +260,22 @@ class Tracer {
   long options() const { return kTraceOptions | (wishes_.ends ? PTRACE_O_TRACEEXIT : 0); }
   void resume_unless_kept(Thread& thread);
   bool keep_number(Thread& thread);
+  bool stops_at_calls(const Thread& thread) const;
+  void expect_end_of_wait(const InterruptedWait& wait);
+  void interrupt_waits_that_are_over();
   void resume(Thread& thread);
   bool all_still(const std::vector<Process*>& processes, bool allow_blocked);
 
   TraceListener& listener_;
   TraceWishes wishes_;
   Patience patience_;
-  UniqueFd signal_fd_, sweep_timer_;
-  UniqueFd wait_fd_;               // both
+  UniqueFd signal_fd_, sweep_timer_, wait_timer_;
+  UniqueFd wait_fd_;               // all three
   std::array<pid_t, 8> likely_{};  // the threads from which statuses were received last
   size_t next_likely_ = 0;
-  bool owes_sweep_ = false;       // something has come since the last sweep
-  Clock::time_point next_sweep_;  // of all threads, where they are many
+  bool owes_sweep_ = false;                                // something has come since the last sweep
+  Clock::time_point next_sweep_;                           // of all threads, where they are many
+  Clock::time_point next_end_ = Clock::time_point::max();  // of an interrupted wait: when wait_timer_ expires
   sigset_t original_mask_;
   std::map<pid_t, std::unique_ptr<Process>> processes_;
   uint64_t met_ = 0;  // how many processes it has met

@@ -192,21 +192,9 @@ class X86_64 final : public Architecture {
     return was_set;
   }
 
-  bool undo_stop_interruption(ThreadRegisters& registers) const override {
-    user_regs_struct& r = raw(registers);
-    if (static_cast<int64_t>(r.rax) != -EINTR) return false;
-    switch (r.orig_rax) {
-      case SYS_epoll_wait:
-      case SYS_epoll_pwait:
-      case SYS_epoll_pwait2:
-      case SYS_semop:
-      case SYS_semtimedop:
-      case SYS_rt_sigtimedwait:
-        // The kernel restarts it unless a handler is going to run, which may interrupt it. A timeout begins anew.
-        r.rax = static_cast<unsigned long long>(-kRestartNoHand);
-        return true;
-      default: return false;
-    }
+  void repeat_system_call(ThreadRegisters& registers) const override { set_system_call_result(registers, -kRestartNoHand); }
+  void set_system_call_result(ThreadRegisters& registers, int64_t result) const override {
+    raw(registers).rax = static_cast<unsigned long long>(result);
   }
 
   void set_system_call(ThreadRegisters& registers, Address instruction, Address stack, uint64_t number,
