@@ -2,7 +2,7 @@
 # no longer, while a probed library is loaded again and again, also with all calls reported by ptrace, and while spile attaches,
 # arms and removes. Kinds that time out would never end if each stop let their time begin anew. A seccomp filter without
 # restart_syscall(2) does no harm; an ordinary user is told no before anything is stopped.
-# variants: loaded traced attached filtered
+# variants: loaded traced attached killed filtered
 import errno
 from spiletest import *
 
@@ -35,7 +35,7 @@ def results(target):
 def expect_as_alone(target, most):
     """most: so many times as long as without spile a call may take."""
     found, took = results(target)
-    if VARIANT == "attached":  # a connection that spile has left in its call, and that is not made in time
+    if VARIANT in ("attached", "killed"):  # a connection that spile has left in its call, and that is not made in time
         late, wanted = (("connect", "-1", str(number)) for number in (errno.EALREADY, errno.EINPROGRESS))
         found = {wanted if kind == late else kind for kind in found}
     expect(sorted(found - alone), [], "results that calls have only with spile")
@@ -68,6 +68,14 @@ if VARIANT == "attached":
     for _ in range(STOPS // 4):  # each stops it some times
         ends = 'probe process.function("load") { exit() } probe timer.ms(20) { exit() }'
         spile("-e", ends, "-x", target.pid).expect(status=0)
+    expect_as_alone(target, 2.5)
+
+if VARIANT == "killed":  # nothing is left of what it has done for the calls; they take their time once more
+    target = begin(every=MS // STOPS)
+    session = Session("-v", "-e", STEP, "-x", target.pid).wait_message(BEGUN)
+    go(target)
+    time.sleep(MS / 2000)
+    session.stop(signal.SIGKILL)
     expect_as_alone(target, 2.5)
 
 if VARIANT == "filtered":

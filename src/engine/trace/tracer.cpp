@@ -504,9 +504,13 @@ void Tracer::resume(Thread& thread) {
   thread.running = true;
 }
 
+// Where threads are many, looking at each before would take longer than it is worth.
+void Tracer::mark_sleep(Thread& thread) {
+  if (thread.running && !thread.wait && !are_many()) thread.sleep = SleepMark::read(thread.tid);
+}
+
 void Tracer::interrupt(Thread& thread) {
-  // Where threads are many, looking at each before would take longer than it is worth.
-  if (!thread.wait && !are_many()) thread.sleep = SleepMark::read(thread.tid);
+  mark_sleep(thread);
   ptrace(PTRACE_INTERRUPT, thread.tid, 0, 0);
 }
 
@@ -562,8 +566,12 @@ bool Tracer::receive_stops(const std::vector<Process*>& processes) {
 Result<void> Tracer::keep_still(const std::vector<Process*>& processes, uint64_t patience_ms) {
   for (Process* process : processes) {
     process->keep_still++;
+    // All before the first is stopped, which then does not wait for it.
+    for (auto& [tid, thread] : process->threads) mark_sleep(*thread);
+  }
+  for (Process* process : processes) {
     for (auto& [tid, thread] : process->threads) {
-      if (thread->running) interrupt(*thread);
+      if (thread->running) ptrace(PTRACE_INTERRUPT, tid, 0, 0);
     }
   }
   // Processes that exit while we wait leave processes_; look them up anew each time.

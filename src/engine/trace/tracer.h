@@ -263,6 +263,7 @@ class Tracer {
   bool stops_at_calls(const Thread& thread) const;
   void expect_end_of_wait(const InterruptedWait& wait);
   void interrupt_waits_that_are_over();
+  void mark_sleep(Thread& thread);
   void resume(Thread& thread);
   bool all_still(const std::vector<Process*>& processes, bool allow_blocked);
 
