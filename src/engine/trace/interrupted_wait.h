@@ -1,5 +1,6 @@
 #pragma once
-// Calls in which a thread waits, and which a stop would end: the kernel wakes the thread, and ends the call with EINTR or makes it
+// Calls in which a thread waits, and which a stop would end: the kernel wakes the thread, and ends the call with EINTR or
+// makes it
 // again with all of its time (signal(7), "Interruption of system calls"). Here such a call is made again, and ended when the time
 // is over that it had at first.
 //
@@ -49,7 +50,8 @@ struct SleepMark {
   static std::optional<SleepMark> read(pid_t tid);
 };
 
-// At a stop in the kernel: has a call made again that the stop, or a signal that nobody handles, has interrupted, unless a handler
+// At a stop in the kernel: has a call made again that the stop, or a signal that nobody handles, has interrupted, unless a
+// handler
 // is going to run. `wait` becomes what is known of its time, empty: it has none, or there is no such call. mark: from before the
 // stop; where it is empty, or does not show when the call began, the time of the call begins now.
 void repeat_interrupted_call(pid_t tid, std::optional<InterruptedWait>& wait, const std::optional<SleepMark>& mark);
