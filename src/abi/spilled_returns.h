@@ -29,8 +29,8 @@ struct InheritedState {
   uint64_t slots_are_all;   // 1: the controller can't map more
   uint64_t spills_returns;  // 1: entries put their frames here rather than into their threads' stacks; for good
   uint64_t slots_change;    // 1: the controller is mapping more, and `slots` may be too few
-  // The number of the process whose slots have the pending returns of these stacks: this one, or where the controller has died, one
-  // that it was forked from. The controller writes it.
+  // The number of the process whose slots have the pending returns of these stacks: this one, or where the controller has
+  // died, one that it was forked from. The controller writes it.
   uint64_t process;
   uint64_t first_stack_end;  // behind the stack of the first thread; 0: not known. The controller writes it
   uint64_t pad[10];

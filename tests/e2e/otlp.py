@@ -123,7 +123,8 @@ spile("report", run, f"--otlp={hostile(b'HTTP/1.1 200 OK' + bytes([13, 10]) + b'
 for odd in [b"\xff" * 20, partial[:-1], b"\x0a\xff\xff\xff\xff\x0f"]:
     spile("report", run, f"--otlp={hostile(b'HTTP/1.1 200 OK' + bytes([13, 10]) + b'Content-Length: %d' % len(odd) + bytes([13, 10, 13, 10]) + odd, False)}").expect(status=0, err="")
 for wrong in ["ftp://127.0.0.1", "http://", "127.0.0.1:4318", "http://127.0.0.1:0", "http://127.0.0.1:x", "http://a@127.0.0.1"]:
-    spile(f"--otlp={wrong}", "-e", "probe begin { exit() }").expect(status=1, err_match="not a URL of a collector\n.*as in --otlp http://127")
+    spile(f"--otlp={wrong}", "-e", "probe begin { exit() }").expect(
+        status=1, err_match="not a URL of a collector\n.*as in --otlp http://127")
 spile("--otlp=http://127.0.0.1,0", "-e", "probe begin { exit() }").expect(status=1, err_match="'0' is not a number of seconds")
 
 # Over https: a certificate that nobody vouches for is refused; one that the user trusts is not, and headers come along.
@@ -147,10 +148,12 @@ threading.Thread(target=secure.serve_forever, daemon=True).start()
 url = f"https://localhost:{secure.server_address[1]}"
 Collector.taken.clear()
 Collector.refusals.clear()
-spile("report", run, f"--otlp={url}").expect(status=1, err_match=r"^https://localhost:\d+/v1/metrics: .*certificate.*: trying again, for 5 s in all\nWARNING: messages of metrics not delivered to https://localhost")
+spile("report", run, f"--otlp={url}").expect(
+    status=1, err_match=r"^https://localhost:\d+/v1/metrics: .*certificate.*: trying again, for 5 s in all\nWARNING: messages of metrics not delivered to https://localhost")
 expect(Collector.taken, [])
 trusting = {"OTEL_EXPORTER_OTLP_CERTIFICATE": str(folder / "certificate"), "OTEL_EXPORTER_OTLP_HEADERS": "api-key=a%20b,tenant=c"}
 spile("report", run, f"--otlp={url}", variables=trusting).expect(status=0, out="", err="")
 expect((len(Collector.taken) >= 3, set(headers)), (True, {("a b", "c")}))
 for wrong in ["x", "=x", "a=%0d%0aHost:%20b"]:
-    spile("report", run, f"--otlp={url}", variables={"OTEL_EXPORTER_OTLP_HEADERS": wrong}).expect(status=1, err_match="OTEL_EXPORTER_OTLP_HEADERS: .* is not KEY=VALUE")
+    spile("report", run, f"--otlp={url}", variables={"OTEL_EXPORTER_OTLP_HEADERS": wrong}).expect(
+        status=1, err_match="OTEL_EXPORTER_OTLP_HEADERS: .* is not KEY=VALUE")

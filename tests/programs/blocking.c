@@ -1,8 +1,8 @@
-// blocking LIBRARY MS ROUNDS EVERY [filter]: waits in some 50 kinds of system calls, each in a thread of its own, ROUNDS times one
-// after the other. Most kinds time out after MS milliseconds; the others wait without a limit, and get what they wait for after
-// MS. Prints "KIND RESULT ERRNO MILLISECONDS" for each. Meanwhile another thread loads LIBRARY, calls its plugin_step() and unloads
-// it, every EVERY ms (0: never). filter: under a seccomp filter that kills the process at restart_syscall(2). Begins with a line
-// of its input, and says "ready" before.
+// blocking LIBRARY MS ROUNDS EVERY [filter]: waits in some 50 kinds of system calls, each in a thread of its own, ROUNDS times
+// one after the other. Most kinds time out after MS milliseconds; the others wait without a limit, and get what they wait for
+// after MS. Prints "KIND RESULT ERRNO MILLISECONDS" for each. Meanwhile another thread loads LIBRARY, calls its plugin_step()
+// and unloads it, every EVERY ms (0: never). filter: under a seccomp filter that kills the process at restart_syscall(2).
+// Begins with a line of its input, and says "ready" before.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
-// killed_forks SECONDS THREADS [PROGRAM]: threads that fork all the time, some frames deep, until SIGTERM comes or SECONDS have
-// passed. The parent returns by the functions in which it forked before its child does. Children end at once, call functions under
-// strict seccomp, fork themselves, or throw through the frames that they were forked in; one in eight executes PROGRAM, if one is
-// named. A child that does not end with status 0 is bad. Prints "ready" at the start, the first bad statuses, and at the end
-// "made N bad N".
+// killed_forks SECONDS THREADS [PROGRAM]: threads that fork all the time, some frames deep, until SIGTERM comes or SECONDS
+// have passed. The parent returns by the functions in which it forked before its child does. Children end at once, call
+// functions under strict seccomp, fork themselves, or throw through the frames that they were forked in; one in eight executes
+// PROGRAM, if one is named. A child that does not end with status 0 is bad. Prints "ready" at the start, the first bad
+// statuses, and at the end "made N bad N".
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

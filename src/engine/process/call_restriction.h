@@ -30,8 +30,8 @@ std::string call_restriction_by(const TargetMemory& memory, const abi::Registers
 bool is_filtered_as_we_are(pid_t tid);
 // Why we don't have a thread make calls under its seccomp filter.
 Error refusal_for_filter(pid_t tid);
-// Refuses a process of which each thread has a filter that neither can be suspended for calls on our behalf (CAP_SYS_ADMIN) nor is
-// one of spile's own. Needs no tracer, so that the process is not stopped for nothing.
+// Refuses a process of which each thread has a filter that neither can be suspended for calls on our behalf (CAP_SYS_ADMIN)
+// nor is one of spile's own. Needs no tracer, so that the process is not stopped for nothing.
 Result<void> check_filters(pid_t pid);
 // Whether a thread has syscall user dispatch. False before Linux 6.4.
 bool has_dispatch(pid_t tid);

@@ -13,8 +13,8 @@ Result<void> introduce_process(AddressSpace& space, const ClientSpace& client, p
 // Writes all process tables of a forked child anew, which the kernel has wiped. Forgets the parent's threads.
 void introduce_fork(AddressSpace& space, pid_t pid);
 
-// Notes that the returns that are pending on the process's stacks are in its own slots, rather than in those of the process that it
-// was forked from (abi::InheritedState::process). REQUIRES: those of its parent were resolved (change/removal.h).
+// Notes that the returns that are pending on the process's stacks are in its own slots, rather than in those of the process
+// that it was forked from (abi::InheritedState::process). REQUIRES: those of its parent were resolved (change/removal.h).
 void own_returns(const AddressSpace& space, pid_t pid);
 
 // Enters a thread, which stands still, under its thread pointer, once. Does nothing while the process has no table, and for a
