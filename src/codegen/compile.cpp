@@ -295,7 +295,7 @@ std::string Compiler::cache_key(const Job& job) const {
 int Compiler::effort(const Job& job) const {
   // eBPF never without the optimizer: the verifier needs registers where unoptimized code has memory.
   if (job.machine != Machine::kNative) return std::max(options_.optimization, 2);
-  constexpr unsigned kMuchCode = 5'000;  // instructions before inlining; about half a second of full optimization
+  constexpr unsigned kMuchCode = 5'600;  // instructions before inlining; about half a second of full optimization
   bool is_hot = job.name == "target" || runs_long();
   const unsigned size = job.module->module().getInstructionCount();
   unsigned largest = 0;

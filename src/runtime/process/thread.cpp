@@ -173,6 +173,7 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
 // The lock's value is the holder's tid: a signal handler that interrupted the holder does not wait for itself, and the
 // lock of a thread that was killed is taken over.
 SPILE_COLD bool lock_overflow_slot(abi::ThreadSlot* slot) {
+  if (controller_gone(arena_header())) return false;
   bool may_ask = may_call_system();
   uint32_t value = may_ask ? static_cast<uint32_t>(system_call(__NR_gettid)) : ~0u;
   if (may_ask && load_relaxed(&slot->lock) == value) {
@@ -268,7 +269,7 @@ SPILE_INLINE bool spile_rt_enter_light(Context* context) {
   context->epoch = 0;
   if (spile_rt_in_controller) return true;
   if (unlikely(!load_to_compare(&context->arena->enabled))) return false;
-  if (unlikely(context->overflow)) return !controller_gone(context->arena) && hold_overflow_slot(context);
+  if (unlikely(context->overflow)) return hold_overflow_slot(context);
   return true;
 }
 
