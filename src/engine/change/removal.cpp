@@ -306,8 +306,8 @@ void read_spilled(const AddressSpace& space, ClientId id, const ClientSpace& cli
   for (auto& [order, frame] : found) pending.push_back(frame);
 }
 
-// Returns the slots that have the pending returns of a child whose parent's were not resolved when the controller died: the
-// parent's. Empty: the process is no such child. Those of the thread that forked come first: the child has its thread pointer.
+// Returns the parent's slots of a child whose pending returns were not resolved when the controller died. Empty for any other
+// process. Slots of the thread that forked come first: the child has its thread pointer.
 std::vector<Address> slots_of_parent(const AddressSpace& space, const ClientSpace& client) {
   const ArenaGeometry& geometry = client.geometry;
   auto pid = space.memory.read_value<uint64_t>(client.process_table.begin + offsetof(abi::ProcessTable, pid));

@@ -311,7 +311,7 @@ void Tracer::receive(pid_t tid, int status) {
   } else {
     thread->kind = StopKind::kSignal;
     thread->signal = signal;
-    // One that the program ignores would not have woken the thread without us.
+    // Without us, a signal that the program ignores would not have woken the thread.
     bool may_be_ignored = !is_stop_signal(signal) && signal != SIGCONT;
     if (may_be_ignored && !thread->makes_our_calls) repeat_interrupted_call(tid, thread->wait, thread->sleep);
     listener_.signal_arrived(*thread);

@@ -24,8 +24,8 @@
 // nothing is left (SiteRequest::moves_returns).
 //
 // Once the controller has died, no frame is taken any more, and none is freed: a child that is forked then in a probed function
-// finds its parent's frames as they were, however many of them the parent has returned by since. Whoever returns goes on at the
-// real address at once, behind all frames of ours at that stack slot.
+// finds its parent's frames as they were, however many of them the parent has returned by since. A return goes
+// on at the real address at once, behind all frames of ours at that stack slot.
 //
 // Frames that never return (longjmp) stay until the stack is full, or the unwinder comes by; then whatever no longer lies
 // on a stack is recognized by the word at stack_slot, which is no `returned` address any more. That is no missed return,
