@@ -42,6 +42,8 @@ bool is_v8(std::string_view name) { return begins_with_any(name, {"v8::", "node:
 // Interpreter and library in assembly language (vm_x64.dasc).
 bool is_luajit(std::string_view name) { return begins_with_any(name, {"lj_BC_", "lj_vm_", "lj_ff_", "lj_cont_", "lj_fff_"}); }
 
+bool is_hhvm(std::string_view name) { return name.starts_with("HPHP::"); }
+
 bool is_dart(std::string_view name) { return begins_with_any(name, {"Precompiled_", "stub "}); }
 
 constexpr const char* kOcaml = "OCaml's collector and exceptions find frames by their return addresses";
@@ -58,6 +60,8 @@ constexpr const char* kGreenlet = "greenlets are parts of the stack that are cop
 // src/greenlet/slp_platformselect.h (greenlet); rpython/translator/c/src/stacklet (PyPy); gencgc.c, preserve_pointer (SBCL);
 // src/execution/frames.cc, ExitFrame::FillState (V8); frame_x86.cpp, JavaFrameAnchor::make_walkable (HotSpot);
 // mini-amd64.c, mono_arch_unwind_frame (Mono); JITStubRoutineSet::mark (JavaScriptCore); include/exec/exec-all.h, GETPC (QEMU);
+// jit/interface.c, get_current_position (MoarVM); hphp/runtime/vm/jit/fixup.cpp (HHVM); jitstack.c, setjmpup.c (Racket BC);
+// JavascriptStackWalker.cpp (ChakraCore); codert_vm/cnathelp.cpp, jitReturnAddress (OpenJ9); aco.c, aco_resume (libaco);
 // runtime/vm/stack_frame.cc (Dart); com.oracle.svm.core.stack.JavaStackWalker (native images).
 constexpr StackOwner kOwners[] = {
     // Its functions also run on stacks of their own, with a few hundred bytes left below what they use.
@@ -74,12 +78,20 @@ constexpr StackOwner kOwners[] = {
     {"Ruby, callcc", OwnedPart::kProcess, "continuation.so", "", nullptr, kContinuations},
     {"greenlet", OwnedPart::kProcess, "_greenlet.", "", nullptr, kGreenlet},
     {"PyPy", OwnedPart::kProcess, "libpypy", "pypy_main_startup", nullptr, kGreenlet},
+    {"Racket BC", OwnedPart::kProcess, "libracket3m", "scheme_setjmpup_relative", nullptr, kContinuations},
+    {"libaco", OwnedPart::kProcess, "libaco.so", "aco_share_stack_new", nullptr,
+     "libaco's coroutines are parts of the stack that are copied out of it and back"},
     {"SBCL", OwnedPart::kProcess, "", "alien_linkage_table_n_prelinked", nullptr,
      "SBCL's collector does not move code whose return addresses it finds on the stack"},
     {"V8, node", OwnedPart::kFunctions, "", "", is_v8, "V8 finds frames by their return addresses"},
     {"HotSpot", OwnedPart::kFile, "libjvm.so", "", nullptr, "the Java virtual machine finds frames by their return addresses"},
     {"JavaScriptCore", OwnedPart::kFile, "libjavascriptcoregtk-", "", nullptr,
      "JavaScriptCore's collector keeps generated code whose return addresses it finds on the stack"},
+    {"ChakraCore", OwnedPart::kFile, "libChakraCore.so", "", nullptr, "ChakraCore finds frames by their return addresses"},
+    {"OpenJ9", OwnedPart::kFile, "libj9", "", nullptr, "the Java virtual machine finds frames by their return addresses"},
+    {"HHVM", OwnedPart::kFunctions, "", "", is_hhvm, "HHVM finds frames by the return addresses of calls in translated code"},
+    {"MoarVM", OwnedPart::kFile, "libmoar.so", "MVM_vm_create_instance", nullptr,
+     "MoarVM finds its place in generated code by the return address on the stack"},
     {"Mono", OwnedPart::kProcess, "libmono", "mono_jit_init", nullptr, kMono},
     {"Mono", OwnedPart::kProcess, "mono-sgen", "", nullptr, kMono},
     {".NET", OwnedPart::kProcess, "libcoreclr.so", "RhpReversePInvokeReturn", nullptr, kDotnet},

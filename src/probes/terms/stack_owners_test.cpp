@@ -56,11 +56,23 @@ TEST_F(StackOwners, AreNotFoundInOrdinaryPrograms) {
   EXPECT_THAT(reason(owners, "v8::Isolate::New"), HasSubstr("V8"));
 }
 
+TEST_F(StackOwners, KnowMoarAndHhvm) {
+  FileOwners owners = owners_of("libmoar.so", "int main(void) { return 0; }");
+  EXPECT_THAT(reason(owners, "MVM_exception_throw_adhoc"), HasSubstr("MoarVM"));
+  EXPECT_FALSE(owners.of("MVM_exception_throw_adhoc")->refuses_entries);
+  EXPECT_THAT(reason(owners_of("a", "void MVM_vm_create_instance(void) {} int main(void) { return 0; }"), "main"),
+              HasSubstr("MoarVM"));
+  EXPECT_THAT(reason(owners_of("b", "int main(void) { return 0; }"), "HPHP::jit::f"), HasSubstr("HHVM"));
+}
+
 TEST_F(StackOwners, OwnWholeProcessesByFileOrSymbol) {
   owners_of("a", "void scm_boot_guile(void) {} int main(void) { return 0; }");
   EXPECT_STREQ(process_owner(directory_.path("a"), true)->runtime, "Guile");
   EXPECT_EQ(process_owner(directory_.path("a"), false), nullptr);
   EXPECT_STREQ(process_owner("/usr/lib/libguile-3.0.so.1", false)->runtime, "Guile");
+  owners_of("b", "void aco_share_stack_new(void) {} int main(void) { return 0; }");
+  EXPECT_STREQ(process_owner(directory_.path("b"), true)->runtime, "libaco");
+  EXPECT_STREQ(process_owner("/usr/lib/libracket3m-7.9.so", false)->runtime, "Racket BC");
   EXPECT_STREQ(process_owner("/site/greenlet/_greenlet.cpython-311-x86_64-linux-gnu.so", false)->runtime, "greenlet");
   EXPECT_EQ(process_owner("/usr/lib/libjvm.so", false), nullptr);
   EXPECT_EQ(process_owner("/no/such/file", true), nullptr);
