@@ -45,14 +45,20 @@ class Module {
 
   // ---- functions
   // Returns the functions that match, ascending by address; empty: none. Of several names the best that matches is linkage_name.
-  // In a file without any symbol, pieces of code that .eh_frame describes stand for functions; they are named by their address,
-  // "0x401136". Error: pattern.file is given, and the module has no debug information. A function whose file can't be found is
-  // left out.
+  // In a file without any symbol, pieces of code that .eh_frame describes stand for functions, if they begin as functions do;
+  // they are named by their address, "0x401136". Error: pattern.file is given, and the module has no debug information. A
+  // function whose file can't be found is left out.
   virtual Result<std::vector<Function>> functions(const FunctionPattern& pattern) = 0;
   // Returns the function whose code contains the address; nullopt: none that symbols or debug information name.
   virtual std::optional<Function> function_at(FileAddress address) = 0;
   // Returns the piece of code that .eh_frame describes there, of which no symbol is known; see functions().
   virtual std::optional<Function> unnamed_function_at(FileAddress address) = 0;
+  // Return the parts of functions that lie elsewhere and that symbols name (foo.cold of gcc, foo.warm of BOLT), ascending by
+  // address; the one that contains the address. A part is jumped to, so that it is no function, and has no entry or return.
+  virtual std::vector<Function> parts() = 0;
+  virtual std::optional<Function> part_at(FileAddress address) = 0;
+  // Returns function_at(), or else part_at(): what has the code.
+  std::optional<Function> code_at(FileAddress address);
   // Returns names for did-you-mean, sorted: every function symbol's without its clone suffix, C++ names with as many scopes as
   // `like` has. All are demangled: 0.2 s for a large library.
   virtual std::vector<std::string> function_names(const std::string& like) = 0;

@@ -49,6 +49,8 @@ class ElfModule final : public Module {
     return symbols().names(NamePattern(like).scope_count());
   }
   std::optional<Function> unnamed_function_at(FileAddress address) override;
+  std::vector<Function> parts() override { return symbols().parts(); }
+  std::optional<Function> part_at(FileAddress address) override { return symbols().part_containing(address); }
   size_t function_count() override { return symbols().count() ? symbols().count() : unnamed_functions().size(); }
   bool has_static_symbols() override { return symbols().has_static_symbols(); }
   std::optional<FileAddress> data_symbol(const std::string& name, uint64_t* size) override {
@@ -120,6 +122,7 @@ class ElfModule final : public Module {
   const std::vector<Function>& unnamed_functions();
   bool find_branch(CodePlace& place);
   bool begins_function(FileAddress address);
+  std::optional<Function> whole_of(FileAddress pc);
   DebugInfo& info();
   const ElfImage* separate_debug();
   DebugInfo::SymbolFacts symbol_facts(FileAddress function);
@@ -243,11 +246,12 @@ DebugInfo::SymbolFacts ElfModule::symbol_facts(FileAddress function) {
 const std::vector<Function>& ElfModule::unnamed_functions() {
   if (unnamed_functions_) return *unnamed_functions_;
   unnamed_functions_.emplace();
-  for (const auto& [address, size] : read_unwind_ranges(*image_)) {
+  for (const UnwindRange& range : read_unwind_ranges(*image_)) {
+    if (range.start == UnwindRange::Start::kInside || part_at(range.address)) continue;
     Function& function = unnamed_functions_->emplace_back();
-    function.linkage_name = fmt::format("{:#x}", address.value);
-    function.address = address;
-    function.size = size;
+    function.linkage_name = fmt::format("{:#x}", range.address.value);
+    function.address = range.address;
+    function.size = range.size;
     function.source = Function::Source::kUnwind;
   }
   return *unnamed_functions_;
@@ -320,12 +324,24 @@ std::optional<CodePlace> ElfModule::place_at(FileAddress pc) {
     if (found.ok() && !found->empty()) return std::move((*found)[0]);
   }
   auto function = function_at(pc);
+  if (!function) function = whole_of(pc);
   if (!function) return std::nullopt;
   CodePlace place;
   place.address = pc;
   place.function = function->address;
   place.linkage_name = function->linkage_name;
   return place;
+}
+
+// The function that the code at pc is a part of; nullopt: none, or several have its name.
+std::optional<Function> ElfModule::whole_of(FileAddress pc) {
+  const auto part = part_at(pc);
+  if (!part) return std::nullopt;
+  std::vector<Function> found = symbols().matching(NamePattern(part->part_of), true);
+  std::erase_if(found, [&](const Function& function) {
+    return function.linkage_name != part->part_of && std::ranges::find(function.aliases, part->part_of) == function.aliases.end();
+  });
+  return found.size() == 1 ? std::optional(std::move(found.front())) : std::nullopt;
 }
 
 Result<size_t> ElfModule::learn_all() {
@@ -455,10 +471,16 @@ std::optional<FileAddress> Module::address_of(uint64_t file_offset) const {
 }
 
 std::string Function::name() const {
-  const std::string_view base = clone_name(linkage_name).base;
+  const CloneName clone = clone_name(linkage_name);
   std::string joined;
-  for (const std::string& scope : scopes_of(base)) joined += (joined.empty() ? "" : "::") + scope;
-  return joined.empty() ? std::string(base) : joined;
+  for (const std::string& scope : scopes_of(clone.base)) joined += (joined.empty() ? "" : "::") + scope;
+  if (joined.empty()) joined = clone.base;
+  return joined.append(clone.part_suffix);
+}
+
+std::optional<Function> Module::code_at(FileAddress address) {
+  auto function = function_at(address);
+  return function ? function : part_at(address);
 }
 
 }  // namespace spile::debuginfo

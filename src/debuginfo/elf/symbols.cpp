@@ -39,29 +39,76 @@ uint64_t jump_target(const ElfImage& image, uint64_t address) {
 }  // namespace
 
 SymbolTable::SymbolTable(const ElfImage& image, const ElfImage* debug) : image_(image), debug_(debug) {
-  add_section(image, SHT_SYMTAB, Function::Source::kSymtab);
-  if (symbols_.empty() && debug) add_section(*debug, SHT_SYMTAB, Function::Source::kSymtab);
+  std::vector<DoubtfulSymbol> doubtful;
+  add_section(image, SHT_SYMTAB, Function::Source::kSymtab, doubtful);
+  if (symbols_.empty() && debug) add_section(*debug, SHT_SYMTAB, Function::Source::kSymtab, doubtful);
   has_static_symbols_ = !symbols_.empty();
-  add_section(image, SHT_DYNSYM, Function::Source::kDynsym);
+  add_section(image, SHT_DYNSYM, Function::Source::kDynsym, doubtful);
+  decide(std::move(doubtful));
   leave_out_integrity_checks();
 }
 
-void SymbolTable::add_section(const ElfImage& image, uint32_t type, Function::Source source) {
+void SymbolTable::add_section(const ElfImage& image, uint32_t type, Function::Source source,
+                              std::vector<DoubtfulSymbol>& doubtful) {
   for (const ElfImage::Section& section : image.sections()) {
     if (section.type != type) continue;
     const auto symbols = image.symbols(section);
     const auto strings = image.strings_of(section);
     symbols_.reserve(symbols_.size() + symbols.size());
     for (const Elf64_Sym& symbol : symbols) {
-      const int kind = ELF64_ST_TYPE(symbol.st_info);
-      if ((kind != STT_FUNC && kind != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
-      if (!in_executable_segment(image_, symbol.st_value)) continue;
+      const auto kind = static_cast<uint8_t>(ELF64_ST_TYPE(symbol.st_info));
+      const auto binding = static_cast<uint8_t>(ELF64_ST_BIND(symbol.st_info));
+      if ((kind != STT_FUNC && kind != STT_GNU_IFUNC && kind != STT_NOTYPE) || symbol.st_shndx == SHN_UNDEF) continue;
       const std::string_view name = ElfImage::string_at(strings, symbol.st_name);
-      if (name.empty() || (name.find(".cold") != name.npos && clone_name(name).fragment)) continue;
-      symbols_.push_back({symbol.st_value, symbol.st_size, name, source, static_cast<uint8_t>(ELF64_ST_BIND(symbol.st_info)),
-                          kind == STT_GNU_IFUNC});
+      if (name.empty() || !in_executable_segment(image_, symbol.st_value)) continue;
+      const CodeSymbol known{symbol.st_value, symbol.st_size, name, source, kind, binding};
+      if (is_surely_function(known)) {
+        symbols_.push_back(known);
+        continue;
+      }
+      if (symbol.st_shndx >= image.sections().size()) continue;
+      const ElfImage::Section& around = image.sections()[symbol.st_shndx];
+      if (!(around.flags & SHF_EXECINSTR) || symbol.st_value - around.address >= around.size) continue;
+      const uint8_t visibility = ELF64_ST_VISIBILITY(symbol.st_other);
+      const bool global = binding != STB_LOCAL || visibility == STV_HIDDEN || visibility == STV_INTERNAL;
+      DoubtfulSymbol other{{known}, global, around.address + around.size};
+      if (is_doubtful(other, around.name)) doubtful.push_back(other);
     }
   }
+}
+
+void SymbolTable::decide(std::vector<DoubtfulSymbol> doubtful) {
+  if (doubtful.empty()) return;
+  DecidedSymbols decided = decide_entries(image_, std::move(doubtful), symbols_);
+  symbols_.insert(symbols_.end(), decided.functions.begin(), decided.functions.end());
+  parts_ = std::move(decided.parts);
+  auto place = [](const DoubtfulSymbol& part) { return part.address; };
+  std::ranges::stable_sort(parts_, {}, place);
+  auto same = std::ranges::unique(parts_, {}, place);
+  parts_.erase(same.begin(), same.end());
+}
+
+static Function part_of(const DoubtfulSymbol& symbol) {
+  Function part;
+  part.linkage_name = symbol.name;
+  part.part_of = symbol.whole;
+  part.address = FileAddress(symbol.address);
+  part.size = symbol.size;
+  part.source = symbol.source;
+  return part;
+}
+
+std::vector<Function> SymbolTable::parts() const {
+  std::vector<Function> parts;
+  for (const DoubtfulSymbol& symbol : parts_) parts.push_back(part_of(symbol));
+  return parts;
+}
+
+std::optional<Function> SymbolTable::part_containing(FileAddress address) const {
+  auto after = std::upper_bound(parts_.begin(), parts_.end(), address.value,
+                                [](uint64_t a, const DoubtfulSymbol& part) { return a < part.address; });
+  if (after == parts_.begin() || address.value - std::prev(after)->address >= std::prev(after)->size) return std::nullopt;
+  return part_of(*std::prev(after));
 }
 
 // __cfi_foo is a preamble of foo: data, which a check before an indirect call reads. foo is the entry of a jump table where
@@ -92,7 +139,7 @@ void SymbolTable::leave_out_integrity_checks() {
 
 void SymbolTable::add_dwarf_function(std::string_view name, FileAddress address, uint64_t size) {
   if (size == 0 || name.empty() || !in_executable_segment(image_, address.value)) return;
-  symbols_.push_back({address.value, size, name, Function::Source::kDwarf, STB_LOCAL, false});
+  symbols_.push_back({address.value, size, name, Function::Source::kDwarf, STT_FUNC, STB_LOCAL});
   sorted_ = false;
 }
 
@@ -129,7 +176,7 @@ Function SymbolTable::function_of(size_t first, size_t last, size_t chosen) cons
     const Symbol& symbol = symbols_[i];
     function.size = std::max(function.size, symbol.size);
     function.exported |= symbol.source == Function::Source::kDynsym;
-    function.is_ifunc |= symbol.is_ifunc;
+    function.is_ifunc |= symbol.type == STT_GNU_IFUNC;
     if (symbol.name == best.name) continue;
     std::string alias = without_version(symbol.name);
     if (alias != function.linkage_name &&
@@ -149,7 +196,8 @@ std::vector<Function> SymbolTable::matching(const NamePattern& pattern, bool wit
       const std::string_view name = symbols_[i].name;
       if (!pattern.may_match(name)) continue;
       const CloneName clone = clone_name(name);
-      const bool split_matches = !clone.split || with_split;
+      // foo.cold.1 that is a function is code that was taken out of foo: a call of it is none of foo.
+      const bool split_matches = !clone.fragment && (!clone.split || with_split);
       if (!(split_matches && pattern.matches(clone.base)) && !(name != clone.base && pattern.matches(name))) continue;
       if (chosen == last || better_name(symbols_[i], symbols_[chosen])) chosen = i;
     }

@@ -1,15 +1,16 @@
 #pragma once
 // The functions of a module by its symbol tables: .symtab of the file (of its separate debug file where it has none) and .dynsym.
-// Symbols of one address are one function. Zero-size, undefined, data, TLS and fragment (.cold) symbols, and those
-// outside executable segments, are left out. So is what clang's control-flow integrity adds: the words before functions
-// (-fsanitize=kcfi), and the entries of jump tables (-fsanitize=cfi), which have the names of functions that are foo.cfi
-// then. Views point into the images, which must outlive the table.
+// Symbols of one address are one function. Undefined, data and TLS symbols, and those outside executable segments, are left out,
+// and entries.h decides which of the others are functions, and which are parts of functions. Left out is, too, what clang's
+// control-flow integrity adds: the words before functions (-fsanitize=kcfi), and the entries of jump tables (-fsanitize=cfi),
+// which have the names of functions that are foo.cfi then. Views point into the images, which must outlive the table.
 
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "debuginfo/elf/elf_image.h"
+#include "debuginfo/elf/entries.h"
 #include "debuginfo/terms/names.h"
 
 namespace spile::debuginfo {
@@ -28,6 +29,9 @@ class SymbolTable {
   std::vector<Function> matching(const NamePattern& pattern, bool with_split);
   std::optional<Function> containing(FileAddress address);
   std::vector<Function> all();
+  // Return the parts of functions that symbols name (foo.cold), which are no functions; ascending by address.
+  std::vector<Function> parts() const;
+  std::optional<Function> part_containing(FileAddress address) const;
   // Returns the names of all functions for people, with at most that many scopes, sorted.
   std::vector<std::string> names(size_t scopes);
   size_t count();  // of all()
@@ -40,15 +44,9 @@ class SymbolTable {
 
  private:
   std::optional<uint64_t> symbol_value(std::string_view name, int type, uint64_t* size) const;
-  struct Symbol {
-    uint64_t address;
-    uint64_t size;
-    std::string_view name;
-    Function::Source source;
-    uint8_t binding;
-    bool is_ifunc;
-  };
-  void add_section(const ElfImage& image, uint32_t type, Function::Source source);
+  using Symbol = CodeSymbol;
+  void add_section(const ElfImage& image, uint32_t type, Function::Source source, std::vector<DoubtfulSymbol>& doubtful);
+  void decide(std::vector<DoubtfulSymbol> doubtful);
   void leave_out_integrity_checks();
   void sort();
   // The function made of symbols_[first, last), which share an address; chosen: the one to be named after.
@@ -59,7 +57,8 @@ class SymbolTable {
 
   const ElfImage& image_;
   const ElfImage* debug_;
-  std::vector<Symbol> symbols_;  // of functions; in order of address once sorted_
+  std::vector<Symbol> symbols_;        // of functions; in order of address once sorted_
+  std::vector<DoubtfulSymbol> parts_;  // of functions, in order of address; one of each address
   bool sorted_ = false;
   bool has_static_symbols_ = false;
 };

@@ -123,9 +123,10 @@ class Interpreter {
  public:
   Interpreter(const Cie& cie, uint64_t begin, std::vector<UnwindRow>& rows) : cie_(cie), rows_(rows), pc_(begin) {}
 
-  bool run(std::string_view instructions, bool initial) {
+  // only_first: what follows the first row is left out.
+  bool run(std::string_view instructions, bool initial, bool only_first) {
     Reader in(instructions, 0);
-    while (!in.at_end()) {
+    while (!in.at_end() && !(only_first && !rows_.empty())) {
       auto byte = in.fixed<uint8_t>();
       if (!step(byte, in) || in.failed()) return false;
     }
@@ -268,8 +269,8 @@ class Interpreter {
 // One section of call frame information.
 class FrameSection {
  public:
-  FrameSection(std::string_view bytes, uint64_t address, bool is_debug_frame)
-      : bytes_(bytes), address_(address), is_debug_frame_(is_debug_frame) {}
+  FrameSection(std::string_view bytes, uint64_t address, bool is_debug_frame, bool only_first)
+      : bytes_(bytes), address_(address), is_debug_frame_(is_debug_frame), only_first_(only_first) {}
 
   void read(std::vector<Fde>& fdes) {
     for (uint64_t at = 0; at + 4 <= bytes_.size();) {
@@ -351,10 +352,10 @@ class FrameSection {
     if (cie.has_augmentation_data) in.take(in.uleb());
     if (in.failed() || fde.begin == 0 || fde.end <= fde.begin) return;
     Interpreter interpreter(cie, fde.begin, fde.rows);
-    bool whole = interpreter.run(cie.instructions, true) &&
-                 interpreter.run(bytes_.substr(entry.body + in.at(), entry.end - entry.body - in.at()), false);
+    bool whole = interpreter.run(cie.instructions, true, only_first_) &&
+                 interpreter.run(bytes_.substr(entry.body + in.at(), entry.end - entry.body - in.at()), false, only_first_);
     if (whole) {
-      interpreter.emit();
+      if (!only_first_ || fde.rows.empty()) interpreter.emit();
     } else {
       fde.rows.push_back({FileAddress(fde.rows.empty() ? fde.begin : fde.rows.back().address.value + 1), {}});
     }
@@ -363,14 +364,15 @@ class FrameSection {
 
   std::string_view bytes_;
   uint64_t address_;
-  bool is_debug_frame_;
+  bool is_debug_frame_, only_first_;
   std::unordered_map<uint64_t, Cie> cies_;
 };
 
-void read_section(const ElfImage* image, std::string_view name, std::vector<Fde>& fdes) {
+// only_first: of each FDE only the row of its first address is read.
+void read_section(const ElfImage* image, std::string_view name, std::vector<Fde>& fdes, bool only_first = false) {
   const ElfImage::Section* section = image ? image->section(name) : nullptr;
   if (!section || section->flags & SHF_COMPRESSED) return;
-  FrameSection(image->contents(*section), section->address, name == ".debug_frame").read(fdes);
+  FrameSection(image->contents(*section), section->address, name == ".debug_frame", only_first).read(fdes);
 }
 
 bool in_linkage_table(const ElfImage& image, uint64_t address) {
@@ -379,17 +381,33 @@ bool in_linkage_table(const ElfImage& image, uint64_t address) {
   });
 }
 
+UnwindRange::Start start_of(const Fde& fde) {
+  if (fde.rows.empty()) return UnwindRange::Start::kUnclear;
+  const UnwindRule& rule = fde.rows.front().rule;
+  switch (rule.kind) {
+    case abi::kUnwindUnknown:
+    case abi::kUnwindPlt:
+    case abi::kUnwindSignal: return UnwindRange::Start::kUnclear;
+    case abi::kUnwindEnd: return UnwindRange::Start::kCalled;  // _start
+    case abi::kUnwindStack: {
+      const bool untouched = rule.offset == abi::kConvention.entry_cfa && rule.frame == abi::kFrameSame;
+      return untouched ? UnwindRange::Start::kCalled : UnwindRange::Start::kInside;
+    }
+    default: return UnwindRange::Start::kInside;
+  }
+}
+
 }  // namespace
 
-std::vector<std::pair<FileAddress, uint64_t>> read_unwind_ranges(const ElfImage& image) {
+std::vector<UnwindRange> read_unwind_ranges(const ElfImage& image) {
   std::vector<Fde> fdes;
-  read_section(&image, ".eh_frame", fdes);
+  read_section(&image, ".eh_frame", fdes, true);
   std::stable_sort(fdes.begin(), fdes.end(), [](const Fde& a, const Fde& b) { return a.begin < b.begin; });
-  std::vector<std::pair<FileAddress, uint64_t>> ranges;
+  std::vector<UnwindRange> ranges;
   uint64_t end = 0;
   for (const Fde& fde : fdes) {
     if (fde.begin < end || in_linkage_table(image, fde.begin)) continue;
-    ranges.emplace_back(fde.begin, fde.end - fde.begin);
+    ranges.push_back({FileAddress(fde.begin), fde.end - fde.begin, start_of(fde)});
     end = fde.end;
   }
   return ranges;

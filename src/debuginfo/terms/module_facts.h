@@ -49,6 +49,7 @@ struct Function {
 
   std::string linkage_name;          // the symbol: mangled, with its clone suffix (.isra.0, .constprop.0, .part.0)
   std::vector<std::string> aliases;  // linkage names of the same address other than linkage_name
+  std::string part_of;               // of what Module::parts() returns: the linkage name of the function; else ""
   FileAddress address;
   uint64_t size = 0;  // bytes, never 0
   Source source = Source::kSymtab;
@@ -56,8 +57,8 @@ struct Function {
   bool is_ifunc = false;  // STT_GNU_IFUNC: the code here chooses the function and isn't the function
   SourcePlace declared;   // set only by functions() with a FunctionPattern::file
 
-  // Returns the name for people: without clone suffix; C++ and Rust names demangled, without parameters, which costs
-  // microseconds.
+  // Returns the name for people: without clone suffix, but for those of parts (foo.cold); C++ and Rust names demangled, without
+  // parameters, which costs microseconds.
   std::string name() const;
 };
 
@@ -98,7 +99,7 @@ struct LineRows {
 // The criteria by which functions() searches.
 struct FunctionPattern {
   // Glob (* ? [...]) over names. "foo" also finds foo.isra.0 and foo.constprop.0, and where there is debug information
-  // foo.part.0; fragments (foo.cold) are never found. C++: "bar" finds ns::Foo::bar, as do "Foo::bar", "ns::*";
+  // foo.part.0; parts of functions (foo.cold) are never found. C++: "bar" finds ns::Foo::bar, as do "Foo::bar", "ns::*";
   // a "*" between or behind "::" stands for one scope or several; a leading "::" allows no further ones; template arguments may
   // be left out. Mangled names are matched too.
   std::string name;

@@ -193,6 +193,7 @@ CloneName clone_name(std::string_view symbol) {
   CloneName result;
   // foo@VERS_1, foo@@VERS_2: symbol versions as static symbol tables spell them. A leading '@' is no version.
   if (size_t at = symbol.find('@', 1); at != symbol.npos) symbol = symbol.substr(0, at);
+  const std::string_view whole = symbol;
   // From the end: [.suffix][.number]
   while (true) {
     size_t end = symbol.size();
@@ -203,8 +204,9 @@ CloneName clone_name(std::string_view symbol) {
     if (dot == symbol.npos || dot == 0) break;
     const std::string_view suffix = symbol.substr(dot + 1, end - dot - 1);
     const bool numbered = end != symbol.size();
-    if (suffix == "cold") {
+    if (suffix == "cold" || (numbered ? suffix == "__part" : suffix == "warm")) {
       result.fragment = true;
+      result.part_suffix = whole.substr(dot);
     } else if (numbered && suffix == "part") {
       result.split = result.specialised = true;
     } else if (numbered && (suffix == "isra" || suffix == "constprop")) {

@@ -14,7 +14,10 @@ bool file_matches(std::string_view pattern, std::string_view path);
 
 struct CloneName {
   std::string_view base;         // without symbol version and clone suffixes
-  bool fragment = false;         // .cold: a part of a function that is jumped to, never called
+  // .cold, .warm, .__part.N: as parts of functions are named, which are jumped to (debuginfo/elf/entries.h decides); with
+  // what follows.
+  std::string_view part_suffix = {};
+  bool fragment = false;         // has a part_suffix
   bool split = false;            // .part.N: the rest of a function whose head was inlined
   bool specialised = false;      // .isra, .constprop, .part: parameters may be others than the source has
   bool may_lose_result = false;  // .isra: a result that no caller uses is not computed

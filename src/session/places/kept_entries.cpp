@@ -13,7 +13,7 @@ namespace spile::session {
 
 namespace {
 
-// One ELF file's functions and their code.
+// One ELF file's functions, their parts that lie elsewhere, and their code.
 class ModuleCode {
  public:
   ModuleCode(const std::string& path, const debuginfo::OpenOptions& options)
@@ -21,7 +21,7 @@ class ModuleCode {
     auto module = debuginfo::Module::open(path, options);
     if (!module.ok()) return;
     module_ = *module;
-    functions_ = module_->all_functions();
+    parts_ = module_->parts();
   }
 
   // Returns the number of bytes from the function's entry to its end; 0: unknown.
@@ -36,9 +36,8 @@ class ModuleCode {
     auto function = module_->function_at(entry);
     std::vector<std::string> names = std::move(function->aliases);
     names.push_back(std::move(function->linkage_name));
-    return std::none_of(functions_.begin(), functions_.end(), [&](const debuginfo::Function& part) {
-      bool is_ours = std::any_of(names.begin(), names.end(),
-                                 [&](const std::string& name) { return part.linkage_name.starts_with(name + ".cold"); });
+    return std::none_of(parts_.begin(), parts_.end(), [&](const debuginfo::Function& part) {
+      bool is_ours = std::find(names.begin(), names.end(), part.part_of) != names.end();
       return is_ours && jumps_to_entry(part.address, part.size, entry);
     });
   }
@@ -56,7 +55,7 @@ class ModuleCode {
 
   UniqueFd file_;
   std::shared_ptr<debuginfo::Module> module_;
-  std::vector<debuginfo::Function> functions_;
+  std::vector<debuginfo::Function> parts_;
 };
 
 }  // namespace

@@ -59,7 +59,13 @@ void add_rows(debuginfo::Module& module, StackTable& table) {
 }
 
 void add_symbols(debuginfo::Module& module, StackTable& table) {
-  for (const debuginfo::Function& function : module.all_functions()) {
+  std::vector<debuginfo::Function> named = module.all_functions();
+  std::vector<debuginfo::Function> parts = module.parts();
+  const auto functions_end = static_cast<ptrdiff_t>(named.size());
+  named.insert(named.end(), std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
+  std::inplace_merge(named.begin(), named.begin() + functions_end, named.end(),
+                     [](const debuginfo::Function& a, const debuginfo::Function& b) { return a.address < b.address; });
+  for (const debuginfo::Function& function : named) {
     if (!table.contains(function.address)) continue;
     table.symbols.push_back({table.offset_of(function.address),
                              static_cast<uint32_t>(std::min<uint64_t>(function.size, UINT32_MAX)),
@@ -198,7 +204,7 @@ const UserStacks::Name& UserStacks::name_at(const LoadedFile& file, uint64_t fil
   auto [known, added] = names_.try_emplace({&file, file_address});
   Name& name = known->second;
   if (!added || !file.module) return name;
-  if (auto function = file.module->function_at(FileAddress(file_address))) {
+  if (auto function = file.module->code_at(FileAddress(file_address))) {
     name.function = function->name().substr(0, kLongestName);
     name.begin = function->address.value;
     name.size = function->size;
