@@ -167,7 +167,7 @@ void add_calls(TracedWorld& world, const CalleeRequest& request, debuginfo::Modu
     sema::Site& site = point.site;
     site.around = call.place.function;
     // A part of the function may lie elsewhere.
-    auto part = module.function_at(call.place.address);
+    auto part = module.code_at(call.place.address);
     const Function& code = part ? *part : caller;
     site.size = code.address.value + code.size - call.place.address.value;
     site.callee = call.callee->address;

@@ -40,7 +40,7 @@ sema::ResolvedPoint point_inside(TracedWorld& world, const ProcessPart& part, de
   site.function = plain_name(place.linkage_name);
   site.source_file = place.source.file;
   site.line = place.source.line;
-  if (auto function = module.function_at(place.address)) {
+  if (auto function = module.code_at(place.address)) {
     uint64_t before = place.address.value - function->address.value;
     site.size = function->size > before ? function->size - before : 0;
     // A part of the function that lies elsewhere (.cold) is a function of its own for code that reads instructions.
@@ -92,7 +92,17 @@ bool refuses_return(const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+Error is_a_part(debuginfo::Module& module, const debuginfo::Function& part) {
+  const std::string whole = plain_name(part.part_of);
+  return {fmt::format("'{}' of {} is a part of function '{}', which jumps there: it has no entry and no return of its own",
+                      part.linkage_name, module.path(), whole),
+          fmt::format("probe function(\"{}\"), or the part's first instruction: process(\"{}\").statement({:#x})", whole,
+                      module.path(), part.address.value)};
+}
+
 Error no_function(debuginfo::Module& module, const SourceSpec& spec) {
+  for (const debuginfo::Function& part : module.parts())
+    if (part.linkage_name == spec.name || part.name() == spec.name) return is_a_part(module, part);
   const std::string& truncation = module.truncation();
   if (module.all_functions().empty()) {
     const size_t unnamed = module.function_count();

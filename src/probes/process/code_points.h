@@ -26,6 +26,8 @@ std::string source_text(const sema::Site& site, const std::string& kind, const s
 // stack, or finds out by its return address who called it.
 bool refuses_return(const std::string& name);
 
+// Returns the error for a part of a function (Module::parts()) that was asked for as a function.
+Error is_a_part(debuginfo::Module& module, const debuginfo::Function& part);
 // Returns the error for a spec that no function of the module fits, with the nearest name.
 Error no_function(debuginfo::Module& module, const SourceSpec& spec);
 

@@ -261,7 +261,10 @@ Result<Points> find_labels(TracedWorld& world, const Request& request, debuginfo
 Result<Request> by_name(Request request, debuginfo::Module& module) {
   if (!request.address) return request;
   auto function = module.function_at(*request.address);
-  if (!function) function = module.unnamed_function_at(*request.address);
+  if (!function) {
+    if (const auto part = module.part_at(*request.address)) return is_a_part(module, *part);
+    function = module.unnamed_function_at(*request.address);
+  }
   if (!function) {
     return Error{fmt::format("{:#x} is not in a known function of {}", request.address->value, module.path()),
                  fmt::format("process.statement({:#x}) probes an instruction", request.address->value)};

@@ -92,7 +92,7 @@ Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo:
     point.site.mark = std::make_shared<sema::MarkInfo>(sema::MarkInfo{mark.provider, mark.name, mark.arguments});
     point.site.semaphore = mark.semaphore;
     point.site.semaphore_offset = counter.value_or(0);
-    if (auto function = module.function_at(mark.address)) {
+    if (auto function = module.code_at(mark.address)) {
       point.site.around = function->address;
       point.site.function = function->name();
       point.site.size = function->address.value + function->size - mark.address.value;
