@@ -300,10 +300,13 @@ int Compiler::effort(const Job& job) const {
   const unsigned size = job.module->module().getInstructionCount();
   unsigned largest = 0;
   for (const llvm::Function& function : job.module->module()) largest = std::max(largest, function.getInstructionCount());
-  // Code made quickly has a stack slot for every value, and a handler in a process is on somebody else's stack: up to here,
-  // the frame has no more than some 4 KiB.
-  bool may_be_quick = job.name != "target" || largest <= 4 * kMuchCode;
-  return options_.optimization == 2 && may_be_quick && (!is_hot || size > kMuchCode) ? kQuick : options_.optimization;
+  if (options_.optimization != 2 || (is_hot && size <= kMuchCode)) return options_.optimization;
+  if (job.name != "target") return kQuick;
+  // Code made quickly has a stack slot for every value, and a handler in a process is on somebody else's stack, where it may
+  // use 32 KiB (engine's check_handlers). A function of kMuchCode instructions takes up to 12 of them; of four times as many,
+  // on little stack, 8.
+  if (largest <= kMuchCode) return kQuick;
+  return largest <= 4 * kMuchCode ? kQuickOnLittleStack : options_.optimization;
 }
 
 Result<void> Compiler::build_job(Job& job) {

@@ -39,6 +39,8 @@ void use_own_scheduler() {
   static_cast<void>(used);
 }
 
+bool is_quick(int level) { return level == kQuick || level == kQuickOnLittleStack; }
+
 // Functions name no machine of their own (ScriptModule::unify_machine), so that this one is theirs.
 Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int level) {
   const bool is_native = machine == Machine::kNative;
@@ -47,10 +49,10 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int l
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, complaint);
   if (!target) return Error{"compile: " + complaint, ""};
   llvm::TargetOptions options;
-  options.EnableFastISel = level == kQuick;
-  auto optimization = level <= 0   ? llvm::CodeGenOptLevel::None
-                      : level == 1 ? llvm::CodeGenOptLevel::Less
-                                   : llvm::CodeGenOptLevel::Default;
+  options.EnableFastISel = is_quick(level);
+  auto optimization = level == 0 || level == kQuick              ? llvm::CodeGenOptLevel::None
+                      : level == 1 || level == kQuickOnLittleStack ? llvm::CodeGenOptLevel::Less
+                                                                   : llvm::CodeGenOptLevel::Default;
   std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(triple,
                                                                         is_native                  ? kNativeTarget.processor
                                                                         : machine == Machine::kBpf ? "v3"
@@ -201,7 +203,7 @@ Result<void> optimize(ScriptModule& script, Machine machine, int level) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
-  llvm::ModulePassManager passes = level == kQuick ? make_quick_pipeline(module)
+  llvm::ModulePassManager passes = is_quick(level) ? make_quick_pipeline(module)
                                    : level == 0    ? builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0)
                                                    : make_pipeline();
   passes.addPass(llvm::GlobalDCEPass());

@@ -16,15 +16,18 @@ enum class Machine { kNative, kBpf, kArenaBpf };
 
 // Registers LLVM's code generators. REQUIRES: called before the functions below. Further calls do nothing.
 void initialize_machines();
-// How much the optimizer does: a level of 0 to 3, as compilers have it, or kQuick. LLVM takes as long for code as thousands of
-// runs of it do, so kQuick is for code that runs a few times, and for more code than anybody would wait for. Not for kBpf.
+// How much the optimizer does: a level of 0 to 3, as compilers have it, or one of these. LLVM takes as long for code as thousands
+// of runs of it do, so kQuick is for code that runs a few times, and for more code than anybody would wait for. Not for kBpf.
 inline constexpr int kQuick = -1;
+// As kQuick, with registers and stack slots that values share: twice the time for a fourth of the stack.
+inline constexpr int kQuickOnLittleStack = -2;
 
 // Returns the name, in the object cache, of the object that a module becomes: a hash of the script's part of the module and of
 // all else that the object depends on: `how` it is built, and this build of spile, which has the runtime in it. Empty: spile was
 // linked without a build-id. REQUIRES: not yet ScriptModule::finish().
 std::string module_key(const ScriptModule& script, Machine machine, std::string_view how);
-// Inlines the runtime (kQuick: its small functions), optimizes, and drops functions that are neither exported nor used any more.
+// Inlines the runtime (both of the quick levels: its small functions), optimizes, and drops functions that are neither exported
+// nor used any more.
 // REQUIRES: ScriptModule::finish(). Errors of both: LLVM has no code generator for the machine.
 Result<void> optimize(ScriptModule& script, Machine machine, int level);
 // Returns the module as an ELF object. REQUIRES: optimize(), with the same machine and level.

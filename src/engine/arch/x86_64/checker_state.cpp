@@ -87,7 +87,7 @@ Value add(const Value& a, const Value& b, bool subtract) {
 }
 
 Value truncate(const Value& value, unsigned bits) {
-  if (bits >= 64 || value.kind == Kind::kTraced || (value.kind == Kind::kMixed && !value.may_be_number())) return value;
+  if (bits >= 64) return value;
   if (value.kind != Kind::kNumber || !value.exact) return value_of(Kind::kNumber);
   return exactly(static_cast<int64_t>(static_cast<uint64_t>(value.number) & ((uint64_t{1} << bits) - 1)));
 }
@@ -116,7 +116,7 @@ Value State::load_frame(int64_t place, unsigned bits) const {
     return value_of(bits == 64 ? Kind::kLoaded : Kind::kNumber);
   }
   const Value& value = frame[static_cast<size_t>(word)];
-  if (place % 8 != 0) return value_of(value.kind >= Kind::kMixed ? Kind::kTraced : Kind::kNumber);
+  if (place % 8 != 0) return value_of(value.kind >= Kind::kMixed && bits == 64 ? Kind::kTraced : Kind::kNumber);
   if (bits == 64 && !value.exact && value.is_null()) {
     // Filled through a pointer, if at all; else it is the register that was saved there.
     Value filled = kLoadedOrNull;

@@ -54,7 +54,7 @@ constexpr Value frame_at(int64_t place) { return {.kind = Kind::kFrame, .exact =
 Value join(const Value& a, const Value& b);
 // Returns what is known of a + b, or of a - b.
 Value add(const Value& a, const Value& b, bool subtract = false);
-// Returns what is known of the lowest `bits` bits of a value, extended by zeros.
+// Returns what is known of the lowest `bits` bits of a value, extended by zeros: if some are cut off, a number.
 Value truncate(const Value& value, unsigned bits);
 
 struct State {

@@ -50,6 +50,9 @@ TEST(Checker, LetsHandlersPass) {
   EXPECT_EQ(checked("48 83 ec 10 48 89 7c 24 08 48 8b 44 24 08 48 83 c4 10 c3"), "");
   // mov 40(%rdi), %rax of an abi::Registers
   EXPECT_EQ(checked("48 8b 47 28 c3", true), "");
+  // mov 40(%rdi), %rsi of an abi::Registers; mov %esi, %esi; mov arena(%rip), %rax; mov (%rax), %rcx; movb $0, (%rcx,%rsi):
+  // numbers that the program chooses are positions in what is ours
+  EXPECT_EQ(checked("48 8b 77 28 89 f6 48 8b 05 73 ff ff ff 48 8b 08 c6 04 31 00 c3", true), "");
   // mov $186, %eax; syscall: gettid
   EXPECT_EQ(checked("b8 ba 00 00 00 0f 05 c3"), "");
 }
@@ -62,6 +65,8 @@ TEST(Checker, RefusesStoresThroughWhatTheProgramChose) {
   EXPECT_EQ(checked("48 c7 04 25 00 00 40 00 01 00 00 00 c3"), through);     // movq $1, 0x400000
   EXPECT_EQ(checked("b8 00 00 40 00 c6 00 01 c3"), through);                 // mov $0x400000, %eax; movb $1, (%rax)
   EXPECT_EQ(checked("48 89 f8 eb 00 48 89 30 c3"), through);                 // behind a jump
+  EXPECT_EQ(checked("89 ff 48 89 37 c3"), through);                          // mov %edi, %edi; mov %rsi, (%rdi)
+  EXPECT_EQ(checked("48 8b 77 28 48 8b 05 75 ff ff ff 48 8b 08 c6 04 31 00 c3", true), through);  // beside what is ours
   EXPECT_EQ(checked("e8 01 00 00 00 c3 48 89 37 c3"), through);              // in a function that is called
   EXPECT_EQ(checked("e8 04 00 00 00 c6 00 01 c3 48 89 f8 c3"), through);     // through what a call returns
   EXPECT_EQ(checked("f0 48 0f b1 37 c3"), through);                          // lock cmpxchg %rsi, (%rdi)
