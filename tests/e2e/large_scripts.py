@@ -1,5 +1,5 @@
-# Scripts of so many handlers that their code is made quickly: they show what small ones show, and are not refused. Numbers that the
-# program chooses are lengths, positions, widths, keys and shifts.
+# Scripts of so many handlers that their code is made quickly: they show what small ones show, and are not refused. Numbers that
+# the program chooses are lengths, positions, widths, keys and shifts.
 import subprocess
 
 from spiletest import *
@@ -23,7 +23,8 @@ probe process.function("show") {
            substr(user_string($text->at), $from, $text->length), $text->width, $number, $from, "precise")
     println(stringat(user_string($text->at), $from), " ", str_replace(user_string($text->at), "e", "E"), " ",
             user_string_n($text->at, @WHICH % 5), " ", user_string_n_quoted($text->at, $number), " ", $$parms)
-    println(text_strn(user_string($text->at), $text->length, 1), " ", user_buffer_quoted($text->at, $text->length, 34), " ", $text$)
+    println(text_strn(user_string($text->at), $text->length, 1), " ",
+            user_buffer_quoted($text->at, $text->length, 34), " ", $text$)
   }
 }
 probe process.function("show").return {
