@@ -54,7 +54,7 @@ class Module {
   // Returns the piece of code that .eh_frame describes there, of which no symbol is known; see functions().
   virtual std::optional<Function> unnamed_function_at(FileAddress address) = 0;
   // Return the parts of functions that lie elsewhere and that symbols name (foo.cold of gcc, foo.warm of BOLT), ascending by
-  // address; the one that contains the address. A part is jumped to, so that it is no function, and has no entry or return.
+  // address; the one that contains the address. Programs jump to a part, so it has neither entry nor return.
   virtual std::vector<Function> parts() = 0;
   virtual std::optional<Function> part_at(FileAddress address) = 0;
   // Returns function_at(), or else part_at(): what has the code.

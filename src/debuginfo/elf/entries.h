@@ -1,7 +1,7 @@
 #pragma once
 // Decides which symbols of code are functions, that is, begin where calls come. Compilers and programs that arrange code anew
 // (BOLT, Propeller) give symbols to parts of functions, too, which are reached by jumps: a part has no return address on top of
-// the stack where it begins, and a hit there is no call. Assemblers give symbols without type or size to real functions. No name
+// the stack where it begins: a hit there means no call. Assemblers give symbols without type or size to real functions. No name
 // is enough; what decides is what name, call frame information and calls agree on:
 //
 //   symbol                                  it is a part if                                             otherwise

@@ -51,7 +51,7 @@ class Entries : public testing::Test {
 TEST_F(Entries, AreNotWhatHasAFrameAlready) {
   assemble(code("f", 0) + code("f.warm", 0) + code("f.cold", 0) + code("f.cold.3", 0) + code("f.eh", 32) + code("f.__part.2", 0) +
            code("f.odd", 32) + code("g.warm", 48) + code("frame.isra.0.warm", 0));
-  // f.isra.0 is no symbol: nothing says that the last one is a part of it.
+  // There is no symbol f.isra.0: nothing says that the last one is a part of it.
   EXPECT_THAT(functions("f*"), ElementsAre("f", "frame.isra.0.warm"));
   EXPECT_THAT(functions("g*"), testing::IsEmpty());
   EXPECT_THAT(parts(), IsSupersetOf({"f.warm of f", "f.cold of f", "f.cold.3 of f", "f.eh of f", "f.__part.2 of f", "f.odd of f",

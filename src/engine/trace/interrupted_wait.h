@@ -51,7 +51,7 @@ struct SleepMark {
 };
 
 // At a stop in the kernel: has a call made again that the stop, or a signal that nobody handles, has interrupted, unless a
-// handler is going to run. Sets `wait` to the time of that call; to empty if there is no such call or it has no time-out.
+// handler is going to run. Sets `wait` to the time of that call; to empty without such a call, or where it has no time-out.
 // mark: from before the stop; where it is empty, or does not show when the call began, the time of the call begins now.
 void repeat_interrupted_call(pid_t tid, std::optional<InterruptedWait>& wait, const std::optional<SleepMark>& mark);
 // At the entry or exit of a system call: the same, and empties `wait` if its call has ended.
