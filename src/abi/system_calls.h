@@ -1,7 +1,9 @@
 #pragma once
-// Names and numbers of the machine's system calls. Freestanding.
+// Names and numbers of the machine's system calls, with those of other kinds than the processes' own (foreign_calls.h).
+// Freestanding.
 
 #include "abi/selected_machine.h"
+#include SPILE_MACHINE_FILE(abi, foreign_calls.h)
 #include SPILE_MACHINE_FILE(abi, system_call_names.h)
 
 #include <stddef.h>
@@ -47,6 +49,8 @@ constexpr int32_t count_system_calls() {
   for (size_t i = 0; i + 1 < sizeof kSystemCallNames; ++i) count += kSystemCallNames[i] == 0;
   return count;
 }
+using SPILE_MACHINE::is_old_sigreturn;
+using SPILE_MACHINE::kForeignCallFlag;
 // Numbers from here on belong to no call.
 inline constexpr int32_t kSystemCallNumbers = count_system_calls();
 

@@ -56,6 +56,7 @@
 #include <stdint.h>
 
 #include "abi/machine.h"
+#include SPILE_MACHINE_FILE(abi, foreign_calls.h)
 #include SPILE_MACHINE_FILE(abi, trampoline.h)
 
 namespace spile::abi {
@@ -95,9 +96,10 @@ inline uint64_t register_by_number(const Registers& registers, size_t number) {
 inline uint64_t stack_pointer(const Registers& registers) { return register_by_number(registers, kConvention.stack_pointer); }
 inline uint64_t program_counter(const Registers& registers) { return register_by_number(registers, kConvention.program_counter); }
 
-// At a system call instruction: its number, and argument `place` from 0 to 5; behind the instruction: its result.
+// At a system call instruction: what the call is known by (system_calls.h), and argument `place` from 0 to 5; behind the
+// instruction: its result.
 inline uint64_t system_call_number(const Registers& registers) {
-  return register_by_number(registers, kConvention.system_call_number);
+  return machine::number_of_native_call(register_by_number(registers, kConvention.system_call_number));
 }
 inline uint64_t system_call_argument(const Registers& registers, size_t place) {
   return register_by_number(registers, kConvention.system_call_arguments.numbers[place]);

@@ -5,6 +5,7 @@
 
 #include <asm/unistd.h>
 
+#include "abi/system_calls.h"
 #include "abi/trampoline.h"
 
 namespace spile::abi {
@@ -16,6 +17,7 @@ inline bool adds_executable_memory(uint64_t number, const Registers& registers) 
   const uint64_t first = system_call_argument(registers, 0), third = system_call_argument(registers, 2);
   if (number == __NR_mmap || number == __NR_mprotect || number == __NR_pkey_mprotect) return third & kExecutable;
   if (number == __NR_shmat) return third & kSharedExecutable;
+  if (SPILE_MACHINE::maps_foreign_memory(number)) return true;
   return number == __NR_personality && (first & kReadImpliesExec) && first != kOnlyAsk;
 }
 

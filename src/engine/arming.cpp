@@ -10,6 +10,7 @@
 #include "engine/change/removal.h"
 #include "engine/patch/dynamic_linker.h"
 #include "engine/process/memory_map.h"
+#include "engine/process/refusal.h"
 #include "engine/space/breakpoints.h"
 #include "engine/space/fault_guard.h"
 #include "engine/space/signal_actions.h"
@@ -36,6 +37,17 @@ bool lacks_handler(const SiteRequest& site) {
   if (const auto* instruction = std::get_if<InstructionProbe>(&site.probe)) return instruction->enter == 0;
   const auto* returns = std::get_if<ReturnProbe>(&site.probe);
   return returns && (returns->exit == 0 || (returns->enter == 0 && !(site.flags & abi::kReturnsInPlace)));
+}
+
+// Whether the client has places in programs to probe, besides all system calls.
+bool wants_places(const Client* client) {
+  return std::ranges::any_of(client->requests, [](const auto& of_module) {
+    return std::ranges::any_of(of_module.second, [](const RequestList& list) {
+      return std::ranges::any_of(*list, [](const SiteRequest& site) {
+        return !site.is<SystemCallProbe>() && !site.is<PatchRoom>();
+      });
+    });
+  });
 }
 
 }  // namespace
@@ -320,11 +332,15 @@ bool Arming::lacks_sites(const AddressSpace& space) const {
 
 Result<void> Arming::arm_space(AddressSpace& space, Reports& reports) {
   if (leaving_ || space.users.empty()) return {};
-  auto armed = [&] {
+  const bool foreign = is_32_bit(pid_of(space));
+  auto arm = [&]() -> Result<void> {
+    if (foreign && std::ranges::none_of(clients_.in(space), wants_places)) return {};  // ptrace reports its system calls
+    if (foreign) return Error{"a 32-bit program", "only 64-bit programs can be probed in process"};
     ArmingState::Change change(space.arming);
     return build_and_apply(space, reports);
-  }();
-  space.arming.set_refused(!armed.ok());
+  };
+  auto armed = arm();
+  space.arming.set_refused(foreign || !armed.ok());
   if (clients_.own().probes_calls) calls_.settle(space, reports[kOwnClient].outcomes);
   return armed;
 }

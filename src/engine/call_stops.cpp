@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "abi/system_calls.h"
 #include "abi/watched_calls.h"
 #include "engine/process/call_restriction.h"
 
 namespace spile::engine {
 namespace {
+
+// i386 has two calls that return from a signal's handler.
+bool returns_from_handler(uint64_t number) { return number == SYS_rt_sigreturn || abi::is_old_sigreturn(number); }
 
 // Notes that the thread enters a call. Returns whether the call is to be reported: not if a handler in the process reports it.
 bool enter_call(Thread& thread, const ThreadChange& change) {
@@ -44,7 +48,7 @@ bool leave_call(Thread& thread, const ThreadRegisters& registers, ThreadChange& 
   change.kind = ThreadChange::Kind::kSystemCallReturn;
   CallState& state = thread.calls;
   bool was_open = std::exchange(state.is_open, false);
-  if (std::exchange(state.number, 0) == SYS_rt_sigreturn) {
+  if (returns_from_handler(std::exchange(state.number, 0))) {
     // Its result is that of the call which the signal has interrupted.
     const abi::Registers& returned = change.registers;
     if (state.interrupted.empty() || state.interrupted.back().stack_pointer != abi::stack_pointer(returned) ||
@@ -111,7 +115,7 @@ void CallStops::system_call_stopped(Thread& thread) {
   AddressSpace* space = thread.process->space.get();
   if (space && !CallWatch::is_program_call(*space, machine.pc(registers))) return;  // a handler asks who runs
   ThreadChange change{.kind = ThreadChange::Kind::kSystemCall, .pid = thread.process->pid, .tid = thread.tid};
-  change.registers = machine.script_registers(registers);
+  change.registers = machine.call_registers(thread.tid, registers);
   bool enters = machine.enters_system_call(thread.tid);
   bool restricts = enters && abi::may_judge_places(change.registers.site_id, change.registers);
   if (restricts && space && space->is_mapped() && !space->calls.is_restricted()) {  // of code without a site

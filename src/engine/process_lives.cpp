@@ -273,10 +273,6 @@ void ProcessLives::finish_exec(const DeferredWork& work) {
                          " has privileges of its own (set-uid, set-gid or capabilities): neither it nor what it starts is probed",
                      ""};
       if (process->gained_rights) return {};
-      if (is_32_bit(work.pid)) {
-        space->arming.set_refused(true);
-        return Error{"a 32-bit program: it is not probed", ""};
-      }
       return arming_.arm_space(*space, reports);
     };
     auto armed = arm_anew();

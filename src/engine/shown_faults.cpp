@@ -73,7 +73,8 @@ void return_from_shown_fault(const AddressSpace& space, Thread& thread) {
   const Architecture& machine = native_architecture();
   ThreadRegisters registers;
   if (!machine.enters_system_call(thread.tid) || !machine.read_registers(thread.tid, registers).ok()) return;
-  if (machine.script_registers(registers).site_id != SYS_rt_sigreturn) return forget_left(thread, machine.sp(registers));
+  const abi::Registers call = machine.call_registers(thread.tid, registers);
+  if (call.site_id != SYS_rt_sigreturn) return forget_left(thread, machine.sp(registers));
   Address frame_pc = machine.signal_frame_pc(registers), frame_sp = machine.signal_frame_sp(registers);
   auto place = space.memory.read_value<uint64_t>(frame_pc), sp = space.memory.read_value<uint64_t>(frame_sp);
   if (!place.ok() || !sp.ok()) return;

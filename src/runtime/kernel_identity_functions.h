@@ -3,6 +3,7 @@
 // kernel/ and kernel_maps/.
 
 #include "abi/machine.h"
+#include "abi/system_calls.h"
 #include "runtime/kernel_identity.h"
 
 namespace spile::rt {
@@ -13,6 +14,11 @@ inline constexpr int kMostSpaces = 8;  // PID namespaces within each other that 
 
 [[gnu::always_inline]] inline uint64_t running_task() { return helper<uint64_t (*)()>(BPF_FUNC_get_current_task)(); }
 [[gnu::always_inline]] inline uint64_t parent_task() { return kernel_word(running_task() + spile_kernel_members.task_parent); }
+// Whether the running thread makes a system call of 32-bit code.
+[[gnu::always_inline]] inline bool makes_foreign_call() {
+  return spile_kernel_members.known &&
+         (kernel_half_word(running_task() + spile_kernel_members.task_call_state) & abi::kKernelLayout.foreign_call) != 0;
+}
 // The address of the struct pid of a task's process, group or session.
 [[gnu::always_inline]] inline uint64_t pid_of(uint64_t task, uint32_t kind) {
   return kernel_word(kernel_word(task + spile_kernel_members.task_signal) + spile_kernel_members.signal_pids + 8 * kind);
@@ -150,6 +156,14 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
 [[gnu::always_inline]] int64_t spile_fn___process_number(Context*, int64_t, int64_t, int64_t) { return -1; }
 // The address of a thread's task_struct, by its number as spile sees it; 0: no such thread.
 [[gnu::always_inline]] int64_t spile_fn___in_kernel(Context*) { return 1; }
+// Bytes of a word that arguments of the running thread's system call point to.
+[[gnu::always_inline]] int64_t spile_fn___call_word(Context*) { return makes_foreign_call() ? 4 : 8; }
+// What the running thread's system call is known by; number: as the kernel has it.
+[[gnu::always_inline]] int64_t spile_fn___known_call(Context*, int64_t number) {
+  const auto given = static_cast<uint64_t>(number);
+  return static_cast<int64_t>(makes_foreign_call() ? abi::machine::number_of_i386_call(given)
+                                                   : abi::machine::number_of_native_call(given));
+}
 [[gnu::always_inline]] int64_t spile_fn___running_task(Context*) { return static_cast<int64_t>(running_task()); }
 [[gnu::always_inline]] int64_t spile_fn___task_of(Context*, int64_t tid) {
   return spile_kernel_members.known ? static_cast<int64_t>(task_of_number(static_cast<uint64_t>(tid))) : 0;
@@ -216,6 +230,40 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
   return helper<long (*)(void*, uint32_t, uint64_t)>(BPF_FUNC_probe_read_kernel)(
              &code, sizeof code, saved_registers + abi::kKernelLayout.pt_regs_code) == 0 &&
          code == abi::kKernelLayout.native_code;
+}
+
+// What a system call that the running thread makes is known by; number: as the kernel has it.
+[[gnu::always_inline]] uint64_t spile_rt_kernel_call_number(Context* context, uint64_t saved_registers, uint64_t number) {
+  return spile_rt_kernel_makes_native_call(context, saved_registers) ? abi::machine::number_of_native_call(number)
+                                                                      : abi::machine::number_of_i386_call(number);
+}
+
+// registers: the words of struct pt_regs from pt_regs_call_begin on. Those of a call of 32-bit code become those of the call that
+// it is known by.
+[[gnu::always_inline]] void spile_rt_kernel_know_call(Context* context, uint64_t saved_registers, uint64_t* registers) {
+  constexpr const abi::KernelLayout& kLayout = abi::kKernelLayout;
+  auto word = [&](uint32_t at) -> uint64_t& { return registers[(at - kLayout.pt_regs_call_begin) / 8]; };
+  uint64_t& number = word(kLayout.pt_regs_call);
+  if (spile_rt_kernel_makes_native_call(context, saved_registers)) {
+    number = abi::machine::number_of_native_call(number);
+    return;
+  }
+  // ebp and ebx, one behind the other
+  uint64_t others[2] = {0, 0};
+  helper<long (*)(void*, uint32_t, uint64_t)>(BPF_FUNC_probe_read_kernel)(others, sizeof others,
+                                                                           saved_registers + abi::machine::kFirstForeignWord);
+  auto low = [](uint64_t value) { return value & 0xffffffff; };
+  auto at = [&](int64_t of) -> uint64_t& { return word(kLayout.pt_regs[static_cast<size_t>(of)]); };
+  using namespace abi::machine;
+  CallArguments arguments{{low(others[1]), low(at(kRcx)), low(at(kRdx)), low(at(kRsi)), low(at(kRdi)), low(others[0])}};
+  join_i386_arguments(number, arguments);
+  at(kRdi) = arguments.of[0];
+  at(kRsi) = arguments.of[1];
+  at(kRdx) = arguments.of[2];
+  at(kR10) = arguments.of[3];
+  at(kR8) = arguments.of[4];
+  at(kR9) = arguments.of[5];
+  number = number_of_i386_call(number);
 }
 
 // Copies what the kernel keeps of a thread's registers; false: it can't be read.

@@ -40,6 +40,7 @@ std::string sizes_of(const codegen::CompiledScript& script) {
 // Their handlers look at the state of the running thread.
 bool probes_system_calls(const sema::Program& program) {
   return std::ranges::any_of(program.probes, [](const sema::Probe& probe) {
+    if (sema::is_system_call(probe.kind)) return true;
     return std::ranges::any_of(probe.points, [](const sema::ResolvedPoint& point) { return point.site.system_call >= 0; });
   });
 }

@@ -1,6 +1,8 @@
 #pragma once
 // The names of x86-64's system calls from number 0 on, each ended by a NUL; "" for numbers that are not in use (the kernel's
-// arch/x86/entry/syscalls/syscall_64.tbl). Numbers behind the last have no name.
+// arch/x86/entry/syscalls/syscall_64.tbl). From number 512 on those of i386 that x86-64 does not have (syscall_32.tbl; see
+// foreign_calls.h); old_select and old_mmap are named as the kernel's functions, as they have other arguments than select and
+// mmap. Numbers behind the last have no name.
 
 namespace spile::abi::x86_64 {
 
@@ -48,7 +50,24 @@ inline constexpr char kSystemCallNames[] =
     "landlock_restrict_self\0memfd_secret\0process_mrelease\0futex_waitv\0set_mempolicy_home_node\0cachestat\0"
     "fchmodat2\0map_shadow_stack\0futex_wake\0futex_wait\0futex_requeue\0statmount\0listmount\0lsm_get_self_attr\0"
     "lsm_set_self_attr\0lsm_list_modules\0mseal\0setxattrat\0getxattrat\0listxattrat\0removexattrat\0"
-    "open_tree_attr\0file_getattr\0file_setattr\0";
+    "open_tree_attr\0file_getattr\0file_setattr\0"
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0waitpid\0\0\0\0\0\0"
+    "\0\0\0\0break\0oldstat\0\0\0\0umount\0\0\0stime\0\0\0oldfstat\0\0\0stty\0gtty\0\0nice\0ftime\0\0\0\0\0\0\0\0\0prof\0\0"
+    "\0\0signal\0\0\0\0\0lock\0\0\0mpx\0\0ulimit\0oldolduname\0\0\0\0\0\0\0\0sigaction\0sgetmask\0ssetmask\0\0\0"
+    "sigsuspend\0sigpending\0\0\0\0\0\0\0\0\0old_select\0\0oldlstat\0\0\0\0\0readdir\0old_mmap\0\0\0\0\0\0\0\0profil\0\0\0"
+    "\0socketcall\0\0\0\0\0\0\0olduname\0\0\0idle\0vm86old\0\0\0\0ipc\0\0sigreturn\0\0\0\0\0\0\0sigprocmask\0\0\0\0\0\0\0\0"
+    "bdflush\0\0\0\0\0\0_llseek\0\0_newselect\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0vm86\0\0\0\0\0\0\0\0\0\0\0\0\0"
+    "\0\0\0\0\0\0\0\0\0\0\0\0ugetrlimit\0mmap2\0truncate64\0ftruncate64\0stat64\0lstat64\0fstat64\0lchown32\0getuid32\0"
+    "getgid32\0geteuid32\0getegid32\0setreuid32\0setregid32\0getgroups32\0setgroups32\0fchown32\0setresuid32\0getresuid32\0"
+    "setresgid32\0getresgid32\0chown32\0setuid32\0setgid32\0setfsuid32\0setfsgid32\0\0\0\0\0fcntl64\0\0\0\0\0\0\0\0\0\0\0\0"
+    "\0\0\0\0\0\0sendfile64\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0statfs64\0fstatfs64\0\0\0"
+    "fadvise64_64\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0fstatat64\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0clock_gettime64\0clock_settime64\0clock_adjtime64\0"
+    "clock_getres_time64\0clock_nanosleep_time64\0timer_gettime64\0timer_settime64\0timerfd_gettime64\0timerfd_settime64\0"
+    "utimensat_time64\0pselect6_time64\0ppoll_time64\0\0io_pgetevents_time64\0recvmmsg_time64\0mq_timedsend_time64\0"
+    "mq_timedreceive_time64\0semtimedop_time64\0rt_sigtimedwait_time64\0futex_time64\0sched_rr_get_interval_time64\0\0\0\0"
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
 // System calls whose tracepoints, syscalls:sys_enter_NAME and sys_exit_NAME, have another name: that of the kernel's function.
 struct TracedSystemCall {

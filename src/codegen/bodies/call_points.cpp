@@ -8,7 +8,7 @@ namespace spile::codegen {
 
 namespace {
 
-constexpr size_t kSystemCalls = 512;  // numbers, a power of two
+constexpr size_t kSystemCalls = 1024;  // numbers, a power of two
 static_assert(abi::kSystemCallNumbers <= kSystemCalls);
 
 }  // namespace

@@ -165,6 +165,8 @@ llvm::Value* RegisterAccess::read(const std::string& name, const std::string* te
   bool is_signed = name == "register";
   const abi::RegisterName* found = text ? abi::find_register(text->c_str()) : nullptr;
   auto part = [&](llvm::Value* value) {
+    // Above them are marks of our own (abi::kForeignCallFlag).
+    if (found->number == kConvention.flags) value = b.CreateAnd(value, number(0xffffffff));
     return found->bits == 64 ? value : extend(b.CreateLShr(value, found->shift), found->bits, is_signed);
   };
   bool only_constants = !unit.place.chooses_registers();

@@ -85,6 +85,7 @@ std::vector<PointChoice> life_choices(const sema::Probe& probe) {
   if (sema::is_system_call(probe.kind)) {
     const By by = sema::is_for_some_calls(probe) ? By::kCallNumber : By::kProcess;
     PointChoice choice = in_calls("", probe.kind == Kind::kSystemCallReturn, by, all_points(probe));
+    choice.of_any_kind = true;
     choice.not_births =
         choice.at_exit && (by != By::kCallNumber || std::ranges::any_of(probe.points, [](const sema::ResolvedPoint& point) {
                              return makes_threads(point.site.system_call);
@@ -105,7 +106,7 @@ std::vector<PointChoice> life_choices(const sema::Probe& probe) {
     choices.push_back(sched(".deaths", "sched:sched_process_exit"));
   } else {
     choices.push_back(in_calls(".births", true, By::kProcess, all_points(probe)));
-    choices.back().only_births = true;
+    choices.back().only_births = choices.back().of_any_kind = true;
   }
   choices.back().thread = of_process ? PointChoice::Thread::kFirst : PointChoice::Thread::kOthers;
   if (of_process) {
@@ -154,17 +155,19 @@ PointChooser::Chosen PointChooser::choose(const PointChoice& choice, bool reads_
   Chosen chosen;
   const bool by_call = choice.by == PointChoice::By::kCallNumber;
   // At the entry, the number is the second of the tracepoint's arguments: calls that no point is about go on at once.
-  if (by_call && !choice.at_exit)
-    chosen.point =
-        choose_call(choice.points, b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), program_.getArg(0), 1)));
+  if (by_call && !choice.at_exit) {
+    llvm::Value* number = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), program_.getArg(0), 1));
+    if (choice.of_any_kind) number = known_number(number);
+    chosen.point = choose_call(choice.points, number);
+  }
   if (choice.in_calls) {
-    // As tracepoints of system calls, these are about calls of 64-bit code.
-    only_if(call("spile_rt_kernel_makes_native_call", b_.getInt1Ty(),
-                 {context_, b_.CreateLoad(b_.getInt64Ty(), program_.getArg(0))}));
+    // Tracepoints of system calls are about calls of 64-bit code alone.
+    if (!choice.of_any_kind) only_if(call("spile_rt_kernel_makes_native_call", b_.getInt1Ty(), {context_, saved_registers()}));
     const bool knows_call = by_call && !choice.at_exit;
     if (reads_registers) read_registers(kKernelLayout.pt_regs_call_begin);
     else if (choice.only_births || choice.not_births) read_registers(kKernelLayout.pt_regs[abi::kConvention.system_call_result]);
     else if (!knows_call) read_registers(kKernelLayout.pt_regs_call);
+    if (choice.of_any_kind && registers_) know_call(reads_registers);
   }
   if (choice.only_births) only_if(is_born());
   if (choice.not_births) only_if(b_.CreateNot(is_born()));
@@ -177,6 +180,24 @@ PointChooser::Chosen PointChooser::choose(const PointChoice& choice, bool reads_
   if (choice.by == PointChoice::By::kOnly) chosen.point = b_.getInt64(choice.points.front());
   if (choice.in_calls && !choice.only_births) chosen.registers = registers_;
   return chosen;
+}
+
+llvm::Value* PointChooser::saved_registers() { return b_.CreateLoad(b_.getInt64Ty(), program_.getArg(0)); }
+
+// What the call is known by that the kernel gives the number.
+llvm::Value* PointChooser::known_number(llvm::Value* number) {
+  return call("spile_rt_kernel_call_number", b_.getInt64Ty(), {context_, saved_registers(), number});
+}
+
+// The registers that have been read become those of the call that this one is known by. whole: they are all there; else only the
+// number is changed.
+void PointChooser::know_call(bool whole) {
+  if (whole) {
+    call("spile_rt_kernel_know_call", unit_.module.none(), {context_, saved_registers(), registers_});
+    return;
+  }
+  llvm::Value* at = b_.CreateConstGEP1_64(b_.getInt8Ty(), registers_, kKernelLayout.pt_regs_call - registers_from_);
+  b_.CreateStore(known_number(b_.CreateLoad(b_.getInt64Ty(), at)), at);
 }
 
 void PointChooser::only_if_traced() {
@@ -203,9 +224,8 @@ void PointChooser::read_registers(uint32_t from) {
   llvm::BasicBlock& entry = program_.getEntryBlock();
   registers_ = llvm::IRBuilder<>(&entry, entry.begin())
                    .CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), size / 8), nullptr, "registers");
-  llvm::Value* saved = b_.CreateLoad(b_.getInt64Ty(), program_.getArg(0));
   only_if(call("spile_rt_kernel_registers", b_.getInt1Ty(),
-               {context_, b_.CreateAdd(saved, b_.getInt64(from)), b_.getInt32(size), registers_}));
+               {context_, b_.CreateAdd(saved_registers(), b_.getInt64(from)), b_.getInt32(size), registers_}));
 }
 
 // at: the offset in struct pt_regs

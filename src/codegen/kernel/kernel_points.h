@@ -23,6 +23,7 @@ struct PointChoice {
   enum class By { kAttachment, kCallNumber, kProcess, kOnly } by = By::kAttachment;
   enum class Thread { kAny, kFirst, kOthers } thread = Thread::kAny;  // of the process
   bool in_calls = false;                                              // the handler runs in a system call: its registers are read
+  bool of_any_kind = false;                                           // also in calls of 32-bit code, or x32's
   bool at_exit = false;                                               // of the call
   bool only_births = false;                                           // in a thread that the call has just made
   bool not_births = false;    // not in such a thread: it has not made the call that it leaves
@@ -65,6 +66,9 @@ class PointChooser {
   llvm::Value* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
   void only_if(llvm::Value* condition);
   void read_registers(uint32_t from);
+  void know_call(bool whole);
+  llvm::Value* saved_registers();
+  llvm::Value* known_number(llvm::Value* number);
   llvm::Value* register_word(uint32_t at);
   llvm::Value* choose_call(const std::vector<uint32_t>& points, llvm::Value* number);
   llvm::Value* is_born();

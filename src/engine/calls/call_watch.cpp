@@ -14,6 +14,7 @@
 #include "abi/watched_calls.h"
 #include "engine/process/call_restriction.h"
 #include "engine/process/function_table.h"
+#include "engine/process/refusal.h"
 #include "engine/space/space_calls.h"
 #include "engine/space/space_setup.h"
 #include "engine/space/thread_identities.h"
@@ -44,7 +45,7 @@ bool adds_code(const std::vector<Process*>& users) {
       ThreadRegisters registers;
       if (!thread->calls.is_open || thread->in_vfork) continue;
       if (thread->running || !machine.read_registers(tid, registers).ok()) return true;
-      abi::Registers call = machine.script_registers(registers);
+      abi::Registers call = machine.call_registers(tid, registers);
       if (abi::adds_executable_memory(call.site_id, call)) return true;
     }
   }
@@ -139,6 +140,7 @@ std::string CallWatch::gap(const AddressSpace& space) const {
   if (probes == CallProbes::kNone) return kNobodysCalls;
   if (probes == CallProbes::kSome) return "not all probes on system calls are for this program";
   if (space.calls.is_restricted()) return space.calls.restriction();
+  if (is_32_bit(pid)) return "it is a 32-bit program";
   if (reads_imply_execution(pid)) return "whatever it reads, it may execute (READ_IMPLIES_EXEC)";
   for (const Mapping& mapping : map->all()) {
     if (!mapping.executable || mapping.path == "[vsyscall]" || space.in_code(Address(mapping.begin))) continue;

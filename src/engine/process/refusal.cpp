@@ -94,9 +94,6 @@ Result<void> check_attachable(pid_t pid) {
     if (error == ENOENT) return Error{fmt::format("attach {}: the process has ended", pid), ""};
     return explain_refusal(pid, error == EACCES ? EPERM : error);
   }
-  if (is_32_bit(pid)) {
-    return Error{fmt::format("attach {}: a 32-bit program", pid), "only 64-bit programs can be probed in process"};
-  }
   return {};
 }
 

@@ -7,8 +7,8 @@
 
 namespace spile::engine {
 
-// Refuses what can't be attached to: a process that does not exist, has ended, is this one or a kernel thread, runs a 32-bit
-// program, is traced already (by this spile, too) or whose program can't be seen, and a thread other than a process's first.
+// Refuses what can't be attached to: a process that does not exist, has ended, is this one or a kernel thread, is traced already
+// (by this spile, too) or whose program can't be seen, and a thread other than a process's first.
 Result<void> check_attachable(pid_t pid);
 // Whether the process runs a 32-bit program. False where that can't be seen.
 bool is_32_bit(pid_t pid);

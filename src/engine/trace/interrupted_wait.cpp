@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/system_calls.h"
 #include "abi/trampoline.h"
 #include "base/unique_fd.h"
 #include "engine/arch/architecture.h"
@@ -42,9 +43,11 @@ struct Call {
   }
 };
 
-Call call_in(const ThreadRegisters& registers) {
-  abi::Registers words = native_architecture().script_registers(registers);
-  Call call{.number = words.site_id,
+// Calls of 32-bit code have their own ways to wait, and are left alone: as in no call.
+Call call_in(pid_t tid, const ThreadRegisters& registers) {
+  abi::Registers words = native_architecture().call_registers(tid, registers);
+  const bool foreign = words.flags & abi::kForeignCallFlag;
+  Call call{.number = foreign ? ~uint64_t{0} : words.site_id,
             .stack_pointer = abi::stack_pointer(words),
             .result = native_architecture().system_call_result(registers)};
   for (size_t i = 0; i < call.arguments.size(); i++) call.arguments[i] = abi::system_call_argument(words, i);
@@ -292,7 +295,7 @@ std::optional<SleepMark> SleepMark::read(pid_t tid) {
 void repeat_interrupted_call(pid_t tid, std::optional<InterruptedWait>& wait, const std::optional<SleepMark>& mark) {
   ThreadRegisters registers;
   if (!native_architecture().read_registers(tid, registers).ok()) return;
-  Call call = call_in(registers);
+  Call call = call_in(tid, registers);
   bool in_call = static_cast<int64_t>(call.number) >= 0 && call.is_interrupted();
   if (!in_call) return wait.reset();
   if (repeat_call(tid, registers, call, wait, mark)) (void)native_architecture().write_registers(tid, registers);
@@ -302,7 +305,7 @@ void meet_system_call(pid_t tid, std::optional<InterruptedWait>& wait, const std
   const Architecture& machine = native_architecture();
   ThreadRegisters registers;
   if (!machine.read_registers(tid, registers).ok()) return wait.reset();
-  Call call = call_in(registers);
+  Call call = call_in(tid, registers);
   if (!call.is_interrupted()) {
     // The entry of the repeated call, or the end of one.
     bool goes_on = wait && machine.enters_system_call(tid) && call.is_that_of(*wait);
@@ -325,7 +328,7 @@ void end_wait_if_over(pid_t tid, std::optional<InterruptedWait>& wait) {
   const Architecture& machine = native_architecture();
   ThreadRegisters registers;
   if (!machine.read_registers(tid, registers).ok()) return;
-  Call call = call_in(registers);
+  Call call = call_in(tid, registers);
   if (!call.is_that_of(*wait) || !call.is_interrupted()) return;
   end_call(tid, registers, wait);
   (void)machine.write_registers(tid, registers);

@@ -218,6 +218,12 @@ int64_t processor_of(const abi::Subject* subject) {
 extern "C" {
 
 SPILE_INLINE int64_t spile_fn___in_kernel(Context*) { return 0; }
+// Bytes of a word that arguments of the system call point to: its registers say whether it is one of 32-bit code.
+SPILE_INLINE int64_t spile_fn___call_word(Context* context) {
+  const abi::Subject* subject = subject_of(context);
+  return subject && (subject->registers[abi::kConvention.flags] & abi::kForeignCallFlag) ? 4 : 8;
+}
+SPILE_INLINE int64_t spile_fn___known_call(Context*, int64_t number) { return number; }
 // What only handlers in the kernel know.
 SPILE_INLINE int64_t spile_fn___task_of(Context*, int64_t) { return 0; }
 SPILE_INLINE int64_t spile_fn___memory_bound(Context*, int64_t) { return 0; }

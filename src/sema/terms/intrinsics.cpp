@@ -40,6 +40,8 @@ std::vector<Intrinsic> make_table() {
       // as __task_current(), and in spile itself where it reads the kernel's memory
       {"__running_task", kLong, {}, kNeedsKernelMemory, kEverywhere, true},
       {"__in_kernel", kLong, {}, kNeedsNothing, kEverywhere, true},
+      {"__call_word", kLong, {}, kNeedsMembers, kEverywhere, true},
+      {"__known_call", kLong, {kLong}, kNeedsMembers, kEverywhere, true},
       {"ppid", kLong, {}, kNeedsMembers, kEverywhere, true},
       {"uid", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"euid", kLong, {}, kNeedsMembers, kEverywhere, true},

@@ -3,12 +3,13 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <linux/audit.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 
+#include "abi/system_calls.h"
 #include "engine/arch/architecture.h"
 #include "engine/arch/x86_64/branch_scan.h"
 #include "engine/arch/x86_64/checker.h"
@@ -146,19 +147,26 @@ class X86_64 final : public Architecture {
   uint64_t reach() const override { return (uint64_t{1} << 31) - (uint64_t{1} << 20); }
 
   Result<void> read_registers(pid_t tid, ThreadRegisters& registers) const override {
-    iovec io{registers.bytes.data(), sizeof(user_regs_struct)};
-    if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &io) != 0) return Error::from_errno("read registers", errno);
+    // PTRACE_GETREGSET has another layout for threads that run 32-bit code.
+    if (ptrace(PTRACE_GETREGS, tid, 0, registers.bytes.data()) != 0) return Error::from_errno("read registers", errno);
     return {};
   }
   Result<void> write_registers(pid_t tid, const ThreadRegisters& registers) const override {
-    iovec io{const_cast<uint8_t*>(registers.bytes.data()), sizeof(user_regs_struct)};
-    if (ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &io) != 0) return Error::from_errno("write registers", errno);
+    if (ptrace(PTRACE_SETREGS, tid, 0, registers.bytes.data()) != 0) return Error::from_errno("write registers", errno);
     return {};
   }
   abi::Registers script_registers(const ThreadRegisters& registers) const override {
     const user_regs_struct& r = raw(registers);
     return {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp,    r.r8,      r.r9,
             r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rip, r.eflags, r.orig_rax};
+  }
+  abi::Registers call_registers(pid_t tid, const ThreadRegisters& registers) const override {
+    abi::Registers call = script_registers(registers);
+    __ptrace_syscall_info info{};
+    ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof info, &info);
+    if (info.arch == AUDIT_ARCH_I386) abi::x86_64::make_native_call(call);
+    else call.site_id = abi::x86_64::number_of_native_call(call.site_id);
+    return call;
   }
   bool enters_system_call(pid_t tid) const override {
     __ptrace_syscall_info info{};
