@@ -18,6 +18,11 @@ __attribute__((noinline, noclone, used)) long work(long arg) {
   return arg * 3 + 1;
 }
 
+// Functions of four bytes, one behind another: a jump in the first takes its target from the bytes of the second, 1.2 GB away.
+#define TINY(name) \
+  ".globl " #name "\n.type " #name ",@function\n" #name ":\n\tmov %rdi, %rax\n\tret\n.size " #name ", .-" #name "\n"
+__asm__(".text\n" TINY(tiny_first) TINY(tiny_second) TINY(tiny_third));
+
 int main(void) {
   alarm(60);
   int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);

@@ -147,8 +147,8 @@ inline constexpr uint32_t kFirstForeignWord = 32;
 // known by.
 constexpr void make_native_call(Registers& registers) {
   auto word = [](uint64_t value) { return value & 0xffffffff; };
-  CallArguments arguments{{word(registers.rbx), word(registers.rcx), word(registers.rdx), word(registers.rsi), word(registers.rdi),
-                           word(registers.rbp)}};
+  CallArguments arguments{{word(registers.rbx), word(registers.rcx), word(registers.rdx), word(registers.rsi),
+                           word(registers.rdi), word(registers.rbp)}};
   join_i386_arguments(registers.site_id, arguments);
   registers.rdi = arguments.of[0];
   registers.rsi = arguments.of[1];

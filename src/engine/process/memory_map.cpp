@@ -21,7 +21,8 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kLowest = 1 << 20;
 constexpr uint64_t kHighest = uint64_t{1} << 47;
 constexpr uint64_t kHeapRoom = uint64_t{512} << 20;   // left free above a program's data, where brk grows
-constexpr uint64_t kStackRoom = uint64_t{256} << 20;  // likewise below a stack
+// Likewise below a stack: as far as the process's limit lets it grow, between these two.
+constexpr uint64_t kStackRoom = uint64_t{256} << 20, kMostStackRoom = uint64_t{16} << 30;
 constexpr uint64_t kGap = 16 * kPage;                 // between us and any neighbor, which may grow
 // What a program says about itself in its memory; beyond, it is not looked at.
 constexpr int kMostHeaders = 4096;
@@ -41,6 +42,18 @@ uint64_t lowest_address() {
 uint64_t heap_start(pid_t pid) {
   constexpr int kStartOfHeap = 47;
   return strtoull(stat_field(pid, kStartOfHeap).c_str(), nullptr, 10);
+}
+
+// How far the stack of the process may grow (RLIMIT_STACK).
+uint64_t stack_limit(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/limits", pid));
+  const std::string label = "Max stack size";
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(label)) continue;
+    const std::string soft = line.substr(label.size());
+    return soft.find_first_not_of(' ') == soft.find("unlimited") ? kMostStackRoom : strtoull(soft.c_str(), nullptr, 10);
+  }
+  return 0;
 }
 
 // The addresses at which a file is loaded whose start is mapped at `begin`, by its PT_LOADs.
@@ -88,10 +101,11 @@ bool is_go(const TargetMemory& memory, uint64_t begin, uint64_t bias) {
 
 Result<MemoryMap> MemoryMap::read(pid_t pid) {
   TRY(std::vector<Mapping> mappings, read_mappings(pid));
-  return MemoryMap(std::move(mappings), heap_start(pid));
+  return MemoryMap(std::move(mappings), heap_start(pid), stack_limit(pid));
 }
 
-MemoryMap::MemoryMap(std::vector<Mapping> mappings, uint64_t heap) : all_(std::move(mappings)), heap_(heap) {
+MemoryMap::MemoryMap(std::vector<Mapping> mappings, uint64_t heap, uint64_t stack)
+    : all_(std::move(mappings)), heap_(heap), stack_room_(std::clamp(stack + kGap, kStackRoom, kMostStackRoom)) {
   std::sort(all_.begin(), all_.end(), [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; });
 }
 
@@ -117,7 +131,7 @@ std::vector<MemoryMap::OccupiedRange> MemoryMap::occupied_ranges(uint64_t data_e
   if (heap_ != 0) found.push_back({heap_ - std::min(heap_, kGap), heap_ + kHeapRoom, true});
   for (const Mapping& mapping : all_) {
     // The stack grows downwards, the vdso and others are packed against it.
-    uint64_t below = mapping.path == "[stack]" ? kStackRoom : kGap;
+    uint64_t below = mapping.path == "[stack]" ? stack_room_ : kGap;
     bool grows = mapping.path == "[heap]" || (!has_heap && mapping.end == data_end);
     found.push_back({mapping.begin - std::min(mapping.begin, below), mapping.end + (grows ? kHeapRoom : kGap), grows});
   }
@@ -169,23 +183,23 @@ std::optional<uint64_t> MemoryMap::find_hole(uint64_t size, uint64_t apart) cons
     if (room >= size + apart && !above_stack) return (end - kGap - apart - size) / kPage * kPage;
     if (last) return {};
     end = std::min(end,
-                   mapping->path == "[stack]" ? mapping->begin - std::min(mapping->begin, uint64_t{256} << 20) : mapping->begin);
+                   mapping->path == "[stack]" ? mapping->begin - std::min(mapping->begin, stack_room_) : mapping->begin);
   }
 }
 
-bool MemoryMap::is_free_page(uint64_t page) const {
+bool MemoryMap::is_free_page(uint64_t page, uint64_t heap_room) const {
   if (page < lowest_address() || page + kPage > kHighest - kGap) return false;
-  if (heap_ != 0 && page + kPage + kGap > heap_ && page < heap_ + kHeapRoom) return false;
+  if (heap_ != 0 && page + kPage + kGap > heap_ && page < heap_ + heap_room) return false;
   auto after = std::upper_bound(all_.begin(), all_.end(), page,
                                 [](uint64_t value, const Mapping& mapping) { return value < mapping.begin; });
   if (after != all_.end()) {
-    uint64_t gap = after->path == "[stack]" ? kStackRoom : kGap;
+    uint64_t gap = after->path == "[stack]" ? stack_room_ : kGap;
     if (page + kPage + gap > after->begin) return false;
   }
   if (after == all_.begin()) return true;
   const Mapping& below = *std::prev(after);
   bool may_grow = below.path == "[heap]" || (below.writable && heap_ == 0 && !find_named("[heap]"));
-  return page >= below.end + (may_grow ? kHeapRoom : kGap);
+  return page >= below.end + (may_grow ? heap_room : kGap);
 }
 
 std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMemory& memory) {

@@ -23,8 +23,9 @@ class MemoryMap {
  public:
   // Reads the mappings: none if the process is a zombie. Fails as read_mappings (base/processes/proc.h) does.
   static Result<MemoryMap> read(pid_t pid);
-  // mappings: in any order. heap: where the heap begins, or is going to begin; 0: unknown.
-  explicit MemoryMap(std::vector<Mapping> mappings, uint64_t heap = 0);
+  // mappings: in any order. heap: where the heap begins, or is going to begin; 0: unknown. stack: how far the stack may grow; it
+  // is given 256 MiB at least, and 16 GiB at most.
+  explicit MemoryMap(std::vector<Mapping> mappings, uint64_t heap = 0, uint64_t stack = 0);
 
   const std::vector<Mapping>& all() const { return all_; }  // by address
   // The mapping that has the address, or nullptr. Pointers are good as long as this object.
@@ -39,9 +40,9 @@ class MemoryMap {
   // Finds the highest hole that has room for `size` bytes and leaves `apart` bytes between them and what is mapped above, which
   // may grow downwards. Returns the address of a page; empty: no such hole.
   std::optional<uint64_t> find_hole(uint64_t size, uint64_t apart) const;
-  // Whether the page at this address is not mapped, may be mapped, and is out of the way of what may grow: 512 MiB behind a heap,
-  // 256 MiB below a stack, 64 KiB around other mappings.
-  bool is_free_page(uint64_t page) const;
+  // Whether the page at this address is not mapped, may be mapped, and is out of the way of what may grow: heap_room bytes behind
+  // a heap, as far below the stack as its limit lets it grow, 64 KiB around other mappings.
+  bool is_free_page(uint64_t page, uint64_t heap_room) const;
 
  private:
   // Where nothing of ours may be: a mapping, and where it may grow to.
@@ -53,6 +54,7 @@ class MemoryMap {
 
   std::vector<Mapping> all_;  // by address
   uint64_t heap_ = 0;
+  uint64_t stack_room_;
 };
 
 // Finds the files mapped executable, by address, with the load bias that their program headers (read from the target's memory)

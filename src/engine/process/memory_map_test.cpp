@@ -71,8 +71,23 @@ TEST(MemoryMap, KnowsWhereTheHeapWillBe) {
   auto room = map.find_room(0x400000, 0x500000, 64 * kMegabyte, kReach);
   ASSERT_TRUE(room);
   EXPECT_LT(*room + 64 * kMegabyte, kHeap);
-  EXPECT_TRUE(map.is_free_page(kHeap / 2));
-  EXPECT_FALSE(map.is_free_page(kHeap + kMegabyte));
+  EXPECT_TRUE(map.is_free_page(kHeap / 2, 1024 * kMegabyte));
+  EXPECT_FALSE(map.is_free_page(kHeap + kMegabyte, 1024 * kMegabyte));
+  EXPECT_FALSE(map.is_free_page(kHeap + 1023 * kMegabyte, 1024 * kMegabyte));
+  EXPECT_TRUE(map.is_free_page(kHeap + 1025 * kMegabyte, 1024 * kMegabyte));
+}
+
+TEST(MemoryMap, LeavesTheStackWhatItsLimitGivesIt) {
+  constexpr uint64_t kStack = 0x7ff000000000;
+  const char* text = "7ff000000000-7ff000021000 rw-p 00000000 00:00 0 [stack]\n";
+  auto free_below = [&](uint64_t limit, uint64_t distance) {
+    return MemoryMap(parse_mappings(text), 0, limit).is_free_page(kStack - distance, kMegabyte);
+  };
+  EXPECT_FALSE(free_below(8 * kMegabyte, 255 * kMegabyte));
+  EXPECT_TRUE(free_below(8 * kMegabyte, 257 * kMegabyte));
+  EXPECT_FALSE(free_below(2048 * kMegabyte, 2047 * kMegabyte));
+  EXPECT_TRUE(free_below(2048 * kMegabyte, 2050 * kMegabyte));
+  EXPECT_TRUE(free_below(~uint64_t{0} >> 1, 17 * 1024 * kMegabyte)) << "unlimited";
 }
 
 TEST(MemoryMap, FindsNothingWhereNothingReaches) {

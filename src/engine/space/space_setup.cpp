@@ -294,6 +294,9 @@ namespace {
 
 constexpr uint64_t kMostStubPages = 512;  // mappings are a limited resource of the target (vm.max_map_count)
 constexpr uint64_t kMostTries = 64;
+// Left free above a heap, where brk grows: all that a jump reaches; where a jump that takes its target from the program's bytes
+// has no other place, the second.
+constexpr uint64_t kAllOfHeap = uint64_t{2} << 30, kLeastOfHeap = uint64_t{1} << 30;
 
 Result<void> map_stub_page(SetupContext& context, AddressSpace& space, Region& region, const Region::StubPage& page,
                            Address where) {
@@ -348,19 +351,29 @@ std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space,
   if (mapped >= kMostStubPages) return {};
   auto map = MemoryMap::read(pid_of(space));
   if (!map.ok()) return {};
-  for (const PunRange& range : ranges) {
+  auto place = [&](const PunRange& range, uint64_t heap_room) -> std::optional<PlacedStub> {
     uint64_t step = std::max<uint64_t>(range.count / kMostTries / kPage * kPage, std::min(range.count, kPage));
-    for (uint64_t skip = 0; skip < range.count; skip += step) {
+    const uint64_t last = (range.count - 1) / step * step;
+    for (uint64_t tried = 0; tried < range.count; tried += step) {
+      // What is above a heap lies as far from it as possible.
+      const uint64_t skip = heap_room == kAllOfHeap ? tried : last - tried;
       Address at = range.low + static_cast<int64_t>(skip);
       uint64_t base = at.value / kPage * kPage;
       std::vector<uint8_t> code = native_architecture().emit_stub(at, target);
-      if (at.value - base + code.size() > kPage || !map->is_free_page(base)) continue;
+      if (at.value - base + code.size() > kPage || !map->is_free_page(base, heap_room)) continue;
       Region::StubPage* page = page_for(region, at.value - base, code.size());
       if (!page || !map_stub_page(context, space, region, *page, Address(base)).ok()) continue;
       region.put_stub(*page, at.value - base, code);
       page->mapped.push_back(Address(base));
       space.clients[context.client].code.push_back({Address(base), Address(base + kPage)});
       return PlacedStub{range, at};
+    }
+    return {};
+  };
+  for (uint64_t heap_room : {kAllOfHeap, kLeastOfHeap}) {
+    for (const PunRange& range : ranges) {
+      if (range.count == 0) continue;
+      if (auto placed = place(range, heap_room)) return placed;
     }
   }
   return {};
