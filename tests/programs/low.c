@@ -18,10 +18,13 @@ __attribute__((noinline, noclone, used)) long work(long arg) {
   return arg * 3 + 1;
 }
 
-// Functions of four bytes, one behind another: a jump in the first takes its target from the bytes of the second, 1.2 GB away.
-#define TINY(name) \
-  ".globl " #name "\n.type " #name ",@function\n" #name ":\n\tmov %rdi, %rax\n\tret\n.size " #name ", .-" #name "\n"
-__asm__(".text\n" TINY(tiny_first) TINY(tiny_second) TINY(tiny_third));
+// A jump in the first instruction of tiny_loop, which alone has room, takes its target from the bytes behind: 1.2 GB away. There
+// is no padding near it for a short one.
+#define FULL ".rept 100\n\tadd %rdi, %rax\n.endr\n\tret\n"
+__asm__(
+    ".text\n" FULL
+    ".globl tiny_loop\n.type tiny_loop,@function\ntiny_loop:\n\tmov %edi, %eax\n1:\tdec %edi\n\ttest %rdi, %rdi\n"
+    "\tjne 1b\n\tret\n.size tiny_loop, .-tiny_loop\n" FULL);
 
 int main(void) {
   alarm(60);
