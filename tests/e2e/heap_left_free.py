@@ -1,5 +1,5 @@
-# A static program without PIE: nothing of ours lies within 1 GiB behind where its heap begins, though jumps that take their targets
-# from the program's bytes have no other places than above it.
+# A static program without PIE: nothing of ours lies within 1 GiB behind where its heap begins, though jumps that take their
+# targets from the program's bytes have no other places than above it.
 from spiletest import *
 
 for attempt in range(8):  # the kernel chooses where the heap begins
