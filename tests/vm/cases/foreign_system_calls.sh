@@ -6,7 +6,7 @@ old=$(uname -r | grep -c '^6\.1\.')
 for bits in 32 64; do
   work="exec /bin/foreign_system_calls_$bits"
   out=$(spile -e 'global a, b, c, d, far probe syscall.getppid { if (pid() == target() && execname() =~ "^foreign") a++ }
-    probe syscall.truncate { if (pid() == target()) { b++; far = length } }
+    probe syscall.truncate64 { if (pid() == target()) { b++; far = length } }
     probe syscall.semget, syscall.brk, syscall.sysctl { if (pid() == target() && execname() =~ "^foreign") c++ }
     probe syscall.waitpid { if (pid() == target() && options == 1) d++ }
     probe end { printf("%d %d %d %d %x\n", a, b, c, d, far) }' -c "$work" --runtime=bpf 2>&1)
