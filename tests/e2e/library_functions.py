@@ -41,10 +41,11 @@ errno_str(2) | ENOENT
 errno_str(3333) | E#3333
 errno_str(-2) | ENOENT
 errno_str(-3333) | E#-3333
-errno_p(-11) | 1
+errno_p(-11) | 11
 errno_p(0) | 0
 errno_p(-9999) | 0
-errno_p(2) | 1
+errno_p(2) | 2
+errno_str(errno_p(-13)) | EACCES
 errno_p(9999) | 0
 errno("ENOENT") | 2
 errno("ENO") | 0
