@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/messages.h"
 #include "base/text/number_text.h"
@@ -79,6 +80,11 @@ void HandlerErrors::raise(std::string text, std::string_view excerpt, std::strin
   // The run of a verb goes on (MAXERRORS, cli/command_line.cpp).
   if (is_of_verb) warn(last_ + ": hits like this are left out, and counted");
   else say(message_of(last_, excerpt, place));
+}
+
+void HandlerErrors::raise_overflow() {
+  if (messages_.verb.is_set() || std::exchange(overflowed_, true)) return;
+  raise("Array overflow, check MAXMAPENTRIES or the array's size: threads have filled in more elements than it holds");
 }
 
 void HandlerErrors::report_damage(uint32_t ring) {

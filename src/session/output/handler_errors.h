@@ -28,6 +28,10 @@ class HandlerErrors {
   // Prints an error of the script's own, which has no place, and counts it, as take() does.
   void raise(std::string text) { raise(std::move(text), {}, {}); }
 
+  // Raises the error of an array that has no room for what several threads have filled in, each within its own share; once, and
+  // not in a verb, whose run goes on and reports the loss at its end.
+  void raise_overflow();
+
   // Count what was refused. A damaged ring is a warning, too.
   void count_disbelieved() { ++disbelieved_; }
   void count_ignored_action() { ++actions_ignored_; }
@@ -55,6 +59,7 @@ class HandlerErrors {
   // excerpt: the line of the script with a caret. place: "a.stp:3:5", or "".
   void raise(std::string text, std::string_view excerpt, std::string_view place);
 
+  bool overflowed_ = false;
   const MessageOptions& messages_;
   const codegen::CompiledScript& script_;
   runs::OutputFile& file_;
