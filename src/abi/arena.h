@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include "abi/machine.h"
+#include "abi/questions.h"
 
 namespace spile::abi {
 
@@ -79,8 +80,8 @@ struct Clock {
   uint64_t mult;  // 0: not known yet
   uint64_t base_tsc;
   uint64_t base_ns;
-  // For handlers in the kernel, which can't read the counter: time_counter() = base_tsc + ((CLOCK_MONOTONIC - base_monotonic) *
-  // ticks_mult >> kTicksShift).
+  // CLOCK_MONOTONIC at base_tsc. Handlers in the kernel, which can't read the counter, have time_counter() = base_tsc +
+  // ((CLOCK_MONOTONIC - base_monotonic) * ticks_mult >> kTicksShift).
   uint64_t base_monotonic;
   uint64_t ticks_mult;
   uint32_t shift;
@@ -163,8 +164,8 @@ struct ThreadSlot {
   uint64_t ring_tail;              // bytes ever consumed; written by the controller
   uint64_t scratch_top;            // bytes of scratch in use
   uint64_t skipped[kSkipReasons];  // counts, of all owners that the slot has had
-  // 1 + the number of the owner's ThreadIdentity; 0: the kernel must be asked. Kernel: whose cells (thread_cells.h) the handler
-  // uses
+  // 1 + the number of the owner's ThreadIdentity; 0: the controller must be asked. Kernel: whose cells (thread_cells.h) the
+  // handler uses
   uint64_t identity;
   uint64_t ring_waited;              // 1 + ring_tail at which the owner has waited for the reader in vain
   PendingCall calls[kPendingCalls];  // a call, and those of signal handlers that interrupt it
@@ -224,7 +225,7 @@ constexpr uint64_t entry_set_stride(uint32_t registers) {
 // threads claim slots of their own): finds a thread's slot by its thread pointer.
 //   index = (thread pointer >> 12 ^ thread pointer >> 6) & (kThreadTableEntries - 1), then linear probing.
 // All zero is an empty table. The process's own threads write `entries` (runtime/process/thread.cpp), spills_returns,
-// self_pointers and tsc_faults; the controller marks entries as gone, and writes all else.
+// self_pointers, tsc_faults, `values` and what is about them; the controller marks entries as gone, and writes all else.
 inline constexpr uint32_t kThreadTableEntries = 32768;
 constexpr uint64_t thread_table_index(uint64_t thread_pointer) {
   return (thread_pointer >> 12 ^ thread_pointer >> 6) & (kThreadTableEntries - 1);
@@ -238,7 +239,7 @@ constexpr uint64_t thread_table_key(uint64_t thread_pointer) { return thread_poi
 inline constexpr uint64_t kOverflowEntry = uint64_t{1} << 63;  // added to the key of a thread that found no slot of its own
 // The key of a thread that has ended: another one may take the entry. Only the controller writes it.
 inline constexpr uint64_t kGoneEntry = kOverflowEntry | 1;
-// The number of a thread, so that handlers need not ask the kernel. The controller writes it while the thread stands still: when
+// The number of a thread, so that handlers need not ask for it. The controller writes it while the thread stands still: when
 // sites are armed, and when a thread is born. Found by linear probing, as above, but for the last one (kFirstThread): that of the
 // process's first thread, in case that its thread pointer was set after its birth.
 struct ThreadIdentity {
@@ -249,11 +250,16 @@ inline constexpr uint32_t kFirstThread = kThreadTableEntries;
 struct ProcessTable {
   ThreadTableEntry entries[kThreadTableEntries];
   ThreadIdentity identities[kThreadTableEntries + 1];
-  uint64_t pid;              // as the controller sees it; 0: the kernel must be asked
-  uint64_t borrowers;        // number of other processes that run in this memory now (vfork); not 0: the kernel must be asked
-  uint32_t no_system_calls;  // 1: the process runs under a seccomp filter: handlers make no system calls
-  uint32_t spills_returns;   // copy of InheritedState::spills_returns, quicker to read
-  uint32_t self_pointers;    // 0: not known; 1: thread pointers point to themselves, as the psABI says; 2: some thread's does not
+  ThreadValues values[kThreadTableEntries + 1];  // of the thread with that identity, when it last asked; it writes them
+  uint64_t pid;                                  // as the controller sees it; 0: not known
+  uint64_t borrowers;  // number of other processes that run in this memory now (vfork); not 0: the controller must be asked
+  // How often functions were called that may change ThreadValues (engine/value_changes.h), which their entries count, and up to
+  // which count a handler has noticed that, and when, in ns since 1970.
+  uint64_t changes, noticed_changes;
+  int64_t noticed_ns;
+  uint64_t keeps_nothing;   // 1: not all of these functions can be counted, so every handler asks. The controller writes it.
+  uint32_t spills_returns;  // copy of InheritedState::spills_returns, quicker to read
+  uint32_t self_pointers;   // 0: not known; 1: thread pointers point to themselves, as the psABI says; 2: some thread's does not
   // Offset of the process's ModuleMap (abi/stack_tables.h) in the arena; 0: absent. The controller writes it.
   uint64_t module_map;
   uint64_t tsc_faults;  // how often a thread could not read the time counter

@@ -21,6 +21,7 @@ struct CodeImage {
   std::vector<FaultFixup> fixups;  // sorted by fault_offset
   bool guru = false;               // may store into traced memory, by instructions that `fixups` lists
   bool unchecked = false;          // has C code of a guru, which may do anything: it is not checked
+  bool keeps_values = false;       // keeps ThreadValues (questions.h): functions that change them are to be counted
 };
 
 }  // namespace spile::abi

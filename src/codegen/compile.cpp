@@ -34,6 +34,7 @@ struct Job {
   std::string object;
   std::optional<Error> error;
   bool has_embedded = false;  // C code of a guru
+  bool keeps_values = false;  // as CodeImage::keeps_values
   bool is_complete = false;   // complete_module() was called
   bool from_cache = false;
 };
@@ -309,7 +310,17 @@ int Compiler::effort(const Job& job) const {
   return largest <= 4 * kMuchCode ? kQuickOnLittleStack : options_.optimization;
 }
 
+// Whether the script asks for what a thread may change by a call: functions of the runtime that have answers kept.
+bool asks_for_values(const llvm::Module& script) {
+  constexpr const char* kAsking[] = {"spile_rt_execname", "spile_rt_uid", "spile_fn_euid", "spile_fn_gid", "spile_fn_egid"};
+  return std::ranges::any_of(kAsking, [&script](const char* name) {
+    const llvm::Function* function = script.getFunction(name);
+    return function && !function->use_empty();
+  });
+}
+
 Result<void> Compiler::build_job(Job& job) {
+  job.keeps_values = asks_for_values(job.module->module());
   // A module that is printed on the way to its object has to be made.
   ObjectCache cache(options_.print_after.empty() ? options_.cache_directory : std::string());
   std::string key;
@@ -359,6 +370,7 @@ Result<void> Compiler::flatten_job(Job& job) const {
   TRY(job.flat, flatten(job.object));
   job.flat.image.guru = program_.guru;
   job.flat.image.unchecked = job.has_embedded;
+  job.flat.image.keeps_values = job.keeps_values;
   return {};
 }
 

@@ -39,13 +39,28 @@ bool lacks_handler(const SiteRequest& site) {
   return returns && (returns->exit == 0 || (returns->enter == 0 && !(site.flags & abi::kReturnsInPlace)));
 }
 
+// Whether one of the clients asks for a site that would meet one at the function's entry.
+bool has_request_at(const std::vector<Client*>& clients, const Module& module, FileAddress function) {
+  const auto before = static_cast<uint64_t>(kMaxPatch), behind = uint64_t{2} * kMaxPatch;
+  for (const Client* client : clients) {
+    auto lists = client->requests.find(module.path);
+    if (lists == client->requests.end()) continue;
+    for (const RequestList& list : lists->second) {
+      const bool meets = std::ranges::any_of(*list, [&](const SiteRequest& request) {
+        return request.address.value + before > function.value && request.address.value < function.value + behind;
+      });
+      if (meets) return true;
+    }
+  }
+  return false;
+}
+
 // Whether the client has places in programs to probe, besides all system calls.
 bool wants_places(const Client* client) {
   return std::ranges::any_of(client->requests, [](const auto& of_module) {
     return std::ranges::any_of(of_module.second, [](const RequestList& list) {
-      return std::ranges::any_of(*list, [](const SiteRequest& site) {
-        return !site.is<SystemCallProbe>() && !site.is<PatchRoom>();
-      });
+      return std::ranges::any_of(*list,
+                                 [](const SiteRequest& site) { return !site.is<SystemCallProbe>() && !site.is<PatchRoom>(); });
     });
   });
 }
@@ -80,6 +95,14 @@ void Arming::vacate_slots(const AddressSpace& space, pid_t pid) const {
   for (auto& [id, used] : space.clients) {
     const Client* client = clients_.find(id);
     if (client && client->arena_fd) engine::vacate_slots(used, client->arena_fd.get(), pid);
+  }
+}
+
+void Arming::thread_ended(AddressSpace& space, const Thread& thread) const {
+  bury_thread(space, thread);
+  for (auto& [id, used] : space.clients) {
+    const Client* client = clients_.find(id);
+    if (client && client->arena_fd) free_overflow_slot(used, client->arena_fd.get(), thread.tid);
   }
 }
 
@@ -377,6 +400,11 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
   watch_linker(space, pid, traps);
   if (auto added = rivals_.add_traps(own, space, traps); !added.ok()) {
     note_failure(space, pid, std::move(added).error().within("it can't be released when another tracer attaches"));
+  }
+  if (clients_.own().image.keeps_values && space.clients.contains(kOwnClient) &&
+      space.clients.at(kOwnClient).process_table.size() != 0) {
+    auto is_probed = [&](const Module& module, FileAddress function) { return has_request_at(here, module, function); };
+    if (auto added = changes_.add_counters(own, space, is_probed, traps); !added.ok()) note_failure(space, pid, added);
   }
   // Without room for it, faults are the tracer's alone.
   if (may_fault()) (void)prepare_fault_guard(own, space);

@@ -10,6 +10,7 @@
 #include "engine/share/client.h"
 #include "engine/site_arming.h"
 #include "engine/trace/tracer.h"
+#include "engine/value_changes.h"
 
 namespace spile::engine {
 
@@ -58,6 +59,8 @@ class Arming {
   void add_slots(AddressSpace& space, pid_t pid, ClientId client);
   // Frees the slots that threads of a process had in all clients' arenas. Called when it has executed another program.
   void vacate_slots(const AddressSpace& space, pid_t pid) const;
+  // Frees what a thread that has ended had in all clients' arenas.
+  void thread_ended(AddressSpace& space, const Thread& thread) const;
   // Returns whether the process has ended, is at its end, or executes another program.
   bool has_left(const AddressSpace& space, pid_t pid) const;
   // Returns has_left() after it has waited, for stop_patience_ms, until an execve is over. To be asked after a failure, which an
@@ -89,6 +92,7 @@ class Arming {
   ClientTable clients_;
   PlaceCheck places_;
   RivalTracers rivals_;
+  ValueChanges changes_;
 };
 
 }  // namespace spile::engine

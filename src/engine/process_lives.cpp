@@ -193,7 +193,6 @@ void ProcessLives::process_forked(Thread& parent, Process& child, const ProcessS
   // what is known of the parent may be gone later.
   arming_.write_module_maps(*space);
   introduce_fork(*space, child.pid);
-  note_seccomp_filter(*space, status);
   calls_.begin_child(*space, child);
   ThreadRegisters registers;
   if (native_architecture().read_registers(parent.tid, registers).ok()) {
@@ -349,8 +348,6 @@ void ProcessLives::thread_born(Thread& parent, Thread& thread, const ProcessStat
   if (native_architecture().read_registers(parent.tid, registers).ok()) {
     thread.parents_pointer = native_architecture().thread_pointer(registers);
   }
-  // It has the filters of the thread that made it, which may have been set after the process was armed.
-  if (thread.process->space) note_seccomp_filter(*thread.process->space, status);
   if (arming_.may_fault() && should_learn_actions(*thread.process, status)) {
     works_.hold_for({.kind = DeferredWork::kActions, .pid = thread.process->pid, .tid = thread.tid}, thread);
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/process/questions.h"
 #include "engine/shown_faults.h"
 #include "engine/space/signal_actions.h"
 
@@ -161,21 +162,35 @@ void SignalStops::signal_is_ours(Thread& thread) {
   }
 }
 
+void SignalStops::bell_rung(const AddressSpace& space, Thread& thread, const Bell& bell, ClientId client) {
+  const pid_t pid = thread.process->pid;
+  switch (bell.kind) {
+    case Bell::kSlots:
+      return works_.hold_for({.kind = DeferredWork::kSlots, .pid = pid, .tid = thread.tid, .client = client}, thread);
+    case Bell::kQuestion: {
+      auto question = space.memory.read_value<abi::Question>(bell.at);
+      if (!question.ok()) return;
+      answer(*question, pid, thread.tid, space.memory);
+      question->answered = 1;
+      (void)space.memory.write_value(bell.at, *question);
+      return;
+    }
+    case Bell::kCall: {
+      const auto call = calls_.is_on() ? CallWatch::read_call(space, bell.at) : std::nullopt;
+      if (call) works_.hold_for({.kind = DeferredWork::kWatchedCall, .pid = pid, .tid = thread.tid, .call = *call}, thread);
+    }
+  }
+}
+
 void SignalStops::signal_arrived(Thread& thread) {
   AddressSpace* space = thread.process->space.get();
   if (!space || !space->has_code()) return;
   if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
-    auto registers = calls_.is_on() ? CallWatch::rings(thread.tid) : std::nullopt;
-    bool rings = CallWatch::rings_for_slots(thread.tid);
-    auto client = redirect_fault(thread);
+    const std::optional<Bell> bell = rung_bell(thread.tid);
+    const std::optional<ClientId> client = redirect_fault(thread);
     if (!client) return leave_handler(thread) ? signal_is_ours(thread) : show_fault(*space, thread);
     signal_is_ours(thread);
-    if (rings)
-      return works_.hold_for({.kind = DeferredWork::kSlots, .pid = thread.process->pid, .tid = thread.tid, .client = *client},
-                             thread);
-    auto call = registers ? CallWatch::read_call(*space, *registers) : std::nullopt;
-    if (call)
-      works_.hold_for({.kind = DeferredWork::kWatchedCall, .pid = thread.process->pid, .tid = thread.tid, .call = *call}, thread);
+    if (bell) bell_rung(*space, thread, *bell, *client);
   } else if (thread.signal == SIGFPE || thread.signal == SIGILL) {
     if (leave_handler(thread)) thread.signal = 0;
     else show_fault(*space, thread);

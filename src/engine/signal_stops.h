@@ -59,6 +59,7 @@ class SignalStops {
   };
   std::optional<LeftHandler> leave_at(Thread& thread);
   bool leave_handler(Thread& thread);
+  void bell_rung(const AddressSpace& space, Thread& thread, const Bell& bell, ClientId client);
   void signal_is_ours(Thread& thread);
 
   Tracer& tracer_;

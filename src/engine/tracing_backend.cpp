@@ -81,7 +81,7 @@ class TracingBackendImpl final : public TracingBackend, TraceListener, GuestServ
   }
   void thread_ending(Thread& thread) override { lives_->thread_ending(thread); }
   void thread_ended(Thread& thread) override {
-    if (thread.process->space) bury_thread(*thread.process->space, thread);
+    if (thread.process->space) arming_->thread_ended(*thread.process->space, thread);
     reports_.watch(ThreadChange::Kind::kThreadEnded, thread.process->pid, thread.tid);
   }
   void system_call_stopped(Thread& thread) override { call_stops_->system_call_stopped(thread); }

@@ -302,12 +302,12 @@ bool spile_rt_called_from(Context*, const uint64_t* callers, uint64_t bias);
 const uint64_t* spile_rt_subject_registers(Context*);
 bool spile_rt_register(const uint64_t* registers, const char* name, bool is_signed, int64_t* value);
 
-// -- what the kernel counts for the calling thread (in targets; a system call): events, or ns of kCountTaskClock. event:
-// abi::ThreadCounter. Below 0: the process may not make system calls, or this one failed.
+// -- what the kernel counts for the calling thread (in targets; the controller is asked): events, or ns of kCountTaskClock.
+// event: abi::ThreadCounter. Below 0: not known.
 int64_t spile_rt_perf_counter(Context*, uint32_t event);
 
 // -- context: of the calling thread, and in the controller of the process that the handler is about. arena: pid, tid and uid may
-// be -1, and execname "", where only the kernel knows them and the process may not make system calls.
+// be -1, and execname "", when the controller has died.
 int64_t spile_rt_clock_ns(Context*);  // since 1970; arena: 0 where the clock can't be read
 int64_t spile_rt_cycles(Context*);    // arena: the counter of time (rdtsc); maps: ns
 // In targets. Notes a call that has ended (abi/call_history.h). begun: what spile_rt_cycles() returned at its entry.
@@ -316,7 +316,7 @@ void spile_rt_call_history_add(Context*, int64_t begun);
 bool spile_rt_call_history_stop(Context*);
 int64_t spile_rt_pid(Context*);
 int64_t spile_rt_tid(Context*);
-void spile_rt_record_owner(Context*, abi::RecordOwner* owner);  // as far as they are known without a system call
+void spile_rt_record_owner(Context*, abi::RecordOwner* owner);  // as far as they are known without a question
 int64_t spile_rt_cpu(Context*);
 int64_t spile_rt_uid(Context*);
 int64_t spile_rt_target(Context*);  // target(): the PID of -x or -c; 0: none

@@ -1,6 +1,7 @@
 #include "abi/record.h"
 
 #include <gtest/gtest.h>
+#include <linux/futex.h>
 
 #include <atomic>
 #include <chrono>
@@ -33,8 +34,10 @@ class Records : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(spile_rt_enter(&context_));
-    arena_.table()->no_system_calls = 1;  // nobody reads: a full ring is not worth waiting for
+    set_reader(false);
   }
+  // false: the controller is gone, so that a full ring is not worth waiting for.
+  void set_reader(bool lives) { arena_.header()->controller_futex[0] = lives ? 0 : FUTEX_OWNER_DIED; }
   bool put(const std::string& text) {
     char* record = spile_rt_record_begin(&context_, abi::kPrintf, 7, 2048);
     if (!record) return false;
@@ -104,7 +107,7 @@ TEST_F(Records, FullRingLosesAndCounts) {
 }
 
 TEST_F(Records, WaitsForTheReader) {
-  arena_.table()->no_system_calls = 0;
+  set_reader(true);
   abi::ThreadSlot* slot = context_.slot;
   std::atomic<bool> done = false;
   std::thread reader([&] {
@@ -126,7 +129,7 @@ TEST_F(Records, WaitsForTheReader) {
 }
 
 TEST_F(Records, WaitsOnceForAReaderThatStandsStill) {
-  arena_.table()->no_system_calls = 0;
+  set_reader(true);
   auto start = std::chrono::steady_clock::now();
   while (put("some text")) {
   }

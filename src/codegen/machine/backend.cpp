@@ -50,7 +50,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int l
   if (!target) return Error{"compile: " + complaint, ""};
   llvm::TargetOptions options;
   options.EnableFastISel = is_quick(level);
-  auto optimization = level == 0 || level == kQuick              ? llvm::CodeGenOptLevel::None
+  auto optimization = level == 0 || level == kQuick                ? llvm::CodeGenOptLevel::None
                       : level == 1 || level == kQuickOnLittleStack ? llvm::CodeGenOptLevel::Less
                                                                    : llvm::CodeGenOptLevel::Default;
   std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(triple,

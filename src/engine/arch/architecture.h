@@ -332,6 +332,9 @@ class Architecture {
   // if the function's first argument (32 bits) has one of these values; empty: whatever value it has.
   virtual std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, std::span<const uint32_t> only_for,
                                                 uint32_t* trap_offset) const = 0;
+  // Emits code that runs before the displaced instructions of a function's entry and adds 1 to the 64-bit word at `word`, in one
+  // step for all threads. Changes the flags.
+  virtual std::vector<uint8_t> emit_count(Address at, Address word) const = 0;
   // Refuses compiled handlers that could do harm (x86_64/checker.h). Returns how many bytes of stack the deepest of them takes.
   virtual Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const = 0;
   // Takes a thread out of a handler that can't go on, as if it had returned; its result is 0, where it has one. at: where the

@@ -249,16 +249,14 @@ bool CallWatch::handler_has_reported(const AddressSpace& space, const Thread& th
   });
 }
 
-std::optional<Address> CallWatch::rings(pid_t tid) {
+std::optional<Bell> rung_bell(pid_t tid) {
   siginfo_t info;
   if (ptrace(PTRACE_GETSIGINFO, tid, 0, &info) != 0) return {};
-  auto at = reinterpret_cast<uint64_t>(info.si_addr);
-  return at > abi::kCallBell && at != abi::kSlotBell ? std::optional(Address(at - abi::kCallBell)) : std::nullopt;
-}
-
-bool CallWatch::rings_for_slots(pid_t tid) {
-  siginfo_t info;
-  return ptrace(PTRACE_GETSIGINFO, tid, 0, &info) == 0 && reinterpret_cast<uint64_t>(info.si_addr) == abi::kSlotBell;
+  const auto at = reinterpret_cast<uint64_t>(info.si_addr);
+  if (at == abi::kSlotBell) return Bell{Bell::kSlots, Address()};
+  if (at < abi::kCallBell) return {};
+  const bool is_question = (at - abi::kQuestionBell) % alignof(abi::Question) == 0;
+  return is_question ? Bell{Bell::kQuestion, Address(at - abi::kQuestionBell)} : Bell{Bell::kCall, Address(at - abi::kCallBell)};
 }
 
 // A handler of the script may load from anywhere, too.

@@ -20,6 +20,18 @@
 
 namespace spile::engine {
 
+// What a thread has stopped for by a load that always faults (abi/arena.h, abi/questions.h).
+struct Bell {
+  enum Kind {
+    kCall,      // at: the abi::Registers with which it is about to make a call of abi/watched_calls.h
+    kSlots,     // more slots of the arena
+    kQuestion,  // at: an abi::Question
+  } kind;
+  Address at;  // at run time; the thread may have chosen it
+};
+// Returns what the signal at which the thread has stopped rings for; empty: it is no bell.
+std::optional<Bell> rung_bell(pid_t tid);
+
 class CallWatch {
  public:
   // stop_patience_ms: how long to wait for threads to stand still. probes: EngineEvents::call_probes; empty: kAll. report: gets
@@ -60,12 +72,7 @@ class CallWatch {
   // CallState::handler_may_report; the thread stands at the begin of that call.
   static bool handler_has_reported(const AddressSpace& space, const Thread& thread, const abi::Registers& call);
 
-  // Returns the run-time address of the abi::Registers with which the thread is about to make a call of abi/watched_calls.h;
-  // empty: the signal at which the thread has stopped is not the bell.
-  static std::optional<Address> rings(pid_t tid);
-  // Whether the signal at which the thread has stopped asks for more slots (abi::kSlotBell).
-  static bool rings_for_slots(pid_t tid);
-  // Reads the registers at an address that rings() has returned; site_id becomes the number of the call. Empty: they can't be
+  // Reads the registers at a Bell of kCall; site_id becomes the number of the call. Empty: they can't be
   // read, or it is not a call of abi/watched_calls.h (a script's handler may load from such an address, too).
   static std::optional<abi::Registers> read_call(const AddressSpace& space, Address registers);
   // Whether the signal may be that of pthread_cancel.

@@ -132,8 +132,13 @@ Result<DynamicNames> read_dynamic_names(const TargetMemory& memory, const Module
   return names;
 }
 
-Result<PatchedSite> build_trap(const AddressSpace& space, Address function, Region& region, std::span<const uint32_t> only_for,
-                               Address* trap) {
+namespace {
+
+// Makes, for a place, the code that runs before a function's displaced instructions.
+using Prefix = FunctionRef<std::vector<uint8_t>(Address at)>;
+
+// Builds a site at the entry of a function. *code_at: where the prefix is.
+Result<PatchedSite> build_entry(const AddressSpace& space, Address function, Region& region, Prefix prefix, Address* code_at) {
   const Architecture& machine = native_architecture();
   std::vector<uint8_t> text(machine.lookahead());
   text.resize(space.memory.read_some(function, text));
@@ -143,12 +148,10 @@ Result<PatchedSite> build_trap(const AddressSpace& space, Address function, Regi
     return Error{fmt::format("the function at {:#x} can't be patched: {}", function.value, plan.reason), ""};
   std::span<const uint8_t> original = std::span(text).subspan(static_cast<size_t>(plan.begin - function), plan.window);
 
-  Address word = space.clients.at(kOwnClient).arena.begin + offsetof(abi::ArenaHeader, controller_futex);
-  uint32_t trap_offset = 0;
-  std::vector<uint8_t> code = machine.emit_trap_unless(region.next(), word, kOwnerDied, only_for, &trap_offset);
-  uint32_t prefix = static_cast<uint32_t>(code.size());
-  TRY(Trampoline trampoline, machine.emit_trampoline(plan, original, {}, region.next() + prefix));
-  TRY(PatchedSite site, build_site(plan, original, trampoline, region.next(), prefix));
+  std::vector<uint8_t> code = prefix(region.next());
+  const auto size = static_cast<uint32_t>(code.size());
+  TRY(Trampoline trampoline, machine.emit_trampoline(plan, original, {}, region.next() + size));
+  TRY(PatchedSite site, build_site(plan, original, trampoline, region.next(), size));
   code.insert(code.end(), trampoline.code.begin(), trampoline.code.end());
   JournalEntry entry{};
   entry.address = site.begin.value;
@@ -157,8 +160,28 @@ Result<PatchedSite> build_trap(const AddressSpace& space, Address function, Regi
   entry.length = site.overwritten;
   entry.trampoline_offset = static_cast<uint32_t>(region.next() - region.address());
   region.append_journal(entry);
-  *trap = region.append_code(code) + trap_offset;
+  *code_at = region.append_code(code);
   return site;
+}
+
+}  // namespace
+
+Result<PatchedSite> build_trap(const AddressSpace& space, Address function, Region& region, std::span<const uint32_t> only_for,
+                               Address* trap) {
+  const Address word = space.clients.at(kOwnClient).arena.begin + offsetof(abi::ArenaHeader, controller_futex);
+  uint32_t trap_offset = 0;
+  TRY(PatchedSite site,
+      build_entry(
+          space, function, region,
+          [&](Address at) { return native_architecture().emit_trap_unless(at, word, kOwnerDied, only_for, &trap_offset); },
+          trap));
+  *trap = *trap + trap_offset;
+  return site;
+}
+
+Result<PatchedSite> build_counter(const AddressSpace& space, Address function, Region& region, Address word) {
+  Address counter;
+  return build_entry(space, function, region, [&](Address at) { return native_architecture().emit_count(at, word); }, &counter);
 }
 
 }  // namespace spile::engine

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "engine/space/address_space.h"
 
 namespace spile::engine {
@@ -38,5 +39,8 @@ Result<DynamicNames> read_dynamic_names(const TargetMemory& memory, const Module
 // has room.
 Result<PatchedSite> build_trap(const AddressSpace& space, Address function, Region& region, std::span<const uint32_t> only_for,
                                Address* trap);
+// Builds a site at the entry of a function that counts in the 64-bit word `word` of the process, and nothing more. Otherwise as
+// build_trap.
+Result<PatchedSite> build_counter(const AddressSpace& space, Address function, Region& region, Address word);
 
 }  // namespace spile::engine

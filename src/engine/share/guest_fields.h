@@ -67,8 +67,8 @@ void fields(A& a, Like<Module> auto& module) {
 }
 template <class A>
 void fields(A& a, Like<abi::CodeImage> auto& image) {
-  auto& [bytes, begin, end, fixups, guru, unchecked] = image;
-  a(bytes, begin, end, fixups, guru, unchecked);
+  auto& [bytes, begin, end, fixups, guru, unchecked, keeps_values] = image;
+  a(bytes, begin, end, fixups, guru, unchecked, keeps_values);
 }
 template <class A>
 void fields(A& a, Like<SiteOutcome> auto& outcome) {

@@ -78,14 +78,6 @@ uint64_t table_size(const ArenaGeometry& geometry) {
   return abi::kInheritedOffset + abi::inherited_size(geometry.shadow_stride, geometry.shadow_capacity);
 }
 
-void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status) {
-  if (!status.has_seccomp_filter()) return;
-  for (auto& [id, client] : space.clients) {
-    if (client.process_table.size() == 0) continue;
-    (void)space.memory.write_value(client.process_table.begin + offsetof(abi::ProcessTable, no_system_calls), uint32_t{1});
-  }
-}
-
 namespace {
 
 constexpr uint64_t kLargestReserve = uint64_t{64} << 30;  // of addresses behind the arena, for slots to come
@@ -134,9 +126,6 @@ Result<void> set_up_table(SetupContext& context, RemoteCalls& calls, AddressSpac
   TRY_DO(write_inherited(space, client, offsetof(abi::InheritedState, first_stack_end), stack_end));
   TRY_DO(introduce_process(space, client, pid_of(space)));
   own_returns(space, pid_of(space));
-  for (Process* process : space.users) {
-    for (auto& [tid, user] : process->threads) note_seccomp_filter(space, ProcessStatus::read(tid));
-  }
   return {};
 }
 

@@ -21,10 +21,6 @@ struct SetupContext {
 // Returns the size of a client's ProcessTable with what lies behind it, in bytes.
 uint64_t table_size(const ArenaGeometry& geometry);
 
-// Keeps handlers of the process from making system calls if its thread of this status has a seccomp filter: that may kill the
-// process for a call that it does not expect.
-void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status);
-
 // Maps process table and arena of the client, if they are not yet there.
 Result<void> map_arena(SetupContext& context, AddressSpace& space);
 

@@ -133,6 +133,10 @@ Result<void> introduce_process(AddressSpace& space, const ClientSpace& client, p
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const auto life = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
   TRY_DO(put_down(space, client, offsetof(abi::ProcessTable, life), life));
+  // Functions that change names and users count in the table of our own client alone (value_changes.h).
+  auto own = space.clients.find(kOwnClient);
+  const bool is_counted = own != space.clients.end() && &own->second == &client && !space.traps.misses_changes();
+  TRY_DO(put_down(space, client, offsetof(abi::ProcessTable, keeps_nothing), uint64_t{is_counted ? 0u : 1u}));
   return put_down(space, client, offsetof(abi::ProcessTable, borrowers), borrowers_of(space));
 }
 
@@ -205,6 +209,16 @@ void vacate_slots(const ClientSpace& client, int arena_fd, pid_t pid) {
     client.header->give_back(index);
     (void)!pwrite64(arena_fd, &nobody, sizeof nobody, at + static_cast<off64_t>(offsetof(abi::ThreadSlot, owner)));
   }
+}
+
+void free_overflow_slot(const ClientSpace& client, int arena_fd, pid_t tid) {
+  if (client.geometry.slot_stride == 0) return;
+  const uint64_t slot = client.geometry.slots_offset + abi::kOverflowSlot * client.geometry.slot_stride;
+  const auto at = static_cast<off64_t>(slot + offsetof(abi::ThreadSlot, lock));
+  uint32_t holder = 0;
+  if (pread64(arena_fd, &holder, sizeof holder, at) != sizeof holder || holder != static_cast<uint32_t>(tid)) return;
+  const uint32_t nobody = 0;
+  (void)!pwrite64(arena_fd, &nobody, sizeof nobody, at);
 }
 
 void count_borrowers(const AddressSpace& space) {

@@ -29,6 +29,9 @@ void bury_thread(AddressSpace& space, const Thread& thread);
 // has left. REQUIRES: the process has executed another program.
 void vacate_slots(const ClientSpace& client, int arena_fd, pid_t pid);
 
+// Frees the lock of the overflow slot if a thread that has ended holds it: nobody else would.
+void free_overflow_slot(const ClientSpace& client, int arena_fd, pid_t tid);
+
 // Finds the arena's slot of the thread with this thread pointer, at its run-time address. Empty: the thread has none.
 std::optional<Address> find_slot(const AddressSpace& space, const ClientSpace& client, uint64_t thread_pointer);
 

@@ -1,7 +1,8 @@
 #pragma once
-// Sites of the engine's own, without requests: their trampolines stop the thread by an int3 while this spile is alive. One stands
-// in the dynamic linker, for libraries that are loaded (patch/dynamic_linker.h); others where a process is about to be traced by
-// another program (rival_tracers.h). Belongs to the engine's thread.
+// Sites of the engine's own, without requests: their trampolines stop the thread by an int3 while this spile is alive, or
+// count. One stands in the dynamic linker, for libraries that are loaded (patch/dynamic_linker.h); others where a process is
+// about to be traced by another program (rival_tracers.h), or may change its users or names (value_changes.h). Belongs to the
+// engine's thread.
 
 #include <algorithm>
 #include <utility>
@@ -41,11 +42,26 @@ class TrapSites {
   // Returns whether the site that begins there leads to a TracingTrap.
   bool is_tracing_site(Address begin) const { return find(&TracingTrap::site, begin) != nullptr; }
   // Returns whether the site that begins there leads to any trap.
-  bool is_trap_site(Address begin) const { return begin == linker_site_ || is_tracing_site(begin); }
+  bool is_trap_site(Address begin) const {
+    return begin == linker_site_ || is_tracing_site(begin) ||
+           std::ranges::find(counters_, begin, &Counter::site) != counters_.end();
+  }
 
-  // Forgets the traps of tracing in [low, high), where a module is not mapped any more; the linker's trap stays.
+  // site: where the patch begins that leads to the counter at the function's entry.
+  void add_counter(Address function, Address site) { counters_.push_back({function, site}); }
+  bool has_counter(Address function) const {
+    return std::ranges::find(counters_, function, &Counter::function) != counters_.end();
+  }
+
+  // Notes that a function that should have a counter can't have one.
+  void miss_changes() { misses_changes_ = true; }
+  bool misses_changes() const { return misses_changes_; }
+
+  // Forgets counters and the traps of tracing in [low, high), where a module is not mapped any more; the linker's trap stays.
   void forget_text(Address low, Address high) {
-    std::erase_if(tracing_, [&](const TracingTrap& trap) { return trap.function >= low && trap.function < high; });
+    auto is_gone = [&](const auto& each) { return each.function >= low && each.function < high; };
+    std::erase_if(tracing_, is_gone);
+    std::erase_if(counters_, is_gone);
   }
 
  private:
@@ -58,6 +74,11 @@ class TrapSites {
   Address linker_site_;
   bool linker_sought_ = false;
   std::vector<TracingTrap> tracing_;
+  struct Counter {
+    Address function, site;
+  };
+  std::vector<Counter> counters_;
+  bool misses_changes_ = false;
 };
 
 }  // namespace spile::engine

@@ -115,6 +115,8 @@ SPILE_INLINE inline const abi::Subject* subject_of(Context* context) {
 
 // Reads a clock (CLOCK_REALTIME and so on) by a system call; 0 where none may be made.
 SPILE_COLD int64_t system_clock_ns(long clock);
+// Returns CLOCK_MONOTONIC, of a handler in a process; 0: it can't be read.
+int64_t monotonic_clock_ns(Context* context);
 
 // Returns the address of the stack slot that has the return address of the function with this CFA.
 SPILE_INLINE inline uint64_t return_slot_of(uint64_t cfa) {

@@ -108,9 +108,9 @@ SPILE_INLINE int64_t spile_fn_execution_flow(Context* context) {
 
 SPILE_INLINE int64_t spile_fn___task_current(Context*) { return current_task(); }
 
-int64_t spile_fn_ktime_get_ns(Context*) {
+int64_t spile_fn_ktime_get_ns(Context* context) {
   if (kReadsKernelMemory) return kernel_clock_ns();
-  return may_call_system() ? system_clock_ns(1 /* CLOCK_MONOTONIC */) : 0;
+  return may_call_system() ? system_clock_ns(1 /* CLOCK_MONOTONIC */) : monotonic_clock_ns(context);
 }
 
 // Busy for that long. The time is bounded: a handler holds up the program that it probes, and in the kernel perhaps a processor.

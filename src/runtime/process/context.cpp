@@ -1,5 +1,5 @@
 // Clocks and who runs. Who a thread is has been put down by the controller (abi/arena.h, ThreadIdentity); where it could not
-// be, and for names and users, which change, the kernel is asked (~100 ns), if the process may make system calls.
+// be, and for names and users, which change, the controller is asked (abi/questions.h).
 
 #include "runtime/core/core.h"
 
@@ -13,7 +13,7 @@ SPILE_INLINE inline uint64_t multiply_shift(uint64_t a, uint64_t b, uint32_t shi
   return shift_right_wide(high, low, shift);
 }
 
-// Of the slot's thread; null where only the kernel knows. The overflow slot is nobody's.
+// Of the slot's thread; null where the controller must be asked. The overflow slot is nobody's.
 SPILE_INLINE inline const abi::ThreadIdentity* identity_of(Context* context) {
   const abi::ProcessTable* table = process_table();
   uint64_t number = load_relaxed(&context->slot->identity);
@@ -23,11 +23,15 @@ SPILE_INLINE inline const abi::ThreadIdentity* identity_of(Context* context) {
 
 SPILE_COLD int64_t ask_pid(Context* context) {
   if (may_call_system()) return system_call(__NR_getpid);
-  return context->overflow ? -1 : static_cast<int32_t>(context->slot->owner >> 32);
+  abi::Question question;
+  const abi::ThreadValues* values = values_of_thread(context, &question);
+  return values ? values->pid : -1;
 }
 SPILE_COLD int64_t ask_tid(Context* context) {
   if (may_call_system()) return system_call(__NR_gettid);
-  return context->overflow ? -1 : static_cast<int32_t>(context->slot->owner);
+  abi::Question question;
+  const abi::ThreadValues* values = values_of_thread(context, &question);
+  return values ? values->tid : -1;
 }
 
 }  // namespace
@@ -48,30 +52,47 @@ SPILE_COLD int64_t system_clock_ns(long clock) {
   return now.seconds * 1'000'000'000 + now.nanoseconds;
 }
 
+namespace {
+
+// Reads the clock whose time at the base `base` is, in ns. False: it is not known yet, or can't be read.
+SPILE_INLINE inline bool read_clock(const abi::ArenaHeader* header, uint64_t abi::Clock::* base, int64_t* now) {
+  // The clock that is read was written a second time while it was read: a thread stood for long, or somebody else writes there.
+  constexpr int kTries = 64;
+  for (int tries = 0; tries < kTries; ++tries) {
+    const uint32_t sequence = load_acquire(&header->clock_sequence);
+    const abi::Clock* clock = &header->clocks[sequence % 2];
+    const uint64_t mult = load_relaxed(&clock->mult), base_tsc = load_relaxed(&clock->base_tsc),
+                   base_ns = load_relaxed(&(clock->*base));
+    const uint32_t shift = load_relaxed(&clock->shift);
+    if (unlikely(mult == 0)) return false;
+    uint64_t passed = time_counter() - base_tsc;
+    compiler_barrier();
+    if (unlikely(load_relaxed(&header->clock_sequence) != sequence)) continue;
+    // A CPU whose counter is a little behind the one that set the base.
+    const bool is_behind = static_cast<int64_t>(passed) < 0;
+    *now = static_cast<int64_t>(unlikely(is_behind) ? base_ns - multiply_shift(-passed, mult, shift)
+                                                    : base_ns + multiply_shift(passed, mult, shift));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int64_t monotonic_clock_ns(Context* context) {
+  int64_t now = 0;
+  (void)read_clock(context->arena, &abi::Clock::base_monotonic, &now);
+  return now;
+}
+
 int64_t processor_of(const abi::Subject* subject);  // script_process.cpp
 
 extern "C" {
 
 SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
   if (const abi::Subject* subject = subject_of(context); subject && subject->time_ns != 0) return subject->time_ns;
-  const abi::ArenaHeader* header = context->arena;
-  // The clock that is read was written a second time while it was read: a thread stood for long, or somebody else writes there.
-  constexpr int kTries = 3;
-  for (int tries = 0; tries < kTries; ++tries) {
-    const uint32_t sequence = load_acquire(&header->clock_sequence);
-    const abi::Clock* clock = &header->clocks[sequence % 2];
-    const uint64_t mult = load_relaxed(&clock->mult), base_tsc = load_relaxed(&clock->base_tsc),
-                   base_ns = load_relaxed(&clock->base_ns);
-    const uint32_t shift = load_relaxed(&clock->shift);
-    if (unlikely(mult == 0)) break;
-    uint64_t passed = time_counter() - base_tsc;
-    compiler_barrier();
-    if (unlikely(load_relaxed(&header->clock_sequence) != sequence)) continue;
-    // A CPU whose counter is a little behind the one that set the base.
-    if (unlikely(static_cast<int64_t>(passed) < 0)) return static_cast<int64_t>(base_ns - multiply_shift(-passed, mult, shift));
-    return static_cast<int64_t>(base_ns + multiply_shift(passed, mult, shift));
-  }
-  return system_clock_ns(0 /* CLOCK_REALTIME */);
+  int64_t now;
+  return likely(read_clock(context->arena, &abi::Clock::base_ns, &now)) ? now : system_clock_ns(0 /* CLOCK_REALTIME */);
 }
 
 SPILE_INLINE int64_t spile_rt_cycles(Context*) { return static_cast<int64_t>(time_counter()); }
@@ -99,9 +120,12 @@ SPILE_INLINE void spile_rt_record_owner(Context* context, abi::RecordOwner* owne
   owner->process = load_relaxed(&table->borrowers) ? 0 : static_cast<uint32_t>(load_relaxed(&table->pid));
   owner->thread = identity ? static_cast<uint32_t>(load_relaxed(&identity->tid)) : 0;
 }
-SPILE_INLINE int64_t spile_rt_uid(Context* context) {
+[[gnu::noinline]] int64_t spile_rt_uid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->uid;
-  return may_call_system() ? system_call(__NR_getuid) : -1;
+  if (may_call_system()) return system_call(__NR_getuid);
+  abi::Question question;
+  const abi::ThreadValues* values = values_of_thread(context, &question);
+  return values ? int64_t{values->uid} : -1;
 }
 SPILE_INLINE int64_t spile_rt_cpu(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return processor_of(subject);
@@ -115,6 +139,9 @@ SPILE_INLINE int64_t spile_rt_target(Context* context) { return context->arena->
     copy_bytes(name, subject->execname, sizeof(name));
   } else if (may_call_system()) {
     system_call(__NR_prctl, 16 /* PR_GET_NAME */, reinterpret_cast<long>(name));
+  } else {
+    abi::Question question;
+    if (const abi::ThreadValues* values = values_of_thread(context, &question)) copy_bytes(name, values->name, sizeof(name));
   }
   name[15] = 0;
   spile_rt_string_copy(out, name);

@@ -59,8 +59,16 @@ SPILE_INLINE inline bool controller_gone(const abi::ArenaHeader* header) {
   return unlikely(load_relaxed(&header->controller_futex[0]) & kOwnerDied);
 }
 
-// False: the process runs under a seccomp filter, which may end it for a system call.
-SPILE_INLINE inline bool may_call_system() { return spile_rt_in_controller || !process_table()->no_system_calls; }
+// Handlers in a process make no system calls: a seccomp filter, which the process has or puts on later, might end it for one.
+SPILE_INLINE inline constexpr bool may_call_system() { return spile_rt_in_controller; }
+
+// Asks the controller, in a target (abi/questions.h). `what` and what it takes are set. False: nobody answers.
+SPILE_COLD bool ask_controller(abi::Question* question);
+// The same for a question whose answer is a number; -1: not known.
+int64_t ask_number(abi::Question::What what, int64_t argument = 0);
+// Returns how the calling thread is called and whose it is, in a target: what is kept of earlier answers, or in `room`. Null:
+// nobody answers.
+const abi::ThreadValues* values_of_thread(Context* context, abi::Question* room);
 
 // Returns about what the counter has, for a thread that may not read it (prctl PR_SET_TSC, strict seccomp mode).
 SPILE_COLD uint64_t estimate_counter();
@@ -79,22 +87,18 @@ bool is_confined(const void* place, uint64_t size, bool writes);
 
 SPILE_INLINE inline uint64_t ring_size_of(const abi::ThreadSlot*) { return spile_rt_ring_size; }
 
-// The ring is full: waits for the controller to make room, in short sleeps, as long as it gets on with it. A controller
-// that takes nothing out for kPatience (it is stopped, or waits for the reader of its own output) is not waited for
-// again until it does: the thread then loses records, which are counted, rather than time.
+// The ring is full: waits for the controller to make room, as long as it gets on with it; it can't sleep, as it makes no system
+// call. A controller that takes nothing out for kPatience (it is stopped, or waits for the reader of its own output) is not
+// waited for again until it does: the thread then loses records, which are counted, rather than time.
 inline constexpr uint64_t kPatience = 750'000'000;  // TSC ticks: about 250 ms, what a busy machine may keep spile waiting
-inline constexpr long kNapNs = 100'000;
 
 SPILE_INLINE inline bool wait_for_room(abi::ThreadSlot* slot, uint64_t needed) {
-  if (spile_rt_in_controller || !may_call_system()) return false;
+  if (spile_rt_in_controller) return false;
   uint64_t tail = load_acquire(&slot->ring_tail);
   if (slot->ring_waited == tail + 1) return false;
   uint64_t start = time_counter();
   while (slot->ring_head + needed - tail > spile_rt_ring_size) {
-    struct {
-      long seconds, ns;
-    } nap = {0, kNapNs};
-    system_call(__NR_nanosleep, reinterpret_cast<long>(&nap), 0);
+    for (int turn = 0; turn < 64; ++turn) pause_cpu();
     uint64_t now = load_acquire(&slot->ring_tail);
     if (now != tail) {
       tail = now;

@@ -27,6 +27,7 @@
 #include "runtime/process/load.cpp"
 #include "runtime/process/lock.cpp"
 #include "runtime/process/perf_counter.cpp"
+#include "runtime/process/questions.cpp"
 #include "runtime/process/registers.cpp"
 #include "runtime/process/returns.cpp"
 #include "runtime/process/script_process.cpp"

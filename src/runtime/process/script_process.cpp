@@ -1,8 +1,9 @@
-// The library's functions about the process that runs, beyond what context.cpp knows. They make system calls, some of
-// them read files of /proc through a descriptor that is open for an instant; none where the process runs under a seccomp
-// filter. "The process" is the one that runs the handler or, in the controller, the one that the handler is about. What can't
-// be known of it is a script error: a process that has ended has no memory any more, nor a command line.
+// The library's functions about the process that runs, beyond what context.cpp knows. "The process" is the one that runs the
+// handler or, in the controller, the one that the handler is about. A handler in a process asks the controller
+// (abi/questions.h); one in the controller reads files of /proc. What can't be known of a process is a script error: one that has
+// ended has no memory any more, nor a command line.
 
+#include "abi/system_calls.h"
 #include "runtime/core/script_functions.h"
 
 namespace spile::rt {
@@ -11,9 +12,6 @@ namespace {
 
 inline constexpr long kHere = -100;                 // AT_FDCWD
 inline constexpr long kReadCloseOnExec = 02000000;  // O_RDONLY | O_CLOEXEC
-
-// Inlined: who looks handlers through wants to see which call it is.
-SPILE_INLINE inline int64_t ask_system(long number) { return may_call_system() ? system_call(number) : -1; }
 
 // A file of /proc, read from its start in pieces.
 class ProcFile {
@@ -50,9 +48,9 @@ struct ProcPath {
 };
 
 // Words of a file in which each is ended by a NUL, one byte at a time.
-class WordReader {
+class FileReader {
  public:
-  explicit WordReader(const char* path) : file_(path) {}
+  explicit FileReader(const char* path) : file_(path) {}
   bool next(char* byte) {
     if (at_ == filled_) {
       filled_ = file_.read(buffer_, sizeof(buffer_));
@@ -72,12 +70,28 @@ class WordReader {
   char buffer_[256];
 };
 
+// The same words where the kernel reads them: in the process's own memory.
+class MemoryReader {
+ public:
+  MemoryReader(uint64_t begin, uint64_t end) : at_(begin), end_(end) {}
+  bool next(char* byte) {
+    uint64_t word;
+    if (at_ >= end_ || controller_gone(arena_header()) || !load_word<1>(at_, &word)) return false;
+    *byte = static_cast<char>(word);
+    ++at_;
+    return true;
+  }
+
+ private:
+  uint64_t at_, end_;
+};
+
 // Of a process or thread of the subject's; a path that leads nowhere when that is past.
 ProcPath path_of(const abi::Subject* subject, int64_t pid, const char* file) {
   return ProcPath(subject->is_past ? 0 : pid, file);
 }
 
-// /proc/self/FILE, or of the subject.
+// A file of the process that a handler of the controller is about, or else of spile.
 struct OwnPath : ProcPath {
   OwnPath(Context* context, const char* file) : ProcPath(0, "") {
     if (const abi::Subject* subject = subject_of(context)) {
@@ -127,7 +141,7 @@ bool has_memory(Context* context) { return number_of(OwnPath(context, "/statm").
 // The last number in the line `name` of a status file: those that are per namespace end with the process's own. count: how
 // many numbers there are; which: not nothing, the number of that place instead. -1: not known.
 int64_t number_in_status(const char* path, const char* name, int64_t* count, int64_t which = -1) {
-  WordReader reader(path);
+  FileReader reader(path);
   *count = 0;
   int64_t value = -1, chosen = -1;
   uint32_t matched = 0;
@@ -158,7 +172,7 @@ int64_t number_in_status(const char* path, const char* name, int64_t* count, int
 // is nobody.
 int64_t name_inside(const char* path, int64_t outside) {
   constexpr int64_t kNobody = 65534;
-  WordReader reader(path);
+  FileReader reader(path);
   int64_t numbers[3] = {}, n = -1, found = -1;
   bool in_number = false, any = false;
   for (char byte; reader.next(&byte);) {
@@ -174,17 +188,15 @@ int64_t name_inside(const char* path, int64_t outside) {
   return found >= 0 ? found : any ? kNobody : -1;
 }
 
-enum NamespaceNumber : int64_t { kPid, kTid, kParent, kGroup, kSession, kUser, kEffectiveUser, kUserGroup, kEffectiveGroup };
-
 int64_t subjects_number(const abi::Subject* subject, int64_t what) {
   ProcPath status = path_of(subject, subject->pid, "/status");
   int64_t levels = 0, parents_levels = 0;
   switch (what) {
-    case kPid: return subject->inner_pid > 0 ? subject->inner_pid : -1;
-    case kTid: return subject->inner_tid > 0 ? subject->inner_tid : -1;
-    case kGroup: return number_in_status(status.text, "NSpgid", &levels);
-    case kSession: return number_in_status(status.text, "NSsid", &levels);
-    case kParent: {
+    case abi::kPid: return subject->inner_pid > 0 ? subject->inner_pid : -1;
+    case abi::kTid: return subject->inner_tid > 0 ? subject->inner_tid : -1;
+    case abi::kProcessGroup: return number_in_status(status.text, "NSpgid", &levels);
+    case abi::kSessionId: return number_in_status(status.text, "NSsid", &levels);
+    case abi::kParentPid: {
       if (number_in_status(status.text, "NSpid", &levels) < 0) return -1;
       // One outside has no number.
       int64_t number = subject->ppid == 0
@@ -192,19 +204,62 @@ int64_t subjects_number(const abi::Subject* subject, int64_t what) {
                            : number_in_status(ProcPath(subject->ppid, "/status").text, "NSpid", &parents_levels, levels - 1);
       return parents_levels >= levels ? number : 0;
     }
-    case kUser: return name_inside(path_of(subject, subject->pid, "/uid_map").text, subject->uid);
-    case kEffectiveUser: return name_inside(path_of(subject, subject->pid, "/uid_map").text, subject->euid);
-    case kUserGroup: return name_inside(path_of(subject, subject->pid, "/gid_map").text, subject->gid);
-    case kEffectiveGroup: return name_inside(path_of(subject, subject->pid, "/gid_map").text, subject->egid);
+    case abi::kUser: return name_inside(path_of(subject, subject->pid, "/uid_map").text, subject->uid);
+    case abi::kEffectiveUser: return name_inside(path_of(subject, subject->pid, "/uid_map").text, subject->euid);
+    case abi::kUserGroup: return name_inside(path_of(subject, subject->pid, "/gid_map").text, subject->gid);
+    case abi::kEffectiveGroup: return name_inside(path_of(subject, subject->pid, "/gid_map").text, subject->egid);
     default: return -1;
   }
 }
 
-// The parent of a process, or 0.
-int64_t parent_of(int64_t pid) {
-  if (pid <= 0) return 0;
-  int64_t parent = number_of(ProcPath(pid, "/stat").text, 1, 1);
-  return parent > 0 ? parent : 0;
+bool ask_for_memory(abi::Question* question) {
+  question->what = abi::Question::kMemory;
+  return ask_controller(question);
+}
+
+// Writes words first to last (-1: all). False: there is none.
+template <typename Reader>
+SPILE_INLINE inline bool put_words(Reader&& reader, int64_t first, int64_t last, const char* delimiter, char* out) {
+  TextBuffer buffer = {out, 0};
+  uint32_t delimiter_length = spile_rt_string_length(delimiter);
+  int64_t word = 0;
+  bool begins = true, any = false;
+  for (char byte; reader.next(&byte) && (any = true) && (last < 0 || word <= last) && buffer.room();) {
+    if (begins && word > first) buffer.put(delimiter, delimiter_length);
+    begins = byte == 0;
+    if (begins) {
+      ++word;
+    } else if (word >= first) {
+      buffer.put(&byte, 1);
+    }
+  }
+  buffer.end();
+  return any;
+}
+
+// Writes what stands behind `name=`. False: there is no word.
+template <typename Reader>
+SPILE_INLINE inline bool put_variable(Reader&& reader, const char* name, char* out) {
+  TextBuffer buffer = {out, 0};
+  uint32_t length = spile_rt_string_length(name), matched = 0;
+  bool differs = false, found = false, any = false;
+  for (char byte; reader.next(&byte);) {
+    any = true;
+    if (byte == 0) {
+      if (found) break;
+      matched = 0;
+      differs = false;
+    } else if (found) {
+      buffer.put(&byte, 1);
+    } else if (!differs && matched == length && byte == '=') {
+      found = true;
+    } else if (!differs) {
+      differs = matched >= length || byte != name[matched];
+      ++matched;
+    }
+  }
+  buffer.end();
+  return any;
 }
 
 }  // namespace
@@ -228,42 +283,43 @@ SPILE_INLINE int64_t spile_fn___known_call(Context*, int64_t number) { return nu
 SPILE_INLINE int64_t spile_fn___task_of(Context*, int64_t) { return 0; }
 SPILE_INLINE int64_t spile_fn___memory_bound(Context*, int64_t) { return 0; }
 
-SPILE_INLINE int64_t spile_fn_ppid(Context* context) {
+// In the controller, without a subject: of spile itself.
+[[gnu::noinline]] int64_t spile_fn_ppid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->ppid;
-  return ask_system(__NR_getppid);
+  return may_call_system() ? system_call(__NR_getppid) : ask_number(abi::Question::kParent);
 }
-SPILE_INLINE int64_t spile_fn_euid(Context* context) {
-  if (const abi::Subject* subject = subject_of(context)) return subject->euid;
-  return ask_system(__NR_geteuid);
-}
-SPILE_INLINE int64_t spile_fn_gid(Context* context) {
-  if (const abi::Subject* subject = subject_of(context)) return subject->gid;
-  return ask_system(__NR_getgid);
-}
-SPILE_INLINE int64_t spile_fn_egid(Context* context) {
-  if (const abi::Subject* subject = subject_of(context)) return subject->egid;
-  return ask_system(__NR_getegid);
-}
+#define SPILE_USER_NUMBER(NAME, MEMBER, CALL)                                      \
+  [[gnu::noinline]] int64_t spile_fn_##NAME(Context* context) {                    \
+    if (const abi::Subject* subject = subject_of(context)) return subject->MEMBER; \
+    if (may_call_system()) return system_call(CALL);                               \
+    abi::Question question;                                                        \
+    const abi::ThreadValues* values = values_of_thread(context, &question);        \
+    return values ? int64_t{values->MEMBER} : -1;                                  \
+  }
+SPILE_USER_NUMBER(euid, euid, __NR_geteuid)
+SPILE_USER_NUMBER(gid, gid, __NR_getgid)
+SPILE_USER_NUMBER(egid, egid, __NR_getegid)
+#undef SPILE_USER_NUMBER
 // -1: not known.
 [[gnu::noinline]] int64_t spile_fn___pgrp(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return number_of(path_of(subject, subject->pid, "/stat").text, 1, 2);
-  return ask_system(__NR_getpgid);
+  return may_call_system() ? system_call(__NR_getpgid) : ask_number(abi::Question::kGroup);
 }
 [[gnu::noinline]] int64_t spile_fn___sid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return number_of(path_of(subject, subject->pid, "/stat").text, 1, 3);
-  return ask_system(__NR_getsid);
+  return may_call_system() ? system_call(__NR_getsid) : ask_number(abi::Question::kSession);
 }
 // What the process is called in its own namespaces. -1: not known.
-#define SPILE_NAMESPACE_NUMBER(NAME, WHAT, CALL)                                                  \
-  [[gnu::noinline]] int64_t spile_fn___ns_##NAME(Context* context) {                              \
-    if (const abi::Subject* subject = subject_of(context)) return subjects_number(subject, WHAT); \
-    return ask_system(CALL);                                                                      \
+#define SPILE_NAMESPACE_NUMBER(NAME, WHAT, CALL)                                                       \
+  [[gnu::noinline]] int64_t spile_fn___ns_##NAME(Context* context) {                                   \
+    if (const abi::Subject* subject = subject_of(context)) return subjects_number(subject, abi::WHAT); \
+    return may_call_system() ? system_call(CALL) : ask_number(abi::Question::kNamespace, abi::WHAT);   \
   }
 SPILE_NAMESPACE_NUMBER(pid, kPid, __NR_getpid)
 SPILE_NAMESPACE_NUMBER(tid, kTid, __NR_gettid)
-SPILE_NAMESPACE_NUMBER(ppid, kParent, __NR_getppid)
-SPILE_NAMESPACE_NUMBER(pgrp, kGroup, __NR_getpgid)
-SPILE_NAMESPACE_NUMBER(sid, kSession, __NR_getsid)
+SPILE_NAMESPACE_NUMBER(ppid, kParentPid, __NR_getppid)
+SPILE_NAMESPACE_NUMBER(pgrp, kProcessGroup, __NR_getpgid)
+SPILE_NAMESPACE_NUMBER(sid, kSessionId, __NR_getsid)
 SPILE_NAMESPACE_NUMBER(uid, kUser, __NR_getuid)
 SPILE_NAMESPACE_NUMBER(euid, kEffectiveUser, __NR_geteuid)
 SPILE_NAMESPACE_NUMBER(gid, kUserGroup, __NR_getgid)
@@ -272,6 +328,14 @@ SPILE_NAMESPACE_NUMBER(egid, kEffectiveGroup, __NR_getegid)
 
 // The name of a process, as execname() has it; "": no process has this number.
 [[gnu::noinline]] void spile_fn_pid2execname(Context*, int64_t pid, char* out) {
+  if (!may_call_system()) {
+    abi::Question question;
+    question.what = abi::Question::kNameOf;
+    question.argument = pid;
+    if (!ask_controller(&question)) question.values.name[0] = 0;
+    question.values.name[sizeof question.values.name - 1] = 0;
+    return spile_rt_string_copy(out, question.values.name);
+  }
   ProcPath path(pid, "/comm");
   char name[17];
   int64_t length = pid > 0 ? ProcFile(path.text).read(name, 16) : 0;
@@ -280,20 +344,35 @@ SPILE_NAMESPACE_NUMBER(egid, kEffectiveGroup, __NR_getegid)
   spile_rt_string_copy(out, name);
 }
 
-[[gnu::noinline]] int64_t spile_fn___parent_of(Context*, int64_t pid) { return parent_of(pid); }
-
 // The n-th number, from 0, of /proc/PID/statm (file 0), or of what follows the name in /proc/PID/stat (file 1; the state
 // counts as the number 0). PID 0: this process. -1: not known.
 [[gnu::noinline]] int64_t spile_fn___process_number(Context* context, int64_t pid, int64_t file, int64_t n) {
   if (pid < 0) return -1;
+  if (!may_call_system()) {
+    abi::Question question;
+    question.what = abi::Question::kProcessNumber;
+    question.argument = pid;
+    question.file = file;
+    question.field = n;
+    return ask_controller(&question) ? question.number : -1;
+  }
   const char* name = file == 0 ? "/statm" : "/stat";
   return pid == 0 ? number_of(OwnPath(context, name).text, file, n) : number_of(ProcPath(pid, name).text, file, n);
+}
+
+[[gnu::noinline]] int64_t spile_fn___parent_of(Context* context, int64_t pid) {
+  if (pid <= 0) return 0;
+  const int64_t parent = spile_fn___process_number(context, pid, 1, 1);
+  return parent > 0 ? parent : 0;
 }
 
 // To the current thread. fault: the signal was not sent.
 [[gnu::noinline]] void spile_fn_raise(Context* context, int64_t signal, bool* fault) {
   *fault = true;
-  if (!may_call_system()) return;
+  if (!may_call_system()) {
+    *fault = ask_number(abi::Question::kRaise, signal) != 0;
+    return;
+  }
   if (const abi::Subject* subject = subject_of(context)) {
     *fault = subject->is_past || system_call(__NR_tgkill, subject->pid, subject->tid, signal) != 0;
     return;
@@ -304,47 +383,26 @@ SPILE_NAMESPACE_NUMBER(egid, kEffectiveGroup, __NR_getegid)
 // Words first to last (-1: all) of this process's command line, with a delimiter between them.
 [[gnu::noinline]] void spile_fn___cmdline_args(Context* context, int64_t first, int64_t last, const char* delimiter, char* out,
                                                bool* fault) {
-  WordReader reader(OwnPath(context, "/cmdline").text);
-  TextBuffer buffer = {out, 0};
-  uint32_t delimiter_length = spile_rt_string_length(delimiter);
-  int64_t word = 0;
-  bool begins = true, any = false;
-  for (char byte; reader.next(&byte) && (any = true) && (last < 0 || word <= last) && buffer.room();) {
-    if (begins && word > first) buffer.put(delimiter, delimiter_length);
-    begins = byte == 0;
-    if (begins) {
-      ++word;
-    } else if (word >= first) {
-      buffer.put(&byte, 1);
-    }
+  if (may_call_system()) {
+    *fault = !put_words(FileReader(OwnPath(context, "/cmdline").text), first, last, delimiter, out) && !has_memory(context);
+    return;
   }
-  buffer.end();
-  *fault = !any && !has_memory(context);
+  abi::Question question;
+  *fault = !ask_for_memory(&question);
+  if (*fault) question.ranges.arguments = question.ranges.arguments_end = 0;
+  put_words(MemoryReader(question.ranges.arguments, question.ranges.arguments_end), first, last, delimiter, out);
 }
 
 // The value of a variable in the environment that the process was started with.
 [[gnu::noinline]] void spile_fn___env_var(Context* context, const char* name, char* out, bool* fault) {
-  WordReader reader(OwnPath(context, "/environ").text);
-  TextBuffer buffer = {out, 0};
-  uint32_t length = spile_rt_string_length(name), matched = 0;
-  bool differs = false, found = false, any = false;
-  for (char byte; reader.next(&byte);) {
-    any = true;
-    if (byte == 0) {
-      if (found) break;
-      matched = 0;
-      differs = false;
-    } else if (found) {
-      buffer.put(&byte, 1);
-    } else if (!differs && matched == length && byte == '=') {
-      found = true;
-    } else if (!differs) {
-      differs = matched >= length || byte != name[matched];
-      ++matched;
-    }
+  if (may_call_system()) {
+    *fault = !put_variable(FileReader(OwnPath(context, "/environ").text), name, out) && !has_memory(context);
+    return;
   }
-  buffer.end();
-  *fault = !any && !has_memory(context);
+  abi::Question question;
+  *fault = !ask_for_memory(&question);
+  if (*fault) question.ranges.environment = question.ranges.environment_end = 0;
+  put_variable(MemoryReader(question.ranges.environment, question.ranges.environment_end), name, out);
 }
 
 }  // extern "C"

@@ -40,8 +40,10 @@ struct Caller {
 Caller unknown_caller(abi::ProcessTable* table) {
   constexpr uint64_t kFirst = abi::kFirstThread + 1;
   uint64_t pid = load_relaxed(&table->pid);
-  if (!may_call_system()) return pid ? Caller{pid, pid, kFirst} : Caller{~0u, ~0u, 0};
-  uint64_t tid = static_cast<uint64_t>(system_call(__NR_gettid)), own = static_cast<uint64_t>(system_call(__NR_getpid));
+  abi::Question question;
+  question.what = abi::Question::kThread;
+  if (!ask_controller(&question)) return {~0u, ~0u, 0};
+  uint64_t tid = static_cast<uint32_t>(question.values.tid), own = static_cast<uint32_t>(question.values.pid);
   if (pid == 0) return {own, tid, 0};
   // Threads are introduced with their thread pointers at birth, but that the first may set its own later.
   bool first = tid == own && load_relaxed(&table->borrowers) == 0;
@@ -171,22 +173,17 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
 }
 
 // The lock's value is the holder's tid: a signal handler that interrupted the holder does not wait for itself, and the
-// lock of a thread that was killed is taken over.
+// controller frees the lock of a thread that was killed (engine/space/thread_identities.h).
 SPILE_COLD bool lock_overflow_slot(abi::ThreadSlot* slot) {
   if (controller_gone(arena_header())) return false;
-  bool may_ask = may_call_system();
-  uint32_t value = may_ask ? static_cast<uint32_t>(system_call(__NR_gettid)) : ~0u;
-  if (may_ask && load_relaxed(&slot->lock) == value) {
+  abi::ProcessTable* table = process_table();
+  uint32_t value = static_cast<uint32_t>(find_caller(table, read_thread_pointer()).tid);
+  if (value == 0) value = ~0u;
+  if (value != ~0u && load_relaxed(&slot->lock) == value) {
     __atomic_fetch_add(&slot->skipped[abi::kSkipReentrant], 1, __ATOMIC_RELAXED);
     return false;
   }
   if (take_lock(&slot->lock, value)) return true;
-  uint32_t holder = load_relaxed(&slot->lock);
-  constexpr long kNoSuchProcess = -3;
-  if (may_ask && holder != ~0u && system_call(__NR_kill, static_cast<int32_t>(holder), 0) == kNoSuchProcess &&
-      compare_and_swap(&slot->lock, holder, value)) {
-    return true;
-  }
   __atomic_fetch_add(&slot->skipped[abi::kSkipLockTimeout], 1, __ATOMIC_RELAXED);
   return false;
 }

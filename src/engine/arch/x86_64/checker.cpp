@@ -389,25 +389,12 @@ class Checker {
       int64_t& lowest = stack_[state.function].lowest;
       lowest = std::min(lowest, rsp.number);
     }
-    if (instruction.mnemonic == ZYDIS_MNEMONIC_SYSCALL) return check_system_call(at, state);
     bool touches = instruction.mnemonic != ZYDIS_MNEMONIC_NOP && instruction.mnemonic != ZYDIS_MNEMONIC_PREFETCHT0;
     for (const CheckedOperand& operand : code_.operands(instruction)) {
       if (!touches || operand.type != CheckedOperand::kMemory || operand.computes) continue;
       if (!check_access(at, instruction, operand, state)) return false;
     }
     return true;
-  }
-
-  bool check_system_call(uint32_t at, const State& state) {
-    const Value& number = state.registers[kRax];
-    const SystemCall* listed = number.kind == Kind::kNumber && number.exact ? find_listed_call(number.number) : nullptr;
-    auto argument = [&](int which) { return state.registers[which == 0 ? kRdi : which == 1 ? kRsi : kRdx]; };
-    if (!listed || (listed->guru && !image_.guru)) return refuse(at, "a system call that is not allowed");
-    bool as_listed = listed->argument < 0 || argument(listed->argument).is(listed->value);
-    if (!as_listed) return refuse(at, "a system call that is not allowed with such arguments");
-    bool ours =
-        (listed->writes < 0 || argument(listed->writes).is_ours()) && (!listed->writes_indirectly || argument(1).is_ours());
-    return ours || refuse(at, "a system call that writes to memory of others");
   }
 
   bool check_access(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const State& state) {

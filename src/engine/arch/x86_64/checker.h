@@ -2,8 +2,8 @@
 // The independent checker: disassembles compiled handlers before they are armed (Architecture::check_handlers), knowing
 // nothing of the compiler that made them. It rejects
 //   - instructions outside its list (checker_list.h): instructions that change vector or x87 state (trampolines don't save it),
-//     that are privileged, or that change how the processor works;
-//   - system calls outside the list, and those that make the kernel write to memory that is not ours;
+//     that are privileged, or that change how the processor works; system calls, for which a seccomp filter might end the
+// process;
 //   - jumps and calls that leave the code, lead into the middle of an instruction, or are indirect; returns with a misplaced
 //     stack pointer; loops without an exit; handlers that take more than 32 KiB of stack;
 //   - handlers that return with another value in a register than they were entered with (but their result), as trampolines save

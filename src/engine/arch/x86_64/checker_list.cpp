@@ -1,9 +1,5 @@
 #include "engine/arch/x86_64/checker_list.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-
 #include <array>
 
 namespace spile::engine::x86_64 {
@@ -17,7 +13,7 @@ constexpr ZydisMnemonic kMnemonics[] = {
     Z(IDIV) Z(CDQ) Z(CQO) Z(CDQE) Z(CWDE) Z(CWD) Z(CBW) Z(BT) Z(BTS) Z(BTR) Z(BTC) Z(BSF) Z(BSR) Z(TZCNT) Z(LZCNT)
     Z(POPCNT) Z(BSWAP) Z(XCHG) Z(XADD) Z(CMPXCHG) Z(PUSH) Z(POP) Z(CALL) Z(RET) Z(JMP) Z(NOP) Z(ENDBR64) Z(UD2)
     Z(RDTSC) Z(RDTSCP) Z(RDFSBASE) Z(LFENCE) Z(MFENCE) Z(PAUSE) Z(ANDN) Z(BEXTR) Z(BLSR) Z(BLSI) Z(BLSMSK)
-    Z(MULX) Z(SHLX) Z(SHRX) Z(SARX) Z(RORX) Z(BZHI) Z(SYSCALL) Z(CLD) Z(MOVBE) Z(MOVSB) Z(MOVSW) Z(MOVSD) Z(MOVSQ)
+    Z(MULX) Z(SHLX) Z(SHRX) Z(SARX) Z(RORX) Z(BZHI) Z(CLD) Z(MOVBE) Z(MOVSB) Z(MOVSW) Z(MOVSD) Z(MOVSQ)
     Z(STOSB) Z(STOSW) Z(STOSD) Z(STOSQ) Z(CRC32) Z(PREFETCHT0) Z(LEAVE) Z(STC) Z(CLC) Z(CMC) Z(SAHF) Z(LAHF) Z(LSL)
     Z(MOVQ)
 #undef Z
@@ -30,31 +26,6 @@ constexpr auto kListed = [] {
   return listed;
 }();
 
-// All but the last kind only ask; `writes` is the argument (0: rdi, 1: rsi, 2: rdx) that says where the answer goes.
-constexpr SystemCall kCalls[] = {
-    {SYS_getpid},
-    {SYS_gettid},
-    {SYS_getppid},
-    {SYS_getuid},
-    {SYS_geteuid},
-    {SYS_getgid},
-    {SYS_getegid},
-    {SYS_getpgid},
-    {SYS_getsid},
-    {SYS_getpgrp},
-    {SYS_sched_yield},
-    {SYS_close},
-    {.number = SYS_nanosleep, .argument = 1, .value = 0},
-    {.number = SYS_clock_gettime, .writes = 1},
-    {.number = SYS_getrusage, .writes = 1},  // @perf
-    {.number = SYS_read, .writes = 1},
-    {.number = SYS_kill, .argument = 1, .value = 0},                          // is there such a process?
-    {.number = SYS_prctl, .writes = 1, .argument = 0, .value = PR_GET_NAME},  // how is this thread called?
-    {.number = SYS_openat, .argument = 2, .value = O_RDONLY | O_CLOEXEC},     // files of /proc
-    {.number = SYS_process_vm_readv, .writes_indirectly = true},              // into what rsi describes
-    {.number = SYS_tgkill, .guru = true},                                     // raise()
-};
-
 }  // namespace
 
 bool is_listed(const ZydisDecodedInstruction& instruction) {
@@ -66,13 +37,6 @@ bool is_listed(const ZydisDecodedInstruction& instruction) {
              instruction.opcode == 0xe3;
     default: return kListed[instruction.mnemonic];
   }
-}
-
-const SystemCall* find_listed_call(int64_t number) {
-  for (const SystemCall& call : kCalls) {
-    if (call.number == number) return &call;
-  }
-  return nullptr;
 }
 
 }  // namespace spile::engine::x86_64

@@ -356,4 +356,15 @@ std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, s
   return out.take();
 }
 
+std::vector<uint8_t> emit_count(Address at, Address word) {
+  Assembler out(at);
+  out.push(kRax);
+  out.bytes({0x48, 0xb8});  // movabs $word, %rax
+  out.imm32(static_cast<int64_t>(word.value));
+  out.imm32(static_cast<int64_t>(word.value >> 32));
+  out.bytes({0xf0, 0x48, 0xff, 0x00});  // lock incq (%rax)
+  out.pop(kRax);
+  return out.take();
+}
+
 }  // namespace spile::engine::x86_64

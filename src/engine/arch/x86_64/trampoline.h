@@ -19,5 +19,6 @@ std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline);
 std::vector<uint8_t> emit_stub(Address at, Address target);
 std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, std::span<const uint32_t> only_for,
                                       uint32_t* trap_offset);
+std::vector<uint8_t> emit_count(Address at, Address word);
 
 }  // namespace spile::engine::x86_64

@@ -118,6 +118,7 @@ class X86_64 final : public Architecture {
                                         uint32_t* trap_offset) const override {
     return x86_64::emit_trap_unless(at, word, mask, only_for, trap_offset);
   }
+  std::vector<uint8_t> emit_count(Address at, Address word) const override { return x86_64::emit_count(at, word); }
   Address signal_frame_pc(const ThreadRegisters& registers) const override { return Address(raw(registers).rsp + 168); }
   Address signal_frame_sp(const ThreadRegisters& registers) const override { return Address(raw(registers).rsp + 160); }
   bool is_stack_touch(std::span<const uint8_t> code) const override { return x86_64::is_stack_touch(code); }
