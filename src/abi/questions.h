@@ -33,6 +33,7 @@ struct Question {
     // argument: a process or thread, 0: the thread's process; file, field: as __process_number() of script_process
     kProcessNumber,
     kUsage,  // argument: a ThreadCounter of script_codes.h: what the kernel has counted for the thread
+    kTime,   // argument: CLOCK_REALTIME or CLOCK_MONOTONIC: what the time is, in ns
     kRaise,  // argument: a signal, which the thread is sent; the answer is 0 if it was
   };
   uint64_t what;

@@ -4,14 +4,18 @@
 // would call it.
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/ucontext.h>
 
 #include <cstring>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "abi/questions_test.h"
 #include "abi/record.h"
 #include "abi/spilled_returns.h"
 #include "codegen/codegen.h"
@@ -23,22 +27,55 @@ std::span<const unsigned char> process_bitcode();
 
 namespace spile::codegen {
 
-// An image in memory, read-only and executable, its cells filled.
+// An image in memory, read-only and executable, its cells filled. Faults in it go on where its fix-ups say, and its questions are
+// answered, as the controller does it: by handlers of SIGSEGV and SIGBUS that stay for the rest of the program.
 class PlacedImage {
  public:
-  PlacedImage(const abi::CodeImage& image, const abi::ImageCells& cells) : size_(image.bytes.size()) {
+  PlacedImage(const abi::CodeImage& image, const abi::ImageCells& cells) : size_(image.bytes.size()), fixups_(image.fixups) {
     base_ = static_cast<uint8_t*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     std::memcpy(base_, image.bytes.data(), size_);
     std::memcpy(base_, &cells, sizeof cells);
     mprotect(base_, size_, PROT_READ | PROT_EXEC);
+    next_ = std::exchange(placed_, this);
+    catch_faults();
   }
   PlacedImage(const PlacedImage&) = delete;
-  ~PlacedImage() { munmap(base_, size_); }
+  ~PlacedImage() {
+    PlacedImage** link = &placed_;
+    while (*link != this) link = &(*link)->next_;
+    *link = next_;
+    munmap(base_, size_);
+  }
   void* at(uint32_t offset) const { return base_ + offset; }
 
  private:
+  static void catch_faults() {
+    struct sigaction action = {};
+    action.sa_sigaction = &continue_after_fault;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGSEGV, &action, nullptr);
+    sigaction(SIGBUS, &action, nullptr);
+  }
+  // A fault elsewhere ends the program: the instruction runs again without the handler.
+  static void continue_after_fault(int number, siginfo_t* info, void* opaque) {
+    abi::answer_question(info);
+    greg_t& rip = static_cast<ucontext_t*>(opaque)->uc_mcontext.gregs[REG_RIP];
+    for (const PlacedImage* image = placed_; image; image = image->next_) {
+      const auto offset = static_cast<uint64_t>(rip) - reinterpret_cast<uint64_t>(image->base_);
+      for (const abi::FaultFixup& fixup : image->fixups_) {
+        if (fixup.fault_offset != offset) continue;
+        rip = static_cast<greg_t>(reinterpret_cast<uint64_t>(image->base_) + fixup.resume_offset);
+        return;
+      }
+    }
+    signal(number, SIG_DFL);
+  }
+
   uint8_t* base_;
   size_t size_;
+  std::vector<abi::FaultFixup> fixups_;
+  PlacedImage* next_;
+  static inline PlacedImage* placed_ = nullptr;  // all that exist, linked by next_
 };
 
 class ScriptRunner {

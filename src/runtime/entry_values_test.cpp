@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "abi/point_tables.h"
-#include "runtime/fault_catcher.h"
 #include "runtime/test_arena.h"
 
 namespace spile::rt {
@@ -18,7 +17,6 @@ constexpr uint64_t kSite = 7, kOtherSite = 8;
 class EntryValues : public testing::Test {
  protected:
   void SetUp() override {
-    catch_faults();
     arena_.table()->life = 4711;
     ASSERT_TRUE(spile_rt_enter(&context_));
   }

@@ -4,11 +4,9 @@
 
 #include <signal.h>
 #include <stdint.h>
-#include <sys/prctl.h>
 #include <sys/ucontext.h>
-#include <unistd.h>
 
-#include "abi/questions.h"
+#include "abi/questions_test.h"
 
 extern "C" {
 struct TestFixup {
@@ -20,25 +18,9 @@ struct TestFixup {
 
 namespace spile::rt {
 
-inline void answer_question(uint64_t bell) {
-  auto* question = reinterpret_cast<abi::Question*>(bell - abi::kQuestionBell);
-  if (question->what != abi::Question::kThread) return;
-  question->values = {.asked_ns = 0,
-                      .name = {},
-                      .pid = getpid(),
-                      .tid = gettid(),
-                      .uid = getuid(),
-                      .euid = geteuid(),
-                      .gid = getgid(),
-                      .egid = getegid()};
-  prctl(PR_GET_NAME, question->values.name);
-  question->answered = 1;
-}
-
 // A fault elsewhere ends the program: the instruction runs again without the handler.
 inline void continue_after_fault(int number, siginfo_t* info, void* opaque) {
-  const auto at = reinterpret_cast<uint64_t>(info->si_addr);
-  if (at >= abi::kQuestionBell && (at - abi::kQuestionBell) % alignof(abi::Question) == 0) answer_question(at);
+  abi::answer_question(info);
   greg_t& rip = static_cast<ucontext_t*>(opaque)->uc_mcontext.gregs[REG_RIP];
   for (const TestFixup* fixup = test_fixups_begin; fixup != test_fixups_end; ++fixup) {
     if (reinterpret_cast<greg_t>(&fixup->fault) + fixup->fault != rip) continue;

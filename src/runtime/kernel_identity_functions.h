@@ -235,7 +235,7 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
 // What a system call that the running thread makes is known by; number: as the kernel has it.
 [[gnu::always_inline]] uint64_t spile_rt_kernel_call_number(Context* context, uint64_t saved_registers, uint64_t number) {
   return spile_rt_kernel_makes_native_call(context, saved_registers) ? abi::machine::number_of_native_call(number)
-                                                                      : abi::machine::number_of_i386_call(number);
+                                                                     : abi::machine::number_of_i386_call(number);
 }
 
 // registers: the words of struct pt_regs from pt_regs_call_begin on. Those of a call of 32-bit code become those of the call that
@@ -251,7 +251,7 @@ const volatile abi::KernelInterrupts spile_kernel_interrupts = {};
   // ebp and ebx, one behind the other
   uint64_t others[2] = {0, 0};
   helper<long (*)(void*, uint32_t, uint64_t)>(BPF_FUNC_probe_read_kernel)(others, sizeof others,
-                                                                           saved_registers + abi::machine::kFirstForeignWord);
+                                                                          saved_registers + abi::machine::kFirstForeignWord);
   auto low = [](uint64_t value) { return value & 0xffffffff; };
   auto at = [&](int64_t of) -> uint64_t& { return word(kLayout.pt_regs[static_cast<size_t>(of)]); };
   using namespace abi::machine;

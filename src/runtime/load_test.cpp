@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "runtime/fault_catcher.h"
 #include "runtime/test_arena.h"
 
 namespace spile::rt {
@@ -11,7 +10,6 @@ namespace {
 class Loads : public testing::Test {
  protected:
   void SetUp() override {
-    catch_faults();
     pages_ = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_EQ(mprotect(pages_ + 4096, 4096, PROT_NONE), 0);
     ASSERT_TRUE(spile_rt_enter(&context_));

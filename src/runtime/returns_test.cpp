@@ -6,7 +6,6 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/fault_catcher.h"
 #include "runtime/test_arena.h"
 
 namespace spile::rt {
@@ -18,7 +17,6 @@ constexpr uint64_t kReturned = 0x1000, kReturnedEnd = 0x2000;  // addresses that
 class Returns : public testing::Test {
  protected:
   void SetUp() override {
-    catch_faults();
     test_cells.returned_begin = kReturned;
     test_cells.returned_end = kReturnedEnd;
     ASSERT_TRUE(spile_rt_enter(&context_));

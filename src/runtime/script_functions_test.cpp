@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <random>
 #include <string>
 
-#include "runtime/fault_catcher.h"
 #include "runtime/test_arena.h"
 
 namespace spile::rt {
@@ -38,10 +36,7 @@ namespace {
 
 class ScriptFunctions : public testing::Test {
  protected:
-  void SetUp() override {
-    catch_faults();
-    ASSERT_TRUE(spile_rt_enter(&context_));
-  }
+  void SetUp() override { ASSERT_TRUE(spile_rt_enter(&context_)); }
   std::string substr(const char* text, int64_t start, int64_t count) {
     return spile_fn_substr(&context_, text, start, count, out_), out_;
   }
@@ -198,8 +193,7 @@ TEST_F(ScriptFunctions, RandintStaysBelowItsBound) {
   EXPECT_EQ(spile_fn_randint(&context_, -5), 0);
 }
 
-TEST_F(ScriptFunctions, AboutTheProcess) {
-  EXPECT_EQ(spile_fn_ppid(&context_), getppid());
+TEST_F(ScriptFunctions, ClocksOfProcessors) {
   EXPECT_NEAR(static_cast<double>(spile_fn_cpu_clock_us(&context_, 0)), static_cast<double>(time(nullptr)) * 1e6, 2e6);
 }
 

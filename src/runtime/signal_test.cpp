@@ -6,7 +6,6 @@
 
 #include "abi/map_layout.h"
 #include "abi/record.h"
-#include "runtime/fault_catcher.h"
 #include "runtime/test_arena.h"
 
 namespace spile::rt {
@@ -90,7 +89,6 @@ TEST(Signals, InterruptedAtAnyInstructionNothingIsLost) {
   GTEST_SKIP() << "under ThreadSanitizer the handler would interrupt its runtime, at any instruction of that";
 #endif
   TestArena arena;
-  catch_faults();
   test_cells.returned_begin = kReturned;
   test_cells.returned_end = kReturned + 1;
   main_tally = signal_tally = {};

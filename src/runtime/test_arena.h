@@ -1,11 +1,13 @@
 #pragma once
 // For the unit tests of core/ and process/: an arena of this process's own memory, as the controller would have made it, and the
 // constants that codegen would have defined, here as variables (native_constants_test.cpp), so that a test can change
-// them. Making a TestArena sets the variables and cells, so a test has one at a time.
+// them. Making a TestArena sets the variables and cells, so a test has one at a time, and catches faults and
+// questions for the rest of the program.
 
 #include <sys/mman.h>
 
 #include "abi/spilled_returns.h"
+#include "runtime/fault_catcher.h"
 #include "runtime/interface.h"
 
 extern "C" {
@@ -30,6 +32,7 @@ class TestArena {
  public:
   // slots: how many there are, the controller's and the overflow slot included.
   explicit TestArena(uint32_t slots = 8) : size_(kTestGlobals + kTestGlobalsSize + slots * kTestSlotStride) {
+    catch_faults();
     base_ = static_cast<char*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     table_ = static_cast<abi::ProcessTable*>(
         mmap(nullptr, kTableSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));

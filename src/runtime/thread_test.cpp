@@ -1,11 +1,9 @@
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <thread>
 #include <vector>
 
-#include "runtime/fault_catcher.h"
 #include "runtime/test_arena.h"
 
 namespace spile::rt {
@@ -76,7 +74,6 @@ TEST(Thread, SelfPointersAreNoticed) {
 
 TEST(Thread, AnyThreadPointerHasItsSlot) {
   TestArena arena;
-  catch_faults();
   EXPECT_EQ(slot_with_base(0), arena.slot(2));  // as before the C library has set up
   Context context{};
   ASSERT_TRUE(spile_rt_enter_light(&context));
@@ -115,10 +112,9 @@ TEST(Thread, EntriesOfEndedThreadsAreTaken) {
   EXPECT_EQ(arena.header()->taken[0], uint64_t{1} << abi::kFirstSlot);
 }
 
-// The load from the bell fails, here by a signal's handler; nobody maps more.
+// The load from the bell fails, here by a signal's handler (fault_catcher.h); nobody maps more.
 TEST(Thread, WithoutMoreSlotsTheOverflowSlotIsShared) {
   TestArena arena(2);
-  catch_faults();
   Context context{};
   ASSERT_TRUE(spile_rt_enter(&context));
   EXPECT_EQ(context.slot, arena.slot(abi::kOverflowSlot));
@@ -185,14 +181,10 @@ TEST(Thread, EveryAdditionIsCounted) {
   EXPECT_EQ(sum, uint64_t{kThreads} * kRounds);
 }
 
-TEST(Thread, OverflowSlotOfAKilledThreadIsTakenOver) {
+// Its holder is the thread itself, interrupted by a signal, whose handler can't wait for it.
+TEST(Thread, OverflowSlotRefusesToNest) {
   TestArena arena(2);  // the controller's and the overflow slot
   arena.inherited()->slots_are_all = 1;
-  pid_t child = fork();
-  if (child == 0) _exit(0);
-  ASSERT_EQ(waitpid(child, nullptr, 0), child);
-  arena.slot(1)->lock = static_cast<uint32_t>(child);
-  arena.slot(1)->busy = 1;
   Context context{}, nested{};
   ASSERT_TRUE(spile_rt_enter(&context));
   EXPECT_EQ(context.slot, arena.slot(1));

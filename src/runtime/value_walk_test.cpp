@@ -7,7 +7,6 @@
 #include <string>
 
 #include "abi/value_plan.h"
-#include "runtime/fault_catcher.h"
 #include "runtime/test_arena.h"
 
 namespace spile::rt {
@@ -78,7 +77,6 @@ std::string constant(unsigned value) { return op(Computed::kConstant) + static_c
 class ValueWalkTest : public testing::Test {
  protected:
   void SetUp() override {
-    catch_faults();
     ASSERT_TRUE(spile_rt_enter(&context_));
     pages_ = static_cast<char*>(mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_EQ(mprotect(pages_ + kPage, kPage, PROT_NONE), 0);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -172,6 +173,12 @@ void answer(abi::Question& question, pid_t pid, pid_t tid, const TargetMemory& m
       case abi::Question::kProcessNumber:
         return process_number(question.argument == 0 ? pid : question.argument, question.file, question.field);
       case abi::Question::kUsage: return usage(question.argument, pid, tid);
+      case abi::Question::kTime: {
+        timespec now;
+        const bool is_known = question.argument == CLOCK_REALTIME || question.argument == CLOCK_MONOTONIC;
+        if (!is_known || clock_gettime(static_cast<clockid_t>(question.argument), &now) != 0) return -1;
+        return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+      }
       case abi::Question::kRaise: {
         const bool is_signal = question.argument > 0 && question.argument < NSIG;
         return is_signal && syscall(SYS_tgkill, pid, tid, static_cast<int>(question.argument)) == 0 ? 0 : -1;

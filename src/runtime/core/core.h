@@ -113,9 +113,9 @@ SPILE_INLINE inline const abi::Subject* subject_of(Context* context) {
   return subject->active ? subject : nullptr;
 }
 
-// Reads a clock (CLOCK_REALTIME and so on) by a system call; 0 where none may be made.
+// Reads a clock (CLOCK_REALTIME, CLOCK_MONOTONIC) by a system call, or asks the controller. 0: nobody answers.
 SPILE_COLD int64_t system_clock_ns(long clock);
-// Returns CLOCK_MONOTONIC, of a handler in a process; 0: it can't be read.
+// Returns CLOCK_MONOTONIC, for a handler in a process. 0: it can't be read.
 int64_t monotonic_clock_ns(Context* context);
 
 // Returns the address of the stack slot that has the return address of the function with this CFA.

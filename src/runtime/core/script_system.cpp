@@ -119,8 +119,8 @@ int64_t spile_fn_ktime_get_ns(Context* context) {
   // whose time stands still
   const bool is_sample = !kReadsKernelMemory && subject_of(context) && subject_of(context)->time_ns != 0;
   auto now = [&] { return is_sample ? system_clock_ns(1 /* CLOCK_MONOTONIC */) : spile_rt_clock_ns(context); };
-  int64_t end = now() + (us > kMost ? kMost : us) * 1000;
-  while (now() < end) pause_cpu();
+  const int64_t begin = now(), end = begin + (us > kMost ? kMost : us) * 1000;
+  while (begin != 0 && now() < end) pause_cpu();  // 0: the time is not known
 }
 
 }  // extern "C"
