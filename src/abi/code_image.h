@@ -22,6 +22,7 @@ struct CodeImage {
   bool guru = false;               // may store into traced memory, by instructions that `fixups` lists
   bool unchecked = false;          // has C code of a guru, which may do anything: it is not checked
   bool keeps_values = false;       // keeps ThreadValues (questions.h): functions that change them are to be counted
+  bool asks_of_others = false;     // asks about processes of its choice (Question::kNameOf, kProcessNumber)
 };
 
 }  // namespace spile::abi

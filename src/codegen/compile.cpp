@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "abi/record.h"
@@ -34,8 +35,9 @@ struct Job {
   std::string object;
   std::optional<Error> error;
   bool has_embedded = false;  // C code of a guru
-  bool keeps_values = false;  // as CodeImage::keeps_values
-  bool is_complete = false;   // complete_module() was called
+  bool keeps_values = false;  // as CodeImage::keeps_values, asks_of_others
+  bool asks_of_others = false;
+  bool is_complete = false;  // complete_module() was called
   bool from_cache = false;
 };
 
@@ -310,17 +312,22 @@ int Compiler::effort(const Job& job) const {
   return largest <= 4 * kMuchCode ? kQuickOnLittleStack : options_.optimization;
 }
 
-// Whether the script asks for what a thread may change by a call: functions of the runtime that have answers kept.
-bool asks_for_values(const llvm::Module& script) {
-  constexpr const char* kAsking[] = {"spile_rt_execname", "spile_rt_uid", "spile_fn_euid", "spile_fn_gid", "spile_fn_egid"};
-  return std::ranges::any_of(kAsking, [&script](const char* name) {
+// Functions of the runtime that keep the controller's answers, which a thread may change by a call.
+constexpr const char* kKeeping[] = {"spile_rt_execname", "spile_rt_uid", "spile_fn_euid", "spile_fn_gid", "spile_fn_egid"};
+// Those that ask it about processes of the script's choice.
+constexpr const char* kOfOthers[] = {"spile_fn_pid2execname", "spile_fn___process_number", "spile_fn___parent_of"};
+
+// Whether the script calls one of these.
+bool calls_any(const llvm::Module& script, std::span<const char* const> functions) {
+  return std::ranges::any_of(functions, [&script](const char* name) {
     const llvm::Function* function = script.getFunction(name);
     return function && !function->use_empty();
   });
 }
 
 Result<void> Compiler::build_job(Job& job) {
-  job.keeps_values = asks_for_values(job.module->module());
+  job.keeps_values = calls_any(job.module->module(), kKeeping);
+  job.asks_of_others = calls_any(job.module->module(), kOfOthers);
   // A module that is printed on the way to its object has to be made.
   ObjectCache cache(options_.print_after.empty() ? options_.cache_directory : std::string());
   std::string key;
@@ -371,6 +378,7 @@ Result<void> Compiler::flatten_job(Job& job) const {
   job.flat.image.guru = program_.guru;
   job.flat.image.unchecked = job.has_embedded;
   job.flat.image.keeps_values = job.keeps_values;
+  job.flat.image.asks_of_others = job.asks_of_others;
   return {};
 }
 

@@ -85,7 +85,7 @@ std::optional<SignalStops::HandlerPlace> SignalStops::handler_at(Thread& thread,
 
 // A load of traced memory in a handler has faulted: the handler goes on where its fix-up says, and the target's own
 // handling of the signal never learns of it.
-std::optional<ClientId> SignalStops::redirect_fault(Thread& thread) {
+std::optional<SignalStops::HandlerPlace> SignalStops::redirect_fault(Thread& thread) {
   siginfo_t info;
   if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0 || info.si_code <= 0) return {};
   const Architecture& machine = native_architecture();
@@ -100,7 +100,7 @@ std::optional<ClientId> SignalStops::redirect_fault(Thread& thread) {
                                 [](const abi::FaultFixup& a, int64_t value) { return a.fault_offset < value; });
   if (fixup == fixups.end() || fixup->fault_offset != offset) return {};
   if (!move_on(thread, registers, place->region->image() + fixup->resume_offset, info)) return {};
-  return place->id;
+  return place;
 }
 
 // Finds how the thread can go on behind the call of the handler that it is in; the thread stays as it is. nullopt: it is in none
@@ -162,15 +162,15 @@ void SignalStops::signal_is_ours(Thread& thread) {
   }
 }
 
-void SignalStops::bell_rung(const AddressSpace& space, Thread& thread, const Bell& bell, ClientId client) {
+void SignalStops::bell_rung(const AddressSpace& space, Thread& thread, const Bell& bell, const HandlerPlace& place) {
   const pid_t pid = thread.process->pid;
   switch (bell.kind) {
     case Bell::kSlots:
-      return works_.hold_for({.kind = DeferredWork::kSlots, .pid = pid, .tid = thread.tid, .client = client}, thread);
+      return works_.hold_for({.kind = DeferredWork::kSlots, .pid = pid, .tid = thread.tid, .client = place.id}, thread);
     case Bell::kQuestion: {
       auto question = space.memory.read_value<abi::Question>(bell.at);
       if (!question.ok()) return;
-      answer(*question, pid, thread.tid, space.memory);
+      answer(*question, pid, thread.tid, space.memory, place.client->image.asks_of_others);
       question->answered = 1;
       (void)space.memory.write_value(bell.at, *question);
       return;
@@ -187,10 +187,10 @@ void SignalStops::signal_arrived(Thread& thread) {
   if (!space || !space->has_code()) return;
   if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
     const std::optional<Bell> bell = rung_bell(thread.tid);
-    const std::optional<ClientId> client = redirect_fault(thread);
-    if (!client) return leave_handler(thread) ? signal_is_ours(thread) : show_fault(*space, thread);
+    const std::optional<HandlerPlace> place = redirect_fault(thread);
+    if (!place) return leave_handler(thread) ? signal_is_ours(thread) : show_fault(*space, thread);
     signal_is_ours(thread);
-    if (bell) bell_rung(*space, thread, *bell, *client);
+    if (bell) bell_rung(*space, thread, *bell, *place);
   } else if (thread.signal == SIGFPE || thread.signal == SIGILL) {
     if (leave_handler(thread)) thread.signal = 0;
     else show_fault(*space, thread);

@@ -50,7 +50,7 @@ class SignalStops {
     Region* region;
   };
   std::optional<HandlerPlace> handler_at(Thread& thread, Address pc);
-  std::optional<ClientId> redirect_fault(Thread& thread);
+  std::optional<HandlerPlace> redirect_fault(Thread& thread);
   // The handler that a thread has been taken out of, and where its code was left.
   struct LeftHandler {
     Client* client;
@@ -59,7 +59,7 @@ class SignalStops {
   };
   std::optional<LeftHandler> leave_at(Thread& thread);
   bool leave_handler(Thread& thread);
-  void bell_rung(const AddressSpace& space, Thread& thread, const Bell& bell, ClientId client);
+  void bell_rung(const AddressSpace& space, Thread& thread, const Bell& bell, const HandlerPlace& place);
   void signal_is_ours(Thread& thread);
 
   Tracer& tracer_;

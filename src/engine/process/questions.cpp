@@ -155,7 +155,7 @@ int64_t find_memory(abi::Question& question, pid_t pid, const TargetMemory& memo
 
 }  // namespace
 
-void answer(abi::Question& question, pid_t pid, pid_t tid, const TargetMemory& memory) {
+void answer(abi::Question& question, pid_t pid, pid_t tid, const TargetMemory& memory, bool of_others) {
   question.number = [&]() -> int64_t {
     switch (question.what) {
       case abi::Question::kThread: return question.values = values_of(pid, tid), 0;
@@ -166,11 +166,12 @@ void answer(abi::Question& question, pid_t pid, pid_t tid, const TargetMemory& m
       case abi::Question::kMemory: return find_memory(question, pid, memory);
       case abi::Question::kNameOf: {
         question.values = {};
-        if (question.argument <= 0 || question.argument > INT32_MAX) return -1;
+        if (!of_others || question.argument <= 0 || question.argument > INT32_MAX) return -1;
         process_name(static_cast<pid_t>(question.argument)).copy(question.values.name, sizeof question.values.name - 1);
         return 0;
       }
       case abi::Question::kProcessNumber:
+        if (!of_others && question.argument != 0) return -1;
         return process_number(question.argument == 0 ? pid : question.argument, question.file, question.field);
       case abi::Question::kUsage: return usage(question.argument, pid, tid);
       case abi::Question::kTime: {

@@ -6,9 +6,9 @@
 
 namespace spile::engine {
 
-// Fills in the answer, but for Question::answered. The thread stands still. memory: of its process. The question may hold
-// anything: it comes from the process, which learns nothing from the answer but what /proc says of processes to the user who
-// runs spile.
-void answer(abi::Question& question, pid_t pid, pid_t tid, const TargetMemory& memory);
+// Fills in the answer, but for Question::answered. The thread stands still. memory: of its process. of_others: the script asks
+// about processes of its choice. The question may hold anything, as it comes from the process: it learns nothing of other
+// processes but, with of_others, what /proc says of them to the user who runs spile.
+void answer(abi::Question& question, pid_t pid, pid_t tid, const TargetMemory& memory, bool of_others);
 
 }  // namespace spile::engine

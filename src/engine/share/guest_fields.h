@@ -67,8 +67,8 @@ void fields(A& a, Like<Module> auto& module) {
 }
 template <class A>
 void fields(A& a, Like<abi::CodeImage> auto& image) {
-  auto& [bytes, begin, end, fixups, guru, unchecked, keeps_values] = image;
-  a(bytes, begin, end, fixups, guru, unchecked, keeps_values);
+  auto& [bytes, begin, end, fixups, guru, unchecked, keeps_values, asks_of_others] = image;
+  a(bytes, begin, end, fixups, guru, unchecked, keeps_values, asks_of_others);
 }
 template <class A>
 void fields(A& a, Like<SiteOutcome> auto& outcome) {
