@@ -9,7 +9,7 @@ namespace spile::rt {
 namespace {
 inline constexpr uint64_t kTargetPatience = 30'000'000;         // TSC ticks: about 10 ms
 inline constexpr uint64_t kStaleTime = 3'000'000;               // about 1 ms
-inline constexpr uint64_t kTurnTime = 300'000;                  // about 0.1 ms: what a turn of waiting counts at most
+inline constexpr uint64_t kTurnTime = 300'000;                  // about 0.1 ms: what a turn of waiting counts at most, in targets
 inline constexpr uint32_t kStolenReads = 100;                   // after so many, a reader keeps its lock
 inline constexpr uint64_t kControllerPatience = 6'000'000'000;  // the controller may wait for preempted threads
 }  // namespace
@@ -47,8 +47,9 @@ SPILE_COLD bool wait_for_lock(abi::ThreadSlot* slot, uint32_t* lock, uint32_t va
   for (uint32_t round = 1; !is_late; ++round) {
     const uint64_t passed = time_counter() - last;
     last += passed;
-    // While the thread stood still itself, the holder could go on: this is why no time is given away by a system call.
-    waited += passed < kTurnTime ? passed : kTurnTime;
+    // While a thread of a target stood still itself, the holder could go on; it gives no time away by a system call, as the
+    // controller does.
+    waited += spile_rt_in_controller || passed < kTurnTime ? passed : kTurnTime;
     is_late = waited > (spile_rt_in_controller ? kControllerPatience : kTargetPatience);
     bool stale = true;
     for (int spin = 0; spin < 16; ++spin) {
