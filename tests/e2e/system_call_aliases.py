@@ -115,6 +115,8 @@ elif VARIANT == "names":
     listed = spile("-l", "syscall.*").expect(status=0).out.splitlines()
     returns = spile("-l", "syscall.*.return").expect(status=0).out.splitlines()
     expect_true(len(listed) > 350 and len(returns) > 350, f"{len(listed)} {len(returns)}")
+    # A name that stands for two calls, beside another one.
+    spile("-p2", "-e", "probe syscall.mmap2, syscall.mprotect { println(name) }", "-c", "true").expect(status=0)
     # All bodies are right, with all of their variables.
     spile("-p2", "-e", "probe syscall.* { println($$vars) } probe syscall.*.return { println($$vars) }", "-c",
           "true").expect(status=0)

@@ -200,7 +200,8 @@ class Expander {
       if (point.condition) conditions_.pop_back();
       return;
     }
-    if (const Alias* any = common_alias(aliases); any && common_draft_ < 0) {
+    // Two aliases of one name are few, and what __any needs is loaded for patterns only.
+    if (const Alias* any = has_wildcard(point) ? common_alias(aliases) : nullptr; any && common_draft_ < 0) {
       chain_.push_back(any);
       common_draft_ = make_draft();
       chain_.pop_back();
