@@ -143,11 +143,14 @@ void spile_rt_goroutine_exit(Context*, uint64_t* saves);
 void spile_rt_entry_keep(uint64_t cfa, uint64_t site_id, const uint64_t* values);
 bool spile_rt_entry_value(Context*, uint64_t cfa, uint64_t site_id, uint32_t index, uint64_t* value);
 // Restores every pending return address of the calling thread: run when an unwinder starts (codegen exports it as a
-// handler of its own, image entry "unwind").
+// handler of its own, image entry "unwind"), and before one step (entry "step.enter").
 void spile_rt_unwind(Context*);
+void spile_rt_unwind_step(Context*);
 // Undoes spile_rt_unwind for the frames that are still on the stack. Where an unwinder returns to its caller, all are (image
 // entry "walked"); where it is about to land in one of them with the stack pointer `landing`, those behind it (entry "landing").
 void spile_rt_rewind(Context*, uint64_t landing);
+// Undoes spile_rt_unwind_step (entry "step.exit"). Steps of an unwinder that has started leave to its end what they find.
+void spile_rt_rewind_step(Context*);
 // Undoes spile_rt_unwind where an exception has been caught by an unwinder whose ends are not known (entry "caught").
 void spile_rt_rewind_caught(Context*);
 

@@ -521,7 +521,7 @@ class StepHandlers {
     llvm::Value* cfa = word(abi::kReturnEnterCfaOffset);
     llvm::Value* site_id = b().CreateLoad(unit_.module.i64(), b().CreateIntToPtr(word(abi::kSiteIdOffset), unit_.module.ptr()));
     llvm::Value* entered = call("spile_rt_enter_light", unit_.module.i1(), {});
-    call("spile_rt_unwind", unit_.module.none(), {});
+    call("spile_rt_unwind_step", unit_.module.none(), {});
     auto *push = block("push"), *refused = block("refused");
     b().CreateCondBr(entered, push, refused);
     b().SetInsertPoint(refused);
@@ -538,7 +538,7 @@ class StepHandlers {
     llvm::Value* cfa = word(abi::kReturnExitCfaOffset);
     call("spile_rt_enter_light", unit_.module.i1(), {});
     llvm::Value* saves = call("spile_rt_return_find", unit_.module.ptr(), {cfa});
-    call("spile_rt_rewind", unit_.module.none(), {b().getInt64(0)});
+    call("spile_rt_rewind_step", unit_.module.none(), {});
     call("spile_rt_return_exit", unit_.module.none(), {cfa, saves});
     call("spile_rt_leave_light", unit_.module.none(), {});
     finish(nullptr);

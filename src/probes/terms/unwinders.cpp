@@ -1,7 +1,11 @@
 #include "probes/terms/unwinders.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
+
+#include "debuginfo/elf/defined_symbols.h"
+#include "debuginfo/elf/frame_lookup.h"
 
 namespace spile::probes {
 
@@ -29,12 +33,31 @@ constexpr KnownName kNames[] = {
     {"__cxa_begin_catch", Role::kCaught},
 };
 
+// Functions of unwinders themselves.
+std::set<std::string_view> names_of_unwinders() {
+  std::set<std::string_view> names = {"_Ux86_64_step"};  // libunwind for other processes, which walks no stack of its own
+  for (const KnownName& known : kNames) {
+    if (known.role != Role::kCaught) names.insert(known.name);
+  }
+  return names;
+}
+
 }  // namespace
 
-bool may_have_unwinder(const std::string& path, bool is_program) {
+bool may_have_unwinder(const std::string& path, const std::string& opened) {
   std::string name = path.substr(path.rfind('/') + 1);
-  return is_program || name.starts_with("libgcc_s") || name.starts_with("libunwind") || name.starts_with("libc++abi") ||
-         name.starts_with("libstdc++");
+  return name.starts_with("libc++abi") || name.starts_with("libstdc++") || debuginfo::looks_up_frames(opened);
+}
+
+std::string unnamed_unwinder(const std::string& opened) {
+  if (!debuginfo::looks_up_frames(opened) || debuginfo::mentions_any(opened, names_of_unwinders())) return {};
+  auto module = debuginfo::Module::open(opened);  // its debug information may have them
+  if (!module.ok()) return {};
+  const bool has_names = std::ranges::any_of(unwinder_functions(**module),
+                                             [](const UnwinderFunction& function) { return function.role != Role::kCaught; });
+  if (has_names) return {};
+  return "an unwinder in it, or in a library of it, has no names (it was stripped), so it can't be kept from the probes' "
+         "addresses";
 }
 
 std::vector<UnwinderFunction> unwinder_functions(debuginfo::Module& module) {

@@ -26,9 +26,13 @@ struct UnwinderFunction {
   uint64_t size;        // in bytes
 };
 
-// Whether a file may have such functions, by its name: libgcc_s, libunwind, the C++ library, or any program (which may have them
-// linked in). path: as the process has it mapped.
-bool may_have_unwinder(const std::string& path, bool is_program);
+// Whether a file may have such functions: the C++ library, by its name, or what looks up frames
+// (debuginfo/elf/frame_lookup.h). path: as the process has it mapped. opened: where it is found now.
+bool may_have_unwinder(const std::string& path, const std::string& opened);
+
+// Returns why no return can be probed in a process that has this file: it has an unwinder whose functions have no names, by which
+// unwinder_functions() would know them. Empty: it has none. opened: where the file is found now.
+std::string unnamed_unwinder(const std::string& opened);
 
 // Returns the module's functions that unwind; a function that several names stand for is there once for each role.
 std::vector<UnwinderFunction> unwinder_functions(debuginfo::Module& module);

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <unwind.h>
 
 #include <algorithm>
@@ -12,12 +13,20 @@ namespace {
 
 using Role = UnwinderFunction::Role;
 
-TEST(Unwinders, AreLookedForInProgramsAndInLibrariesThatMayHaveThem) {
-  EXPECT_TRUE(may_have_unwinder("/usr/bin/anything", true));
-  EXPECT_TRUE(may_have_unwinder("/lib/x86_64-linux-gnu/libgcc_s.so.1", false));
-  EXPECT_TRUE(may_have_unwinder("/opt/libc++abi.so.1", false));
-  EXPECT_FALSE(may_have_unwinder("/lib/x86_64-linux-gnu/libc.so.6", false));
-  EXPECT_FALSE(may_have_unwinder("/opt/libgcc_s/libz.so", false)) << "the file's name counts, not the folder's";
+std::string file_of(void* function) {
+  Dl_info info;
+  return dladdr(function, &info) ? std::filesystem::canonical(info.dli_fname) : "";
+}
+
+TEST(Unwinders, AreLookedForInFilesThatLookUpFrames) {
+  const std::string gcc = file_of(reinterpret_cast<void*>(&_Unwind_RaiseException));
+  const std::string c = file_of(reinterpret_cast<void*>(&getpid));
+  EXPECT_TRUE(may_have_unwinder("/opt/plugin.so", gcc)) << "whatever its name";
+  EXPECT_TRUE(may_have_unwinder("/opt/libc++abi.so.1", "/nowhere"));
+  EXPECT_FALSE(may_have_unwinder("/opt/libc++abi/libz.so", c)) << "the file's name counts, not the folder's";
+  EXPECT_EQ(unnamed_unwinder(gcc), "");
+  EXPECT_EQ(unnamed_unwinder(c), "");
+  EXPECT_EQ(unnamed_unwinder("/nowhere"), "");
 }
 
 // The library that has _Unwind_RaiseException in this process, and the function's address in it.

@@ -50,7 +50,8 @@ inline constexpr uint64_t kLargestStack = uint64_t{1} << 30;  // no frame of the
 inline constexpr uint64_t kWalkedStack = 16 << 20;
 inline constexpr uint64_t kNearFrames = 64 << 10;  // frames below another one, so near to it, may be of the same stack
 inline constexpr uint32_t kMostPassed = 32;        // frames that a return may pass by before frames are spilled
-inline constexpr uint32_t kSpillWait = 1024;       // calls, until what had no room is tried again
+inline constexpr uint64_t kEverywhere = ~uint64_t{0};
+inline constexpr uint32_t kSpillWait = 1024;  // calls, until what had no room is tried again
 
 SPILE_INLINE inline ShadowFrame* frame_at(ThreadSlot* slot, uint64_t index) {
   return reinterpret_cast<ShadowFrame*>(bytes_of(slot) + spile_rt_shadow_offset + index * spile_rt_shadow_stride);
@@ -582,14 +583,16 @@ Rewound rewind_frame(uint64_t stack_slot, uint64_t return_address, uint64_t* res
   return put ? Rewound::kPending : Rewound::kLeft;
 }
 
-void rewind_spilled(ThreadSlot* slot, uint64_t left_from, uint64_t left_to) {
+void rewind_spilled(ThreadSlot* slot, uint64_t left_from, uint64_t left_to, uint64_t below) {
   uint32_t link = slot->given_up;
   slot->given_up = 0;
   for (uint64_t most = abi::spilled_frames(spile_rt_shadow_stride); link && most > 0; --most) {
     SpilledFrame* frame = spilled_at(link - 1);
     uint32_t next = frame->next;
     uint64_t tag = load_acquire(&frame->tag);
-    if (tag && !(tag & abi::kSpilledBusy) && frame->reserved) {
+    if (tag && !(tag & abi::kSpilledBusy) && frame->reserved && (tag & abi::kSpilledKeyMask) >= below) {
+      note_given_up(slot, frame, frame->reserved);
+    } else if (tag && !(tag & abi::kSpilledBusy) && frame->reserved) {
       Rewound result = rewind_frame(tag & abi::kSpilledKeyMask, frame->return_address, &frame->reserved, left_from, left_to);
       if (result == Rewound::kWaits) note_given_up(slot, frame, frame->reserved);
       if (result == Rewound::kLeft) compare_and_swap(&frame->tag, tag, uint64_t{0});
@@ -599,40 +602,22 @@ void rewind_spilled(ThreadSlot* slot, uint64_t left_from, uint64_t left_to) {
   }
 }
 
-// The oldest first: where frames share a stack slot, each one's return address leads into the code of the one below.
-SPILE_COLD void rewind(Context* context, uint64_t left_from, uint64_t left_to) {
+// The oldest first: where frames share a stack slot, each one's return address leads into the code of the one below. Of frames
+// whose stack slot is below `below`.
+SPILE_COLD void rewind(Context* context, uint64_t left_from, uint64_t left_to, uint64_t below) {
   ThreadSlot* slot = context->slot;
   if (context->overflow || controller_gone(context->arena)) return;
   uint32_t depth = slot->shadow_depth;
   if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
   for (uint32_t index = 0; index < depth; ++index) {
     ShadowFrame* frame = frame_at(slot, index);
-    if (!frame->stack_slot || frame->reserved <= kHole) continue;
+    if (!frame->stack_slot || frame->reserved <= kHole || frame->stack_slot >= below) continue;
     Rewound result = rewind_frame(frame->stack_slot, frame->return_address, &frame->reserved, left_from, left_to);
     if (result == Rewound::kLeft) make_hole(frame);
     if (result == Rewound::kPending) frame->reserved = 0;
   }
   drop_holes(slot);
-  if (slot->given_up) rewind_spilled(slot, left_from, left_to);
-}
-
-// Gives an unwinder the real return addresses of spilled frames on the stack that it runs on: from here up to its end. What
-// lies behind may be another stack, whose frames are pending again when the unwinder ends.
-SPILE_COLD void give_up_spilled(ThreadSlot* slot) {
-  uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-  uint64_t word;
-  for (uint64_t at = here; at - here < kWalkedStack && load_word<8>(at, &word); at += 8) {
-    uint64_t limit = kAnyOrder;
-    while (whose_returned(word) == Returned::kOurs) {
-      SpilledFrame* frame = find_spilled(at, limit);
-      if (!frame || frame->reserved) break;
-      limit = order_of(frame->tag);
-      note_given_up(slot, frame, word);
-      compiler_barrier();
-      if (!compare_and_swap(stack_word(at), word, frame->return_address)) break;
-      word = frame->return_address;
-    }
-  }
+  if (slot->given_up) rewind_spilled(slot, left_from, left_to, below);
 }
 
 // How far the stack reaches that this thread runs on; 0: not known. A thread's control block lies at the end of its stack (the
@@ -642,6 +627,62 @@ uint64_t end_of_stack(uint64_t here) {
   if (uint64_t end = read_thread_pointer(); reaches(end)) return end;
   uint64_t end = load_relaxed(&inherited_state()->first_stack_end);
   return reaches(end) ? end : 0;
+}
+
+// Moves the newest frame of this stack slot from another thread's stack to the process's table. Null: there is none, or no room.
+SpilledFrame* spill_from_others(ThreadSlot* own, uint64_t stack_slot) {
+  ShadowFrame* from = take_from_others(own, stack_slot, true);
+  if (!from) return find_spilled(stack_slot, kAnyOrder);  // its thread may just have spilled it
+  bool stale = false;
+  SpilledFrame* to = claim_spilled_beneath(own, stack_slot, from->return_address, from->site_id, &stale);
+  if (to) {
+    copy_bytes(to + 1, from + 1, spile_rt_shadow_stride - sizeof(ShadowFrame));
+    publish_spilled(to);
+  }
+  abi::ArenaHeader* header = arena_header();
+  auto* left = within<ShadowFrame>(header, distance_from(header, from));
+  if (to || stale) make_hole(left);
+  else store_release(&left->stack_slot, stack_slot);  // no room: it stays where it was
+  return to;
+}
+
+// Whether another thread's stack of frames has some that may lie on the stack that runs here: a user-level thread was carried to
+// this thread, and no return has shown that yet. Near its end the stack is the thread's own.
+bool others_may_have(ThreadSlot* own, uint64_t here) {
+  constexpr uint64_t kLeastStack = 64 << 10;
+  if (uint64_t end = end_of_stack(here); end && end - here < kLeastStack) return false;
+  abi::ArenaHeader* header = arena_header();
+  for (uint64_t n = abi::kFirstSlot, slots = slots_end(); n < slots; ++n) {
+    ThreadSlot* slot = slot_by_header(header, n);
+    uint64_t owner = load_relaxed(&slot->owner);
+    if (slot == own || !owner || owner >> 32 != own->owner >> 32) continue;
+    uint32_t depth = load_relaxed(&slot->shadow_depth);
+    if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+    for (uint32_t index = 0; index < depth; ++index) {
+      if (load_relaxed(&frame_at(slot, index)->stack_slot) - here < kWalkedStack) return true;
+    }
+  }
+  return false;
+}
+
+// Gives an unwinder the real return addresses of frames on the stack that it runs on which are not in its thread's: from here up
+// to its end. What lies behind may be another stack, whose frames are pending again when the unwinder ends.
+SPILE_COLD void give_up_spilled(ThreadSlot* slot) {
+  uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  uint64_t word;
+  for (uint64_t at = here; at - here < kWalkedStack && load_word<8>(at, &word); at += 8) {
+    uint64_t limit = kAnyOrder;
+    while (whose_returned(word) == Returned::kOurs) {
+      SpilledFrame* frame = find_spilled(at, limit);
+      if (!frame) frame = spill_from_others(slot, at);
+      if (!frame || frame->reserved || order_of(frame->tag) >= limit) break;
+      limit = order_of(frame->tag);
+      note_given_up(slot, frame, word);
+      compiler_barrier();
+      if (!compare_and_swap(stack_word(at), word, frame->return_address)) break;
+      word = frame->return_address;
+    }
+  }
 }
 
 // Puts the real return addresses back for good. Where the controller would catch faults, frames are looked for by what they say;
@@ -655,6 +696,47 @@ SPILE_COLD void give_up_abandoned() {
     if (whose_returned(load_relaxed(place)) != Returned::kOurs) continue;
     if (uint64_t address = abandoned_return_address(at)) *place = address;  // else what a function has left there
   }
+}
+
+SPILE_COLD void end_walk(Context* context, uint64_t left_from, uint64_t left_to) {
+  if (!context->overflow) context->slot->walk = 0;
+  rewind(context, left_from, left_to, kEverywhere);
+}
+
+// Whether a step whose handler runs at this place of the stack is one of the walk that is under way. Walks end unseen by longjmp,
+// or where their landing is not known; so only steps that are near to their walk's begin are its own.
+bool is_of_walk(const ThreadSlot* slot, uint64_t here) {
+  constexpr uint64_t kFarthest = 64 << 10;    // frames of an unwinder that takes a step
+  constexpr uint64_t kLargestSave = 8 << 10;  // what trampolines put on the stack, one more than another
+  return slot->walk != 0 && slot->walk + kLargestSave - here < kFarthest + kLargestSave;
+}
+
+void give_up(Context* context) {
+  ThreadSlot* slot = context->slot;
+  if (controller_gone(context->arena)) return give_up_abandoned();
+  if (context->overflow) return;
+  uint32_t depth = slot->shadow_depth;
+  if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+  // The newest first: where frames share a stack slot, each one's return address leads into the code of the one below.
+  for (uint32_t index = depth; index-- > 0;) {
+    ShadowFrame* frame = frame_at(slot, index);
+    if (!frame->stack_slot || frame->reserved > kHole) continue;
+    uint64_t present = 0;
+    Returned whose = load_word<8>(frame->stack_slot, &present) ? whose_returned(present) : Returned::kNo;
+    if (whose == Returned::kForeign) continue;  // above ours; our turn comes
+    if (whose == Returned::kOurs) {
+      frame->reserved = present;
+      compiler_barrier();
+      *reinterpret_cast<uint64_t*>(frame->stack_slot) = frame->return_address;
+      continue;
+    }
+    make_hole(frame);
+  }
+  drop_holes(slot);
+  const bool elsewhere = !load_relaxed(&inherited_state()->spills_returns) &&
+                         others_may_have(slot, reinterpret_cast<uint64_t>(__builtin_frame_address(0)));
+  if (elsewhere) begin_spilling(slot);
+  if (load_relaxed(&inherited_state()->spills_returns)) give_up_spilled(slot);
 }
 
 }  // namespace
@@ -714,38 +796,27 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
 }
 
 [[gnu::noinline]] void spile_rt_unwind(Context* context) {
-  ThreadSlot* slot = context->slot;
-  if (controller_gone(context->arena)) return give_up_abandoned();
-  if (context->overflow) return;
-  uint32_t depth = slot->shadow_depth;
-  if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
-  // The newest first: where frames share a stack slot, each one's return address leads into the code of the one below.
-  for (uint32_t index = depth; index-- > 0;) {
-    ShadowFrame* frame = frame_at(slot, index);
-    if (!frame->stack_slot || frame->reserved > kHole) continue;
-    uint64_t present = 0;
-    Returned whose = load_word<8>(frame->stack_slot, &present) ? whose_returned(present) : Returned::kNo;
-    if (whose == Returned::kForeign) continue;  // above ours; our turn comes
-    if (whose == Returned::kOurs) {
-      frame->reserved = present;
-      compiler_barrier();
-      *reinterpret_cast<uint64_t*>(frame->stack_slot) = frame->return_address;
-      continue;
-    }
-    make_hole(frame);
-  }
-  drop_holes(slot);
-  if (load_relaxed(&inherited_state()->spills_returns)) give_up_spilled(slot);
+  if (!context->overflow) context->slot->walk = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  give_up(context);
 }
+
+[[gnu::noinline]] void spile_rt_unwind_step(Context* context) { give_up(context); }
 
 // Unwinders run on the stack that they unwind: what they leave lies between their frames and the landing.
 [[gnu::noinline]] void spile_rt_rewind(Context* context, uint64_t landing) {
-  rewind(context, reinterpret_cast<uint64_t>(__builtin_frame_address(0)), landing);
+  end_walk(context, reinterpret_cast<uint64_t>(__builtin_frame_address(0)), landing);
+}
+
+[[gnu::noinline]] void spile_rt_rewind_step(Context* context) {
+  uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  // What the walk was given stays so until it ends; other frames are of functions that the unwinder itself has called.
+  const bool of_walk = !context->overflow && is_of_walk(context->slot, here);
+  rewind(context, here, 0, of_walk ? context->slot->walk : kEverywhere);
 }
 
 [[gnu::noinline]] void spile_rt_rewind_caught(Context* context) {
   uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-  rewind(context, here > kLargestStack ? here - kLargestStack : 0, here);
+  end_walk(context, here > kLargestStack ? here - kLargestStack : 0, here);
 }
 
 }  // extern "C"

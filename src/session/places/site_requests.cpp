@@ -5,6 +5,7 @@
 #include "probes/terms/go_programs.h"
 #include "probes/terms/return_readers.h"
 #include "probes/terms/stack_owners.h"
+#include "probes/terms/unwinders.h"
 #include "session/stacks/mapped_module.h"
 
 namespace spile::session {
@@ -27,7 +28,7 @@ auto once_for_each_path(Answer (*ask)(const engine::Module& module, const std::s
 
 std::string why_stacks_are_owned(const engine::Module& module, const std::string& opened) {
   const probes::StackOwner* owner = probes::process_owner(module.path, module.main_executable, opened);
-  return owner ? owner->reason : "";
+  return owner ? owner->reason : probes::unnamed_unwinder(opened);
 }
 
 engine::ReturnReaders return_readers_of(const engine::Module&, const std::string& opened) {

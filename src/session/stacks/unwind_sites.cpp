@@ -25,7 +25,9 @@ std::vector<engine::Probe> probes_of(probes::UnwinderFunction::Role role, const 
 std::vector<engine::SiteRequest> unwind_sites(pid_t pid, const engine::Module& mapped, uint32_t site_id,
                                               const codegen::TargetCode& code) {
   std::vector<engine::SiteRequest> sites;
-  if (mapped.is_vdso() || !probes::may_have_unwinder(mapped.path, mapped.main_executable)) return sites;
+  if (mapped.is_vdso()) return sites;
+  auto options = options_for(pid, mapped);
+  if (!options.ok() || !probes::may_have_unwinder(mapped.path, options->place_of(mapped.path))) return sites;
   auto file = open_mapped(pid, mapped);
   if (!file.ok()) return sites;
   for (const probes::UnwinderFunction& function : probes::unwinder_functions(*file->module)) {
