@@ -1,6 +1,6 @@
 # `spile flame` of memory, waits, locks and calls, of a program of which these are known; names of code that node makes while it
 # runs, from its perf map, and what is done with a map that is not the process's.
-import shutil
+import json, shutil
 from spiletest import *
 
 folder = temporary_directory()
@@ -39,6 +39,15 @@ if os.geteuid() == 0 and tuple(int(n) for n in os.uname().release.split(".")[:2]
     expect_true(any(re.search(r"main;nap;.*do_nanosleep.*;schedule;__schedule$", stack) for stack in stacks), stacks)
 spile("flame", "--alloc", "-o", folder / "a.svg", "-c", program("weights")).expect(status=0)
 expect_match(r"<title>big\n3\d\d\d\d\d bytes,", (folder / "a.svg").read_text())
+# A page says of which threads, and times with their units.
+for words in ["--off-cpu"], ["--of", "hold"]:
+    page = folder / "a.html"
+    spile("flame", *words, "-o", page, "-c", program("weights")).expect(status=0)
+    threads = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text())[1])["threads"]
+    processes, numbers = {thread[1] for thread in threads}, {thread[2] for thread in threads}
+    expect_true(len(processes) == 1 and len(numbers) == len(threads) and numbers - processes, f"{words}: {threads}")
+spile("flame", "--off-cpu", "-o", folder / "a.svg", "-c", program("weights")).expect(status=0)
+expect_match(r"<title>nap\n\d+ ms, [\d.]+ %; ", (folder / "a.svg").read_text())
 spile("flame", "--lock", "-c", "/bin/true").expect(status=0, out="",
                                                    err="WARNING: the picture is empty: no thread has waited in a futex\n")
 spile("flame", "--alloc", "--lock", "-x", 1).expect(status=1, err_match="can't be shown in one picture")

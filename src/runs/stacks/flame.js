@@ -8,6 +8,14 @@ const depth = stacks.map(() => 0);
 for (let i = 1; i < stacks.length; i++) depth[i] = depth[stacks[i][0]] + 1;
 const name = i => i ? frames[stacks[i][1]][0] : 'all', all = total[0],
       percent = n => all ? (100 * n / all).toFixed(2) + ' %' : '0 %';
+// As time_text() of base/text/number_text.h: three digits.
+const time = ns => {
+  const units = ['ns', 'us', 'ms', 's'];
+  let scaled = ns, i = 0;
+  for (; scaled >= 999.5 && i < 3; i++) scaled /= 1000;
+  return `${i ? scaled.toFixed(scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0) : scaled} ${units[i]}`;
+};
+const amount = n => unit == 'ns' ? time(n) : `${n} ${unit}`;
 let zoomed = 0, wanted = '';
 function draw() {
   const graph = at('graph'), width = graph.clientWidth || 1200, path = [];
@@ -29,8 +37,8 @@ function draw() {
     if (outer) e.classList.add('outer');
     e.dataset.stack = i;
     if (share > 24) e.textContent = text;
-    e.title = `${text}${i && frames[stacks[i][1]][1] ? ' [' + frames[stacks[i][1]][1] + ']' : ''}\n${total[i]} ${unit}, ${
-        percent(total[i])}; ${stacks[i][2]} in itself`;
+    e.title = `${text}${i && frames[stacks[i][1]][1] ? ' [' + frames[stacks[i][1]][1] + ']' : ''}\n${amount(total[i])}, ${
+        percent(total[i])}; ${amount(stacks[i][2])} in itself`;
     boxes.append(e);
     deepest = Math.max(deepest, depth[i]);
   };
@@ -56,7 +64,7 @@ function draw() {
       inside[i] = inside[stacks[i][0]] || name(i).toLowerCase().includes(wanted);
       if (inside[i]) sum += stacks[i][2];
     }
-    at('found').textContent = `found in ${sum} ${unit}, ${percent(sum)}`;
+    at('found').textContent = `found in ${amount(sum)}, ${percent(sum)}`;
   } else
     at('found').textContent = '';
 }
@@ -67,9 +75,9 @@ function table(id, rows, by, text = v => v) {
     rows.sort((a, b) => (a[by] < b[by] ? -1 : a[by] > b[by] ? 1 : 0) * (down ? -1 : 1));
     body.replaceChildren(...rows.slice(0, 500).map(row => {
       const r = document.createElement('tr');
-      row.forEach(v => {
+      row.forEach((v, column) => {
         const c = r.insertCell();
-        c.textContent = text(v);
+        c.textContent = text(v, column);
         if (typeof v == 'number') c.className = 'n';
       });
       return r;
@@ -97,7 +105,8 @@ while (work.length) {  // a function that calls itself counts once
   }
   for (const c of children[i]) work.push([c, false]);
 }
-table('functions', frames.map((f, i) => [f[0], f[1], self[i], whole[i]]), 2);
+table('functions', frames.map((f, i) => [f[0], f[1], self[i], whole[i]]), 2,
+      (v, column) => column < 2 ? v : amount(v));
 const zoom = i => {
   zoomed = i;
   draw();

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "base/embedded_text.h"
 #include "base/text/json.h"
+#include "base/text/number_text.h"
 #include "runs/stacks/page_text.h"
 #include "runs/text/utf8_text.h"
 
@@ -134,6 +136,13 @@ std::string speedscope_file(const Samples& samples, const SampleFacts& facts) {
          "\n";
 }
 
+// "12 samples"; times as people read them.
+std::string amount_text(Samples::Unit unit, uint64_t amount) {
+  constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  if (unit == Samples::Unit::kNs) return time_text(static_cast<int64_t>(std::min(amount, kMost)));
+  return fmt::format("{} {}", amount, unit_text(unit));
+}
+
 std::string svg_picture(const Samples& samples, const SampleFacts& facts) {
   constexpr double kWidth = 1200, kLeastWidth = 0.3, kCharacter = 6.7;
   constexpr int kRow = 18, kHead = 30;
@@ -157,9 +166,10 @@ std::string svg_picture(const Samples& samples, const SampleFacts& facts) {
     const std::string name = box.stack == 0 ? "all" : text_of(samples.frames()[stack.frame]);
     const size_t hash = std::hash<std::string>()(name);
     boxes += fmt::format(
-        "<g><title>{}\n{} {}, {:.2f} %; {} in itself</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" "
+        "<g><title>{}\n{}, {:.2f} %; {} in itself</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" "
         "fill=\"hsl({},85%,{}%)\"/>",
-        xml_text(name), tree.totals[box.stack], unit_text(samples.unit()), 100 * width / kWidth, stack.weight, box.left,
+        xml_text(name), amount_text(samples.unit(), tree.totals[box.stack]), 100 * width / kWidth,
+        amount_text(samples.unit(), stack.weight), box.left,
         kHead + box.depth * kRow, width, kRow - 1, 10 + hash % 45, 62 + hash / 45 % 13);
     const auto fitting = static_cast<size_t>(std::max(width - 6, 0.0) / kCharacter);
     if (fitting >= 3)
@@ -177,8 +187,8 @@ std::string svg_picture(const Samples& samples, const SampleFacts& facts) {
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
       "viewBox=\"0 0 {0} {1}\" "
       "font-family=\"monospace\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text x=\"3\" y=\"18\" "
-      "font-size=\"14\">{2}: {3} {4} on {5}</text>\n{6}</svg>\n",
-      kWidth, height, xml_text(facts.title), tree.totals[0], unit_text(samples.unit()), xml_text(facts.host), boxes);
+      "font-size=\"14\">{2}: {3} on {4}</text>\n{5}</svg>\n",
+      kWidth, height, xml_text(facts.title), amount_text(samples.unit(), tree.totals[0]), xml_text(facts.host), boxes);
 }
 
 Json stacks_json(const Samples& samples) {

@@ -30,12 +30,12 @@ Result<FlameForm> form_of(const std::string& file) {
 
 void FlameSamples::take(std::string_view head, runs::PayloadReader& arguments, std::string&) {
   if (head == "stack ") {
-    const int64_t process = arguments.next_long();
+    const int64_t process = arguments.next_long(), thread = arguments.next_long();
     const std::string_view name = arguments.next_string();
     const int64_t weight = arguments.next_long();
     const std::string_view stack = arguments.next_string();
     if (weight > 0)
-      samples_.add(0, process, process, name, stack, stack.empty() || stack.ends_with('\n'), static_cast<uint64_t>(weight));
+      samples_.add(0, process, thread, name, stack, stack.empty() || stack.ends_with('\n'), static_cast<uint64_t>(weight));
   }
   if (head != "sample ") return;
   const int64_t time = arguments.next_long(), process = arguments.next_long(), thread = arguments.next_long();

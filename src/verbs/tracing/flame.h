@@ -17,8 +17,8 @@ namespace spile::verbs {
 
 enum class FlameForm : uint8_t { kFolded, kSpeedscope, kSvg, kHtml, kPprof, kPerfetto };
 
-// Collects the records of the script, "sample NS PID TID NAME STACK" or "stack PID NAME WEIGHT STACK", and writes the file at the
-// end.
+// Collects the records of the script, "sample NS PID TID NAME STACK" or "stack PID TID NAME WEIGHT STACK", and writes the file at
+// the end.
 class FlameSamples final : public runs::Presenter {
  public:
   // empty: FlameScript::empty.

@@ -34,8 +34,8 @@ TEST(Flame, MakesScriptsThatAddUpWeights) {
   EXPECT_THAT(make_flame({{}, {{"off-cpu", ""}, {"kernel", ""}}}, options_for("")).value().text, HasSubstr("sched:sched_switch"));
   EXPECT_THAT(error_of({{}, {{"alloc", ""}, {"kernel", ""}}}, options_for("")).message, HasSubstr("goes with --off-cpu"));
   EXPECT_THAT(make_flame({{}, {{"of", "f*"}}}, options_for("")).value().text,
-              HasSubstr("probe process.function(\"f*\").call {\n  try {\n    weights[pid(), execname(), sprint_ubacktrace()] <<< "
-                        "1\n  } catch {\n    left_out++\n  }\n}"));
+              HasSubstr("probe process.function(\"f*\").call {\n  try {\n    weights[pid(), tid(), execname(), "
+                        "sprint_ubacktrace()] <<< 1\n  } catch {\n    left_out++\n  }\n}"));
 }
 
 TEST(Flame, RejectsWhatHasNoMeaning) {
