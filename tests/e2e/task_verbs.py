@@ -130,6 +130,25 @@ def activity():
     expect([row["written_bytes"] for row in rows(result) if row["file"].startswith("descriptor")], [28], result.out)
     text = spile("errno", "-c", f"cat {temporary_directory()}/absent 2>/dev/null; :").expect(status=0).out
     expect_match(r"call +error +count +meaning\n", text)
+    # A stack of 40 calls is whole; one of more than 4096 characters is not, and that is said.
+    deep = temporary_directory() / "deep.c"
+    deep.write_text("""#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) int a_function_with_a_long_name(int n) {
+  int got = n ? a_function_with_a_long_name(n - 1) : close(-1);
+  __asm__ volatile("" : "+r"(got));
+  return got;
+}
+int main(int argc, char** argv) { return a_function_with_a_long_name(atoi(argv[1])) + 1; }
+""")
+    subprocess.run([installed("gcc"), "-g", "-O1", "-o", deep.with_suffix(""), deep], check=True)
+    cut = r"^WARNING: the outer callers of 1 stacks are not shown: they are longer than MAXSTRINGLEN$"
+    for calls, warning in (40, ""), (125, cut):
+        result = spile("errno", "--json", "-c", f"{deep.with_suffix('')} {calls}").expect(status=0, err_match=warning)
+        stack = one(result, call="close", error="EBADF")["stack"]
+        names = "\n".join(stack) if isinstance(stack, list) else stack
+        shown = names.count("a_function_with_a_long_name")
+        expect_true(60 < shown < calls if warning else shown == calls + 1 and "main" in names, f"{shown} of {calls}: {names}")
 
 
 def stacks():

@@ -109,3 +109,19 @@ spile("trace", "-c", "true").expect(status=1, err_match="trace needs the name of
 spile("hist", "sched:sched_switch", "--depth", "3").expect(status=1, err_match="spile hist has no option --depth")
 expect_match(r"^# spile trace 'foo'\nglobal calls\n(#.*\n)*probe process.begin(.|\n)*probe process.function",
              spile("--script", "trace", "foo", "-c", program("calls")).expect(status=0).out)
+
+# Pointers are hexadecimal, whatever qualifies them: `this` is a constant pointer, and pointers to functions end with ")".
+shapes = temporary_directory() / "shapes.cpp"
+shapes.write_text("""struct Shape { int n; __attribute__((noinline)) int area(int k) const; };
+int Shape::area(int k) const { asm volatile(""); return n * k; }
+__attribute__((noinline)) int with(int (*call)(int), Shape* const fixed, const char* const* list, long number) {
+  asm volatile("");
+  return call(int(number)) + fixed->n + (list != nullptr);
+}
+__attribute__((noinline)) int twice(int v) { asm volatile(""); return 2 * v; }
+int main() { Shape s{3}; const char* l[] = {"a"}; return s.area(4) + with(twice, &s, l, 5) != 26; }
+""")
+subprocess.run([installed("g++"), "-O1", "-g", shapes, "-o", shapes.with_suffix("")], check=True)
+out = spile("trace", "Shape::*", "with", "-c", shapes.with_suffix("")).expect(status=0, err="").out
+expect_match(r"Shape::area\(this=0x[0-9a-f]+, k=4\) = 12\n", out)
+expect_match(r"with\(call=0x[0-9a-f]+, fixed=0x[0-9a-f]+, list=0x[0-9a-f]+, number=5\) = 14\n", out)

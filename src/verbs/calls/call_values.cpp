@@ -44,9 +44,28 @@ constexpr struct {
     {531, "ENOGRACE"},
 };
 
+// Whether a type's name is that of a pointer or reference: "char*", "Shape* const" (this), "int (*)(int)", "T&&"; "*mut T" and
+// "&str" of Rust, "*main.T" and "unsafe.Pointer" of Go.
+bool is_pointer(std::string_view type) {
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view qualifier : {"const", "volatile", "restrict", "__restrict", "_Atomic", " "}) {
+      if (!type.ends_with(qualifier)) continue;
+      const std::string_view rest = type.substr(0, type.size() - qualifier.size());
+      // "myconst" is a name.
+      if (qualifier != " " && !rest.ends_with(' ') && !rest.ends_with('*') && !rest.ends_with('&')) continue;
+      type = rest;
+      again = true;
+    }
+  }
+  return type.ends_with('*') || type.ends_with('&') || type.ends_with(']') || type.starts_with('*') || type.starts_with('&') ||
+         type.find("(*") != std::string_view::npos || type.find("(&") != std::string_view::npos || type == "unsafe.Pointer" ||
+         type == "uintptr";
+}
+
 // A number of $$parms by the name of its type.
 void show_as(std::string_view type, uint64_t word, CallValue& value) {
-  if (type.ends_with("*") || type.ends_with("&") || type.ends_with("]")) {
+  if (is_pointer(type)) {
     if (word == 0) value.text = "NULL";
   } else if (type == "bool" || type == "_Bool") {
     value.text = word != 0 ? "true" : "false";

@@ -40,7 +40,12 @@ void TableRows::take(std::string_view head, runs::PayloadReader& arguments, std:
         row.emplace_back(std::string());  // they follow
         continue;
       }
-      if (column.unit == Unit::kText || column.unit == Unit::kStack) row.emplace_back(std::string(arguments.next_string()));
+      if (column.unit == Unit::kStack) {
+        const std::string_view stack = arguments.next_string();
+        // Each line has an end, unless the string was too short for it (MAXSTRINGLEN).
+        if (!stack.empty() && !stack.ends_with('\n')) ++cut_;
+        row.emplace_back(std::string(stack));
+      } else if (column.unit == Unit::kText) row.emplace_back(std::string(arguments.next_string()));
       else row.emplace_back(arguments.next_long());
     }
     if (settings_.complete) settings_.complete(row);
@@ -128,6 +133,8 @@ std::vector<std::string> TableRows::losses() const {
   if (lost_ > 0) warnings.push_back(fmt::format("{} rows of the table are not shown: there are too many", lost_));
   if (lost_callers_ > 0)
     warnings.push_back(fmt::format("{} callers in the table are not shown: there are too many", lost_callers_));
+  if (cut_ > 0)
+    warnings.push_back(fmt::format("the outer callers of {} stacks are not shown: they are longer than MAXSTRINGLEN", cut_));
   return warnings;
 }
 

@@ -57,7 +57,7 @@ class TableRows : public runs::Presenter {
   std::map<std::string, std::map<std::string, int64_t>> callers_;  // by row, by caller
   size_t pairs_ = 0;                                               // in callers_
   std::unordered_map<std::string, size_t> indexes_;                // of rows, by their texts and IDs: merges
-  uint64_t left_out_ = 0, lost_ = 0, lost_callers_ = 0;
+  uint64_t left_out_ = 0, lost_ = 0, lost_callers_ = 0, cut_ = 0;
   bool is_last_ = false, has_shown_ = false;
 };
 

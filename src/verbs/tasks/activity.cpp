@@ -83,7 +83,7 @@ Result<VerbScript> make_errno(const VerbLine& line, const session::Options& opti
   settings.complete = [](std::vector<Cell>& row) {
     row[3] = std::string(strerror(static_cast<int>(std::strtol(std::get<std::string>(row[3]).c_str(), nullptr, 10))));
   };
-  return table_script(request, options, task_script(spile_verb_errno(), request), std::move(settings));
+  return table_script(request, options, task_script(spile_verb_errno(), request), std::move(settings), {"MAXSTRINGLEN=4096"});
 }
 
 Result<VerbScript> make_files(const VerbLine& line, const session::Options& options) {
