@@ -32,9 +32,9 @@ struct Aggregate {
   int64_t sum;
   int64_t min;  // valid where count > 0
   int64_t max;
-  // of @variance: running mean << bits, and sum of squared differences << 2 * bits (AggregateShape::bits)
-  int64_t mean_scaled;
-  int64_t squares_scaled;
+  // of @variance: the sum of squares modulo 2^128; kAggregateSum and kAggregateMin are kept, too
+  uint64_t squares_low;
+  uint64_t squares_high;
   // then buckets: uint64_t[kLogBuckets], or uint64_t[2 + linear buckets]: underflow, buckets, overflow
   // then the sketch: uint64_t[kSketchBuckets]
 };

@@ -53,7 +53,7 @@ static_assert(sizeof(MapShape) == 32);
 // An aggregate's constant properties.
 struct AggregateShape {
   uint32_t features;         // AggregateFeature bits
-  uint32_t bits;             // of @variance: its values are shifted left by so many bits
+  uint32_t unused;           // 0: what follows has 64 bits
   int64_t low, high, width;  // of @hist_linear
   uint32_t linear_buckets;   // without underflow and overflow; 0: no @hist_linear
   uint32_t size;             // bytes of Aggregate and its buckets

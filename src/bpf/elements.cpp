@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "abi/aggregate.h"
 
@@ -22,19 +21,6 @@ void add_longs(uint8_t* to, const uint8_t* from, size_t bytes) {
   for (size_t at = 0; at + 8 <= bytes; at += 8) store(to + at, load(to + at) + load(from + at));
 }
 
-// Two running means and sums of squared differences as one: Chan, Golub, LeVeque, "Updating Formulae and a Pairwise
-// Algorithm for Computing Sample Variances" (1979). The scale cancels out: squares are scaled by that of the mean,
-// squared.
-void merge_variance(abi::Aggregate& to, const abi::Aggregate& from) {
-  auto a = static_cast<long double>(to.count), b = static_cast<long double>(from.count);
-  long double delta = static_cast<long double>(from.mean_scaled) - static_cast<long double>(to.mean_scaled);
-  long double squares = static_cast<long double>(to.squares_scaled) + static_cast<long double>(from.squares_scaled) +
-                        delta * delta * a * b / (a + b);
-  constexpr auto kMost = std::numeric_limits<int64_t>::max();
-  to.squares_scaled = squares >= static_cast<long double>(kMost) ? kMost : static_cast<int64_t>(squares);
-  to.mean_scaled += static_cast<int64_t>(delta * b / (a + b));
-}
-
 void merge_aggregate(uint8_t* to_bytes, const uint8_t* from_bytes, size_t size) {
   abi::Aggregate to, from;
   std::memcpy(&to, to_bytes, sizeof to);
@@ -42,7 +28,8 @@ void merge_aggregate(uint8_t* to_bytes, const uint8_t* from_bytes, size_t size) 
   if (from.count == 0) return;
   to.min = to.count ? std::min(to.min, from.min) : from.min;
   to.max = to.count ? std::max(to.max, from.max) : from.max;
-  merge_variance(to, from);
+  to.squares_low += from.squares_low;
+  to.squares_high += from.squares_high + (to.squares_low < from.squares_low);
   to.count += from.count;
   to.sum = static_cast<int64_t>(static_cast<uint64_t>(to.sum) + static_cast<uint64_t>(from.sum));
   std::memcpy(to_bytes, &to, sizeof to);

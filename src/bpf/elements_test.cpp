@@ -64,39 +64,37 @@ struct WithBuckets {
   uint64_t buckets[2];
 };
 
-// As the runtime keeps it with 8 bits of precision: the mean shifted by 8 bits, squares by 16.
 WithBuckets of(std::initializer_list<int64_t> values) {
   WithBuckets made{};
-  double mean = 0, squares = 0;
   for (int64_t value : values) {
     abi::Aggregate& a = made.aggregate;
     a.min = a.count ? std::min(a.min, value) : value;
     a.max = a.count ? std::max(a.max, value) : value;
     ++a.count;
     a.sum += value;
-    double delta = static_cast<double>(value) - mean;
-    mean += delta / static_cast<double>(a.count);
-    squares += delta * (static_cast<double>(value) - mean);
+    auto squares = static_cast<__int128>(a.squares_high) << 64 | a.squares_low;
+    squares += static_cast<__int128>(value) * value;
+    a.squares_low = static_cast<uint64_t>(squares);
+    a.squares_high = static_cast<uint64_t>(squares >> 64);
     ++made.buckets[value & 1];
   }
-  made.aggregate.mean_scaled = static_cast<int64_t>(mean * 256);
-  made.aggregate.squares_scaled = static_cast<int64_t>(squares * 65536);
   return made;
 }
 
 TEST(Elements, MergeAggregatesOfAllCpus) {
   MapSpec map;
   map.merge = MapSpec::Merge::kAggregate;
+  constexpr int64_t kLarge = 2900000000;  // the squares carry
   WithBuckets total{};
-  for (WithBuckets part : {of({-4, 7, 10}), of({}), of({3, 100})})
+  for (WithBuckets part : {of({-4, 7, 10, kLarge}), of({}), of({3, 100, kLarge, kLarge})})
     merge_value(map, {reinterpret_cast<uint8_t*>(&total), sizeof total}, {reinterpret_cast<uint8_t*>(&part), sizeof part});
-  WithBuckets all = of({-4, 7, 10, 3, 100});
+  WithBuckets all = of({-4, 7, 10, kLarge, 3, 100, kLarge, kLarge});
   EXPECT_EQ(total.aggregate.count, all.aggregate.count);
   EXPECT_EQ(total.aggregate.sum, all.aggregate.sum);
   EXPECT_EQ(total.aggregate.min, -4);
-  EXPECT_EQ(total.aggregate.max, 100);
-  EXPECT_NEAR(static_cast<double>(total.aggregate.mean_scaled), static_cast<double>(all.aggregate.mean_scaled), 3);
-  EXPECT_NEAR(static_cast<double>(total.aggregate.squares_scaled), static_cast<double>(all.aggregate.squares_scaled), 65536);
+  EXPECT_EQ(total.aggregate.max, kLarge);
+  EXPECT_EQ(total.aggregate.squares_low, all.aggregate.squares_low);
+  EXPECT_EQ(total.aggregate.squares_high, all.aggregate.squares_high);
   EXPECT_EQ(total.buckets[0], all.buckets[0]);
   EXPECT_EQ(total.buckets[1], all.buckets[1]);
 }

@@ -21,8 +21,8 @@ struct Storage {
   uint64_t buckets[abi::kMaxLinearBuckets + 2 + abi::kSketchBuckets] = {};
 };
 
-abi::AggregateShape shape_of(uint32_t features, uint32_t bits = 0, int64_t low = 0, int64_t high = 0, int64_t width = 1) {
-  abi::AggregateShape shape{features, bits, low, high, width, 0, sizeof(abi::Aggregate)};
+abi::AggregateShape shape_of(uint32_t features, int64_t low = 0, int64_t high = 0, int64_t width = 1) {
+  abi::AggregateShape shape{features, 0, low, high, width, 0, sizeof(abi::Aggregate)};
   if (features & abi::kAggregateLog) shape.size += 8 * abi::kLogBuckets;
   if (features & abi::kAggregateLinear) {
     shape.linear_buckets = abi::linear_buckets(low, high, width);
@@ -33,9 +33,21 @@ abi::AggregateShape shape_of(uint32_t features, uint32_t bits = 0, int64_t low =
 }
 constexpr uint32_t kPlain = abi::kAggregateCount | abi::kAggregateSum | abi::kAggregateMin | abi::kAggregateMax;
 
+// In numbers of 128 bits, of differences from the first value. REQUIRES: differences of at most 40 bits, few values.
+int64_t exact_variance(const std::vector<int64_t>& values) {
+  __int128 sum = 0, squares = 0, count = static_cast<__int128>(values.size());
+  for (int64_t value : values) {
+    const __int128 delta = static_cast<__int128>(value) - values[0];
+    sum += delta, squares += delta * delta;
+  }
+  const __int128 variance = (count * squares - sum * sum) / (count * (count - 1));
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  return variance > kMost ? kMost : static_cast<int64_t>(variance);
+}
+
 TEST(Aggregates, AgreeWithNaiveStatistics) {
   TestArena arena;
-  auto shape = shape_of(kPlain | abi::kAggregateVariance, 4);
+  auto shape = shape_of(kPlain | abi::kAggregateVariance);
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     Storage s;
@@ -50,10 +62,38 @@ TEST(Aggregates, AgreeWithNaiveStatistics) {
     EXPECT_EQ(s.aggregate.sum, sum);
     EXPECT_EQ(s.aggregate.min, *std::min_element(values.begin(), values.end()));
     EXPECT_EQ(s.aggregate.max, *std::max_element(values.begin(), values.end()));
-    double mean = static_cast<double>(sum) / static_cast<double>(values.size()), squares = 0;
-    for (int64_t value : values) squares += (static_cast<double>(value) - mean) * (static_cast<double>(value) - mean);
-    double variance = squares / static_cast<double>(values.size() - 1);
-    EXPECT_NEAR(static_cast<double>(spile_rt_aggregate_variance(&s.aggregate, &shape)), variance, variance * 0.01 + 50);
+    EXPECT_EQ(spile_rt_aggregate_variance(&s.aggregate, &shape), exact_variance(values));
+  }
+}
+
+// Small numbers, negative ones, times since 1970 in nanoseconds, addresses, and numbers whose squares need more than 64 bits.
+TEST(Aggregates, VarianceIsExact) {
+  TestArena arena;
+  auto shape = shape_of(kPlain | abi::kAggregateVariance);
+  auto variance = [&](const std::vector<int64_t>& values) {
+    Storage s;
+    for (int64_t value : values) spile_rt_aggregate_add(&s.aggregate, &shape, value);
+    return spile_rt_aggregate_variance(&s.aggregate, &shape);
+  };
+  EXPECT_EQ(variance({5}), 0);
+  EXPECT_EQ(variance({1, 2}), 0);
+  EXPECT_EQ(variance({1, 3}), 2);
+  EXPECT_EQ(variance({2, 4, 4, 4, 5, 5, 7, 9}), 4);
+  EXPECT_EQ(variance({-3, -3, -3}), 0);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
+  EXPECT_EQ(variance({kMost, kMost, kMost}), 0);
+  EXPECT_EQ(variance({kLeast, kLeast, kLeast + 3}), 3);
+  EXPECT_EQ(variance({kLeast, kMost}), kMost) << "as large as a number can be";
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 2000; ++round) {
+    const auto base = static_cast<int64_t>(random()) >> random() % 64;
+    const auto width = random() % 40;
+    std::vector<int64_t> values(2 + random() % 50);
+    for (int64_t& value : values) {
+      value = static_cast<int64_t>(static_cast<uint64_t>(base) + (random() & ((uint64_t{1} << width) - 1)));
+      if (base > 0 && value < 0) value = base;
+    }
+    ASSERT_EQ(variance(values), exact_variance(values)) << base << " + " << width << " bits";
   }
 }
 
@@ -148,7 +188,7 @@ TEST(Aggregates, LogBucketsArePowersOfTwo) {
 
 TEST(Aggregates, LinearBucketsHaveUnderflowAndOverflow) {
   TestArena arena;
-  auto shape = shape_of(abi::kAggregateCount | abi::kAggregateLinear, 0, -10, 50, 7);
+  auto shape = shape_of(abi::kAggregateCount | abi::kAggregateLinear, -10, 50, 7);
   auto bucket = [&](int64_t value) {
     Storage s;
     spile_rt_aggregate_add(&s.aggregate, &shape, value);
@@ -168,7 +208,7 @@ TEST(Aggregates, LinearBucketsHaveUnderflowAndOverflow) {
 TEST(Aggregates, MergedShardsEqualOne) {
   TestArena arena;
   for (uint32_t extra : {uint32_t{abi::kAggregateLog}, uint32_t{abi::kAggregateLinear}}) {
-    auto shape = shape_of(kPlain | abi::kAggregateVariance | extra, 8, 0, 1000, 10);
+    auto shape = shape_of(kPlain | abi::kAggregateVariance | extra, 0, 1000, 10);
     std::mt19937 random(2);
     Storage whole, merged, shards[4];
     for (int round = 0; round < 20; ++round) {
@@ -187,8 +227,7 @@ TEST(Aggregates, MergedShardsEqualOne) {
     EXPECT_EQ(merged.aggregate.min, whole.aggregate.min);
     EXPECT_EQ(merged.aggregate.max, whole.aggregate.max);
     EXPECT_TRUE(std::equal(std::begin(merged.buckets), std::end(merged.buckets), whole.buckets));
-    double expected = static_cast<double>(spile_rt_aggregate_variance(&whole.aggregate, &shape));
-    EXPECT_NEAR(static_cast<double>(spile_rt_aggregate_variance(&merged.aggregate, &shape)), expected, expected * 0.01);
+    EXPECT_EQ(spile_rt_aggregate_variance(&merged.aggregate, &shape), spile_rt_aggregate_variance(&whole.aggregate, &shape));
   }
 }
 

@@ -1,14 +1,12 @@
 #pragma once
 // Adding a value to a statistics value (abi/aggregate.h), for every place where handlers run. Inlined with a constant
 // shape, so only what the script extracts is left. REQUIRES: one writer of an aggregate at a time. Sums wrap around.
-//
-// @variance: Welford's algorithm in integers, over values shifted left by `bits`, as SystemTap documents it; the sample
-// variance (n - 1).
 
 #include <stdint.h>
 
 #include "abi/aggregate.h"
 #include "abi/handler.h"
+#include "runtime/variance.h"
 
 namespace spile::rt {
 
@@ -42,18 +40,11 @@ SPILE_UPDATE uint32_t linear_bucket(const abi::AggregateShape* shape, int64_t va
   return bucket < shape->linear_buckets ? 1 + static_cast<uint32_t>(bucket) : shape->linear_buckets + 1;
 }
 
-// Updates mean and sum of squares. REQUIRES: count is at least 1: this value has been counted.
-SPILE_UPDATE void add_variance(abi::Aggregate* aggregate, const abi::AggregateShape* shape, int64_t value) {
-  uint64_t scaled = static_cast<uint64_t>(value) << shape->bits;
-  int64_t delta = static_cast<int64_t>(scaled - static_cast<uint64_t>(aggregate->mean_scaled));
-  // Unsigned division, as eBPF has no other before Linux 6.6.
-  uint64_t distance = delta < 0 ? -static_cast<uint64_t>(delta) : static_cast<uint64_t>(delta);
-  uint64_t count = aggregate->count;
-  int64_t step = static_cast<int64_t>(distance / (count ? count : 1));
-  aggregate->mean_scaled += delta < 0 ? -step : step;
-  uint64_t rest = scaled - static_cast<uint64_t>(aggregate->mean_scaled);
-  aggregate->squares_scaled =
-      static_cast<int64_t>(static_cast<uint64_t>(aggregate->squares_scaled) + static_cast<uint64_t>(delta) * rest);
+SPILE_UPDATE void add_square(abi::Aggregate* aggregate, int64_t value) {
+  const uint64_t magnitude = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  const Wide squares = add_wide({aggregate->squares_low, aggregate->squares_high}, multiply_whole(magnitude, magnitude));
+  aggregate->squares_low = squares.low;
+  aggregate->squares_high = squares.high;
 }
 
 // Adds a value to everything but the buckets.
@@ -72,7 +63,7 @@ SPILE_UPDATE void update_scalars(abi::Aggregate* aggregate, const abi::Aggregate
     int64_t most = aggregate->max;
     aggregate->max = ((before == 0) | (value > most)) ? value : most;
   }
-  if (features & abi::kAggregateVariance) add_variance(aggregate, shape, value);
+  if (features & abi::kAggregateVariance) add_square(aggregate, value);
 }
 
 #undef SPILE_UPDATE

@@ -6,6 +6,7 @@
 
 #include "abi/aggregate.h"
 #include "abi/script_codes.h"
+#include "runtime/variance.h"
 
 namespace spile::rt {
 
@@ -21,7 +22,7 @@ inline int64_t sort_statistic(const abi::Aggregate* aggregate, int64_t count, ui
     case abi::kSortByMin: return aggregate->min;
     case abi::kSortByMax: return aggregate->max;
     case abi::kSortByAverage: return divide_any(aggregate->sum, count);
-    case abi::kSortByVariance: return count < 2 ? 0 : divide_any(aggregate->squares_scaled, count - 1);
+    case abi::kSortByVariance: return variance_of(aggregate, static_cast<uint64_t>(count));
     default: return aggregate->sum;
   }
 }

@@ -309,7 +309,7 @@ struct Statistic : Expression {  // @count(stats) ...
   explicit Statistic(SourceRange r) : Expression(kKind, r) {}
   enum class Operator : uint8_t { kCount, kSum, kMin, kMax, kAverage, kVariance, kPercentile } op;
   ExpressionPtr stats;        // Variable or Index
-  int64_t bits = 0;           // @variance's second argument: values are shifted left by so many bits for precision
+  int64_t bits = 0;           // @variance's second argument, a precision: accepted, as the result is exact
   ExpressionPtr percent;      // @percentile's second argument, times percent_scale; null for the others
   int64_t percent_scale = 1;  // 10 for @percentile(s, "99.9"), whose `percent` is the number 999
 };

@@ -37,7 +37,7 @@ uint32_t aggregate_features(const sema::AggregateUse& use) {
   if (extracts(Operator::kSum) || extracts(Operator::kAverage)) features |= abi::kAggregateSum;
   if (extracts(Operator::kMin)) features |= abi::kAggregateMin;
   if (extracts(Operator::kMax)) features |= abi::kAggregateMax;
-  if (extracts(Operator::kVariance)) features |= abi::kAggregateVariance | abi::kAggregateSum;
+  if (extracts(Operator::kVariance)) features |= abi::kAggregateVariance | abi::kAggregateSum | abi::kAggregateMin;
   if (extracts(Operator::kPercentile)) features |= abi::kAggregateSketch | abi::kAggregateMin | abi::kAggregateMax;
   if (use.log) features |= abi::kAggregateLog;
   if (use.linear) features |= abi::kAggregateLinear;
@@ -47,7 +47,6 @@ uint32_t aggregate_features(const sema::AggregateUse& use) {
 abi::AggregateShape aggregate_shape(const sema::AggregateUse& use) {
   abi::AggregateShape shape{};
   shape.features = aggregate_features(use);
-  shape.bits = static_cast<uint32_t>(use.bits);
   uint32_t buckets = use.log ? abi::kLogBuckets : 0;
   if (use.linear) {
     shape.low = use.low;

@@ -159,7 +159,7 @@ llvm::Constant* Unit::aggregate_shape(const syntax::Global& global) {
     auto word = [&](uint32_t v) { return llvm::ConstantInt::get(module.i32(), v); };
     auto quad = [&](int64_t v) { return llvm::ConstantInt::get(module.i64(), static_cast<uint64_t>(v)); };
     auto* value = llvm::ConstantStruct::getAnon(
-        {word(s.features), word(s.bits), quad(s.low), quad(s.high), quad(s.width), word(s.linear_buckets), word(s.size)});
+        {word(s.features), word(0), quad(s.low), quad(s.high), quad(s.width), word(s.linear_buckets), word(s.size)});
     shape = new llvm::GlobalVariable(module.module(), value->getType(), true, llvm::GlobalValue::InternalLinkage, value,
                                      "aggregate." + global.name);
   }

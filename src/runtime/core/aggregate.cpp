@@ -1,5 +1,4 @@
-// Statistics values (abi/aggregate.h). Adding to one is aggregate_update.h's; shards of @variance are joined by Chan's
-// formula.
+// Statistics values (abi/aggregate.h). Adding to one is aggregate_update.h's.
 
 #include "runtime/aggregate_update.h"
 #include "runtime/core/core.h"
@@ -11,19 +10,6 @@ namespace {
 
 using abi::Aggregate;
 using abi::AggregateShape;
-
-[[gnu::noinline]] void merge_variance(Aggregate* to, const Aggregate* shard) {
-  uint64_t a = to->count, b = shard->count;
-  int64_t delta = static_cast<int64_t>(static_cast<uint64_t>(shard->mean_scaled) - static_cast<uint64_t>(to->mean_scaled));
-  uint64_t distance = delta < 0 ? -static_cast<uint64_t>(delta) : static_cast<uint64_t>(delta);
-  uint64_t step = multiply_divide(distance, b, a + b);
-  to->mean_scaled = static_cast<int64_t>(static_cast<uint64_t>(to->mean_scaled) + (delta < 0 ? -step : step));
-  uint64_t square = distance > 0xffffffff ? ~uint64_t{0} : distance * distance;
-  uint64_t more = a < b ? a : b, most = a < b ? b : a;
-  uint64_t added = multiply_divide(square, most, a + b) * more;
-  to->squares_scaled =
-      static_cast<int64_t>(static_cast<uint64_t>(to->squares_scaled) + static_cast<uint64_t>(shard->squares_scaled) + added);
-}
 
 // Only buckets that can have a count are touched: the others' memory may not be there yet.
 [[gnu::noinline]] void merge_sketch(uint64_t* to, uint64_t* from, const Aggregate* shard) {
@@ -76,11 +62,8 @@ void spile_rt_aggregate_clear(Aggregate* aggregate, const AggregateShape* shape)
   clear_aggregate(aggregate, shape->features, shape->size);
 }
 
-int64_t spile_rt_aggregate_variance(const Aggregate* aggregate, const AggregateShape* shape) {
-  const auto count = static_cast<int64_t>(load_relaxed(&aggregate->count));
-  if (count < 2) return 0;
-  int64_t scaled = aggregate->squares_scaled / (count > 2 ? count - 1 : 1);
-  return shape->bits >= 32 ? 0 : scaled >> (2 * shape->bits);
+int64_t spile_rt_aggregate_variance(const Aggregate* aggregate, const AggregateShape*) {
+  return variance_of(aggregate, load_relaxed(&aggregate->count));
 }
 
 // The nearest rank: the least value that at least so many percent of the values do not exceed.
@@ -111,7 +94,9 @@ int64_t spile_rt_aggregate_variance(const Aggregate* aggregate, const AggregateS
   if (!to->count) {
     copy_bytes(to, shard, size);
   } else {
-    if (shape->features & abi::kAggregateVariance) merge_variance(to, shard);
+    const Wide squares = add_wide({to->squares_low, to->squares_high}, {shard->squares_low, shard->squares_high});
+    to->squares_low = squares.low;
+    to->squares_high = squares.high;
     to->count += shard->count;
     to->sum = static_cast<int64_t>(static_cast<uint64_t>(to->sum) + static_cast<uint64_t>(shard->sum));
     if (shard->min < to->min) to->min = shard->min;

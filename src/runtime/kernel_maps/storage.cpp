@@ -49,10 +49,8 @@ SPILE_INLINE void spile_rt_aggregate_clear(abi::Aggregate* aggregate, const Aggr
   }
 }
 
-SPILE_INLINE int64_t spile_rt_aggregate_variance(const abi::Aggregate* aggregate, const AggregateShape* shape) {
-  if (aggregate->count < 2) return 0;
-  uint64_t scaled = static_cast<uint64_t>(aggregate->squares_scaled) / (aggregate->count - 1);
-  return shape->bits >= 32 ? 0 : static_cast<int64_t>(scaled >> (2 * shape->bits));
+SPILE_INLINE int64_t spile_rt_aggregate_variance(const abi::Aggregate* aggregate, const AggregateShape*) {
+  return variance_of(aggregate, aggregate->count);
 }
 
 }  // extern "C"

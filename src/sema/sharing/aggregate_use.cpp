@@ -28,7 +28,6 @@ class Collector {
   void look_one(const Expression& x) {
     if (auto* statistic = as<Statistic>(x); statistic && global_of(*statistic->stats) == &global_) {
       use_.statistics |= bit(statistic->op);
-      if (statistic->op == Statistic::Operator::kVariance) use_.bits = std::max(use_.bits, statistic->bits);
     } else if (auto* histogram = as<Histogram>(x); histogram && global_of(*histogram->stats) == &global_) {
       if (histogram->has_summary) use_.statistics |= bit(Statistic::Operator::kPercentile);
       if (histogram->is_log) {

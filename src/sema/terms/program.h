@@ -158,7 +158,6 @@ struct AggregateUse {
   bool log = false;         // @hist_log
   bool linear = false;      // @hist_linear(s, low, high, width)
   int64_t low = 0, high = 0, width = 0;
-  int64_t bits = 0;  // @variance(s, bits): the shift
 };
 // Finds the features that the script extracts from a stats global. REQUIRES: pass 2 has resolved names.
 AggregateUse aggregate_use(const Program& program, const syntax::Global& global);
