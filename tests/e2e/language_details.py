@@ -72,7 +72,8 @@ if VARIANT == "variables":
     spile("-e", 'probe process.function("by_node") { println(@enum("kNone")) }',
           *MASKED).expect(status=1, err_match="has a constant 'kNone'")
     probes('probe process.function("by_node") { println(probemod(), " ", register("ah") == ((register("rax") >> 8 & 255) ^ 128) '
-           '- 128, " ", register("di") == $p) }', "masked 1 1\n")
+           '- 128, " ", register("rdi") == $p, " ", u_register("di") == ($p & 0xffff), " ", u_register("d" . "i") == '
+           '($p & 0xffff)) }', "masked 1 1 1 1\n")
 
 if VARIANT == "pretty":
     shown = spile("-e", 'probe process.function("by_reference") { println($d$) println($m$) println($$parms$) }',

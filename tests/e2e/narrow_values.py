@@ -47,5 +47,5 @@ expect_match(r"3\.0000 0\.1000 9 9$", out.out)
 expect(run(r"""probe process.function("minus_int") { if ($x < 0) println($x, int_arg(1), s32_arg(1), register("edi"), " ",
   uint_arg(1),
   " ", u32_arg(1), " ", u_register("edi"), " ", long_arg(1) & 0xffffffff, " ", register("dil"), u_register("dil"),
-  register("di") & 0xffff) }""").err,
-       "-9-9-9-9 4294967287 4294967287 4294967287 4294967287 -924765527\n")
+  register("di"), u_register("di"), u_register("d" . "i")) }""").err,
+       "-9-9-9-9 4294967287 4294967287 4294967287 4294967287 -9247-96552765527\n")

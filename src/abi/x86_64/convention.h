@@ -60,15 +60,15 @@ inline constexpr Convention kConvention = {
     .system_call_result = kRax,
 };
 
-// The first name of a number is the one that listings use. In SystemTap's manual "ax" stands for all of "rax", and so on.
+// The first name of a number is the one that listings use. "ax" has 16 bits as in assembly, "ip" all of rip.
 inline constexpr RegisterName kRegisterNames[] = {
-    {"rax", kRax, 64, 0},  {"eax", kRax, 32, 0},      {"ax", kRax, 64, 0},       {"al", kRax, 8, 0},       {"ah", kRax, 8, 8},
-    {"rdx", kRdx, 64, 0},  {"edx", kRdx, 32, 0},      {"dx", kRdx, 64, 0},       {"dl", kRdx, 8, 0},       {"dh", kRdx, 8, 8},
-    {"rcx", kRcx, 64, 0},  {"ecx", kRcx, 32, 0},      {"cx", kRcx, 64, 0},       {"cl", kRcx, 8, 0},       {"ch", kRcx, 8, 8},
-    {"rbx", kRbx, 64, 0},  {"ebx", kRbx, 32, 0},      {"bx", kRbx, 64, 0},       {"bl", kRbx, 8, 0},       {"bh", kRbx, 8, 8},
-    {"rsi", kRsi, 64, 0},  {"esi", kRsi, 32, 0},      {"si", kRsi, 64, 0},       {"sil", kRsi, 8, 0},      {"rdi", kRdi, 64, 0},
-    {"edi", kRdi, 32, 0},  {"di", kRdi, 64, 0},       {"dil", kRdi, 8, 0},       {"rbp", kRbp, 64, 0},     {"ebp", kRbp, 32, 0},
-    {"bp", kRbp, 64, 0},   {"bpl", kRbp, 8, 0},       {"rsp", kRsp, 64, 0},      {"esp", kRsp, 32, 0},     {"sp", kRsp, 64, 0},
+    {"rax", kRax, 64, 0},  {"eax", kRax, 32, 0},      {"ax", kRax, 16, 0},       {"al", kRax, 8, 0},       {"ah", kRax, 8, 8},
+    {"rdx", kRdx, 64, 0},  {"edx", kRdx, 32, 0},      {"dx", kRdx, 16, 0},       {"dl", kRdx, 8, 0},       {"dh", kRdx, 8, 8},
+    {"rcx", kRcx, 64, 0},  {"ecx", kRcx, 32, 0},      {"cx", kRcx, 16, 0},       {"cl", kRcx, 8, 0},       {"ch", kRcx, 8, 8},
+    {"rbx", kRbx, 64, 0},  {"ebx", kRbx, 32, 0},      {"bx", kRbx, 16, 0},       {"bl", kRbx, 8, 0},       {"bh", kRbx, 8, 8},
+    {"rsi", kRsi, 64, 0},  {"esi", kRsi, 32, 0},      {"si", kRsi, 16, 0},       {"sil", kRsi, 8, 0},      {"rdi", kRdi, 64, 0},
+    {"edi", kRdi, 32, 0},  {"di", kRdi, 16, 0},       {"dil", kRdi, 8, 0},       {"rbp", kRbp, 64, 0},     {"ebp", kRbp, 32, 0},
+    {"bp", kRbp, 16, 0},   {"bpl", kRbp, 8, 0},       {"rsp", kRsp, 64, 0},      {"esp", kRsp, 32, 0},     {"sp", kRsp, 16, 0},
     {"spl", kRsp, 8, 0},   {"r8", kR8, 64, 0},        {"r8d", kR8, 32, 0},       {"r8w", kR8, 16, 0},      {"r8b", kR8, 8, 0},
     {"r9", kR9, 64, 0},    {"r9d", kR9, 32, 0},       {"r9w", kR9, 16, 0},       {"r9b", kR9, 8, 0},       {"r10", kR10, 64, 0},
     {"r10d", kR10, 32, 0}, {"r10w", kR10, 16, 0},     {"r10b", kR10, 8, 0},      {"r11", kR11, 64, 0},     {"r11d", kR11, 32, 0},

@@ -20,7 +20,11 @@ TEST(RegisterNames, StandForARegisterOrAPartOfIt) {
   };
   for (const Case& each : {Case{"rax", 0, 64, 0},
                            {"%eax", 0, 32, 0},
-                           {"ax", 0, 64, 0},
+                           {"ax", 0, 16, 0},
+                           {"bx", 3, 16, 0},
+                           {"sp", 7, 16, 0},
+                           {"di", 5, 16, 0},
+                           {"ip", 16, 64, 0},
                            {"al", 0, 8, 0},
                            {"ah", 0, 8, 8},
                            {"rdx", 1, 64, 0},
