@@ -1,10 +1,10 @@
 #pragma once
 // @variance of an aggregate (abi/aggregate.h), exact for whole numbers: the sample variance (n - 1), rounded down.
 //
-// An aggregate keeps n, the sum S modulo 2^64, the sum Q of squares modulo 2^128, and the least value b. Differences from b are not
-// negative, so their sum D = S - nb is exact below 2^64, and their squares' sum is Q - nb^2 - 2bD below 2^128. With D = nq + r, the sum
-// of squared differences from the mean is that minus q(D + r) + r^2/n. Numbers of 128 bits are pairs of 64 bits here: eBPF has no
-// others, and no signed division before Linux 6.6.
+// An aggregate keeps n, the sum S modulo 2^64, the sum Q of squares modulo 2^128, and the least value b. Differences from b
+// are not negative, so their sum D = S - nb is exact below 2^64, and their squares' sum is Q - nb^2 - 2bD below 2^128. With
+// D = nq + r, the sum of squared differences from the mean is that minus q(D + r) + r^2/n. Numbers of 128 bits are pairs of
+// 64 bits here: eBPF has no others, and no signed division before Linux 6.6.
 
 #include <stdint.h>
 
@@ -43,8 +43,8 @@ struct Wide {
   return digit;
 }
 
-// Returns a / divisor: D. Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D, of two digits of 32 bits. REQUIRES: a.high
-// < divisor.
+// Returns a / divisor: D. Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D, of two digits of 32 bits. REQUIRES:
+// a.high < divisor.
 [[gnu::always_inline]] inline uint64_t divide_wide(Wide a, uint64_t divisor) {
   const auto shift = static_cast<uint32_t>(__builtin_clzll(divisor | 1));
   uint64_t rest = shift ? a.high << shift | a.low >> (64 - shift) : a.high;
