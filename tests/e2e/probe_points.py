@@ -32,3 +32,30 @@ for point, message in [('statement("visit@values.c:1")', "no line records for va
                        ('function("visit").inline.return', "can't follow"),
                        ('statement("visit").return', "unknown probe point")]:
     spile("-p2", "-e", f"probe process.{point} {{ next }}", "-c", optimized).expect(status=1, err_match=message)
+
+# A line whose place is where an inlined call begins is the caller's, as its source is; a line of an inlined function is found by
+# the function that it was inlined into, too.
+lines = temporary_directory() / "lines.c"
+lines.write_text("""static int scale;
+static inline __attribute__((always_inline)) int f(int x) {
+  int y = x * scale;
+  return y + 3;
+}
+static inline __attribute__((always_inline)) int g(int x) {
+  return f(x) ^ 5;
+}
+int main(int argc, char** argv) {
+  scale = argc + 6;
+  int sum = 0;
+  for (int i = 0; i < 10; i++) {
+    sum += f(i);
+    sum ^= g(sum);
+  }
+  return sum == 12345;
+}
+""")
+subprocess.run([installed("gcc"), "-O2", "-g", lines, "-o", lines.with_suffix("")], check=True)
+points = ["main@lines.c:13", "main@lines.c:14", "*@lines.c:14", "g@lines.c:7", "main@lines.c:7"]
+probes = "\n".join(f'probe process.statement("{point}") {{ n[{i}]++ }}' for i, point in enumerate(points))
+spile("-e", f"global n\n{probes}\nprobe end {{ foreach (i+ in n) print(i, \":\", n[i], \" \") println() }}",
+      "-c", lines.with_suffix("")).expect(status=0, out="0:10 1:10 2:10 3:10 4:10 \n")

@@ -144,7 +144,7 @@ Result<CodePlaces> DebugInfo::labels() {
                                 [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.labels(); });
 }
 Result<CodePlaces> DebugInfo::statements(const std::string& file_pattern) {
-  return remembered<CodePlaces>("statements " + file_pattern, places_from_bytes,
+  return remembered<CodePlaces>("statements by source " + file_pattern, places_from_bytes,
                                 [&](DwarfReader& dwarf) { return dwarf.statements(file_pattern); });
 }
 CodePlaces DebugInfo::statements_in(FileAddress function) {

@@ -23,7 +23,9 @@ class UnitScopes {
     bool inlined;
     uint64_t function;  // entry of the function around
     int depth;
+    size_t around = kNone;  // the scope that has the inlined call
   };
+  static constexpr size_t kNone = ~size_t{0};
   using Visitor = std::function<void(Dwarf_Die& die, int tag, const Scope& scope)>;
 
   // visit: for each label, call and inlined call, with the scope that it is in (of an inlined call: its own).
@@ -50,7 +52,36 @@ class UnitScopes {
     return nullptr;
   }
 
+  // The scope whose source a line at pc is. Where an inlined call begins, so may lines of the function around it, which have no
+  // instructions of their own: the call's line, and others that come before. Among the scopes around pc that are declared in the
+  // line's file, at or above it, the line is in the one that is declared last; a call's line is outside of the call.
+  const Scope* at_line(uint64_t pc, const std::string& source, int line,
+                       const std::function<SourcePlace(const Scope&)>& declared) {
+    const Scope* innermost = at(pc);
+    if (!innermost || !innermost->inlined) return innermost;
+    const auto same_file = [](const std::string& a, const std::string& b) {
+      return a.substr(a.rfind('/') + 1) == b.substr(b.rfind('/') + 1);
+    };
+    const Scope *owner = nullptr, *inner = nullptr;
+    int owner_line = 0, inner_line = 0;
+    for (const Scope* scope = innermost; scope; scope = scope->around == kNone ? nullptr : &scopes_[scope->around]) {
+      auto [entry, is_new] = declared_.try_emplace(static_cast<size_t>(scope - scopes_.data()));
+      if (is_new) entry->second = declared(*scope);
+      const SourcePlace& place = entry->second;
+      const bool calls = inner && inner_line != line && calls_at(*inner, line);
+      if (place.line > 0 && place.line <= line && same_file(place.file, source) && (place.line > owner_line || calls))
+        owner = scope, owner_line = place.line;
+      inner = scope, inner_line = place.line;
+    }
+    return owner ? owner : innermost;
+  }
+
  private:
+  static bool calls_at(const Scope& scope, int line) {
+    Dwarf_Die die = scope.die;
+    return scope.inlined && die_number(die, DW_AT_call_line).value_or(0) == static_cast<uint64_t>(line);
+  }
+
   struct Range {
     uint64_t start, end;
     int depth;
@@ -74,7 +105,7 @@ class UnitScopes {
           break;
         case DW_TAG_inlined_subroutine: {
           const size_t inner = scopes_.size();
-          scopes_.push_back({die, true, scopes_[scope].function, depth + 1});
+          scopes_.push_back({die, true, scopes_[scope].function, depth + 1, scope});
           Dwarf_Addr base, start, end;
           for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &start, &end)) > 0;)
             if (start < end) ranges_.push_back({start, end, depth + 1, inner});
@@ -90,6 +121,7 @@ class UnitScopes {
   const Visitor& visit_;
   std::vector<Scope> scopes_;
   std::vector<Range> ranges_;
+  std::unordered_map<size_t, SourcePlace> declared_;  // where scopes' functions are, by index
 };
 
 CodePlace place_in(DwarfFile& file, UnitScopes::Scope scope, uint64_t address) {
@@ -284,6 +316,10 @@ void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& f
   size_t count = 0;
   if (dwarf_getsrclines(&unit.skeleton, &lines, &count) != 0) return;
   UnitScopes scopes(file, unit, kNothing);
+  const auto declared = [&](const UnitScopes::Scope& scope) {
+    Dwarf_Die die = scope.die;
+    return declared_at(file, die, unit);
+  };
   for (size_t i = 0; i < count && places.size() < kMostPlaces; ++i) {
     Dwarf_Line* line = dwarf_onesrcline(lines, i);
     bool begins = false, ends = false;
@@ -294,7 +330,7 @@ void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& f
     if (dwarf_lineno(line, &number) != 0 || number == 0 || dwarf_lineaddr(line, &address) != 0) continue;
     const char* source = dwarf_linesrc(line, nullptr, nullptr);
     if (!source || !file_matches(file_pattern, source)) continue;
-    const UnitScopes::Scope* scope = scopes.at(address);
+    const UnitScopes::Scope* scope = scopes.at_line(address, source, number, declared);
     if (!scope) continue;
     CodePlace place = place_in(file, *scope, address);
     place.source = {source, number};

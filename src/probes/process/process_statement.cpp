@@ -166,9 +166,28 @@ Error no_line(const debuginfo::Module& module, const Request& request, const std
           fmt::format("try {}, or add .nearest", near)};
 }
 
+// Lines of calls that were inlined into the named functions: their code is a part of those.
+Points inlined_lines(TracedWorld& world, const Request& request, debuginfo::Module& module, const debuginfo::CodePlaces& all) {
+  const SourceSpec& spec = request.spec;
+  Points points;
+  auto functions = module.functions({spec.name, ""});
+  if (!functions.ok() || spec.lines == SourceSpec::Lines::kRelative || spec.ranges.empty()) return points;
+  std::set<uint64_t> entries, addresses;
+  for (const debuginfo::Function& function : *functions) entries.insert(function.address.value);
+  for (const debuginfo::CodePlace& place : all) {
+    if (!entries.contains(place.function.value) || !spec.matches(place.source.line, 0)) continue;
+    if (!addresses.insert(place.address.value).second) continue;
+    ResolvedPoint point = point_inside(world, request.part, module, place);
+    point.text = source_text(point.site, "statement", "");
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
 Result<Points> resolve_line(TracedWorld& world, const Request& request, debuginfo::Module& module) {
   const SourceSpec& spec = request.spec;
-  TRY(debuginfo::CodePlaces places, module.statements(spec.file));
+  TRY(const debuginfo::CodePlaces all, module.statements(spec.file));
+  debuginfo::CodePlaces places = all;
   debuginfo::keep_matching({spec.name, ""}, places, module);
   Declarations declarations(module);
   bool relative = spec.lines == SourceSpec::Lines::kRelative;
@@ -189,6 +208,7 @@ Result<Points> resolve_line(TracedWorld& world, const Request& request, debuginf
     point.text = source_text(point.site, "statement", "");
     points.push_back(std::move(point));
   }
+  if (points.empty() && !lines.empty()) points = inlined_lines(world, request, module, all);
   if (points.empty()) return no_line(module, request, lines);
   return points;
 }
