@@ -59,3 +59,21 @@ points = ["main@lines.c:13", "main@lines.c:14", "*@lines.c:14", "g@lines.c:7", "
 probes = "\n".join(f'probe process.statement("{point}") {{ n[{i}]++ }}' for i, point in enumerate(points))
 spile("-e", f"global n\n{probes}\nprobe end {{ foreach (i+ in n) print(i, \":\", n[i], \" \") println() }}",
       "-c", lines.with_suffix("")).expect(status=0, out="0:10 1:10 2:10 3:10 4:10 \n")
+
+# Operands with symbols and numbers before and behind them, with debug information and without.
+marked = temporary_directory() / "marked.c"
+marked.write_text("""long table[4] = {11, 22, 33, 44};
+#define MARK(name, operands) __asm__ volatile("990: nop\\n.pushsection .note.stapsdt,\\"\\",\\"note\\"\\n.balign 4\\n" \\
+  ".4byte 992f-991f, 994f-993f, 3\\n991: .asciz \\"stapsdt\\"\\n992: .balign 4\\n993: .8byte 990b, _.stapsdt.base, 0\\n" \\
+  ".asciz \\"marked\\"\\n.asciz \\"" name "\\"\\n.asciz \\"" operands "\\"\\n994: .balign 4\\n.popsection\\n" \\
+  ".pushsection .stapsdt.base,\\"aG\\",\\"progbits\\",.stapsdt.base,comdat\\n.weak _.stapsdt.base\\n" \\
+  ".hidden _.stapsdt.base\\n_.stapsdt.base: .space 1\\n.size _.stapsdt.base, 1\\n.popsection\\n" ::: "memory")
+int main(void) {
+  MARK("sums", "-8@8+table(%%rip) -8@table+16(%%rip) -8@-8+table+32(%%rip) -8@16+table-16(%%rip)");
+  return table[0] != 11;
+}
+""")
+for words in (["-g"], ["-fno-pie", "-no-pie"]):
+    subprocess.run([installed("gcc"), "-O1", *words, marked, "-o", marked.with_suffix("")], check=True)
+    spile("-e", 'probe process.mark("sums") { printdln(" ", $arg1, $arg2, $arg3, $arg4) }', "-c", marked.with_suffix(""), "-o",
+          "/dev/stderr").expect(status=0, err="22 33 44 11\n")

@@ -1,5 +1,5 @@
-// Arguments of SDT marks: "-4@%eax 8@-8(%rbp) 4@$3 8@sym(%rip)", a size in bytes (negative: signed) and an operand in
-// the assembler's syntax, as the compiler put it into the note.
+// Arguments of SDT marks: "-4@%eax 8@-8(%rbp) 4@$3 8@4+sym(%rip)", a size in bytes (negative: signed) and an operand in the
+// assembler's syntax, as the compiler put it into the note.
 // https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation
 
 #include <fmt/format.h>
@@ -124,7 +124,7 @@ class Operand {
   void push(location::Operation operation) { ops_.push_back(operation); }
   void add() { push(location::Binary::kPlus); }
 
-  // disp(%base, %index, scale); symbol+4(%rip); a symbol alone.
+  // disp(%base, %index, scale); symbol+4(%rip), 4+symbol(%rip); a symbol alone.
   bool compile_address() {
     size_t open = text_.find('(');
     std::string_view displacement = text_.substr(0, open), inside;
@@ -135,9 +135,8 @@ class Operand {
     if (text_.find(':') != std::string_view::npos) return false;  // %fs:...
     bool by_symbol = inside == "%rip" || inside.empty();
     if (by_symbol) return compile_symbol(displacement);
-    auto number = displacement.empty() ? std::optional<int64_t>(0) : read_number(displacement);
-    if (!number) return false;
-    push(location::Constant{*number});
+    if (displacement.empty()) push(location::Constant{0});
+    else if (!compile_symbol(displacement)) return false;  // or a number
     size_t comma = inside.find(',');
     std::string_view base = inside.substr(0, comma);
     if (!base.empty()) {
@@ -169,16 +168,23 @@ class Operand {
       push(location::Constant{*number});
       return true;
     }
-    int64_t offset = 0;
-    size_t sign = text.find_first_of("+-", 1);
-    if (sign != std::string_view::npos) {
-      auto number = read_number(text.substr(sign));
-      if (!number) return false;
-      offset = *number;
+    // A sum: "symbol+4" as clang writes it, "4+symbol" and "-8+symbol" as gcc does.
+    uint64_t offset = 0;
+    std::string symbol;
+    while (!text.empty()) {
+      const size_t end = text.find_first_of("+-", 1);
+      const std::string_view term = text.substr(0, end);
+      if (auto number = read_number(term)) {
+        offset += static_cast<uint64_t>(*number);
+      } else {
+        if (!symbol.empty() || term.starts_with('-')) return false;
+        symbol = term.substr(term.starts_with('+') ? 1 : 0);
+      }
+      text.remove_prefix(std::min(end, text.size()));
     }
-    auto address = module_.data_symbol(std::string(text.substr(0, sign)));
+    auto address = symbol.empty() ? std::nullopt : module_.data_symbol(symbol);
     if (!address) return false;
-    push(location::Address{*address + offset});
+    push(location::Address{*address + static_cast<int64_t>(offset)});
     return true;
   }
 
