@@ -53,7 +53,7 @@ counted "vfs.open" '^3$' 'for i in 1 2 3; do cat /tmp/something; done >/dev/null
 counted "vfs.readv and writev" '^30 30 180 180 0$' 'exec causes pieces 30' '
   global reads, writes, got, put, wrong
   probe vfs.readv { if (pid() == target() && vlen == 2 && filename == "zero" && vec) reads++ }
-  probe vfs.writev { if (pid() == target() && vlen == 2 && filename == "null" && devname == "devtmpfs") writes++ }
+  probe vfs.writev { if (pid() == target() && vlen == 2 && filename == "null" && devname == "N/A") writes++ }
   probe vfs.readv.return { if (pid() == target()) { got += bytes_read; wrong += error } }
   probe vfs.writev.return { if (pid() == target()) { put += bytes_written; wrong += error } }
   probe end { printf("%d %d %d %d %d\n", reads, writes, got, put, wrong) }'

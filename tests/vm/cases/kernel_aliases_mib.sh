@@ -48,6 +48,12 @@ grows tcpmib.RetransSegs 1 'timeout 3 nc 10.8.0.9 80 </dev/null'
 # Two sides of a connection are established, and end.
 out=$(spile -e 'global made, ended probe tcpmib.CurrEstab { if (op == 1) made++; else ended++ } probe end { printf("%d %d %d\n", made, ended, CurrEstab[1]) }' -c 'exec causes tcp 5' 2>&1)
 check "tcpmib.CurrEstab" "$out" '^2 2 0$'
+# 127.0.0.1 in the byte order of the machine.
+out=$(spile -e 'global right, wrong
+  probe tcpmib.ActiveOpens { if (pid() == target()) {
+    if (tcpmib_local_addr(sk) == 0x7f000001 && ip_ntop(htonl(tcpmib_remote_addr(sk))) == "127.0.0.1") right++; else wrong++ } }
+  probe end { println(right > 0, wrong) }' -c 'exec causes tcp 5' 2>&1)
+check "addresses of tcpmib" "$out" '^10$'
 # Of 6 connections two find room.
 grows linuxmib.ListenOverflows 2 'exec packets accept 7000 1 6'
 grows linuxmib.ListenDrops 2 'exec packets accept 7001 1 6'

@@ -53,7 +53,7 @@ counted "files" '^20 81920 20 20 21 200 200$' 'dd if=/dev/zero of=/ram/pages bs=
   global writes, bytes, added, sizes, reads, calls, gets
   probe vfs.write { if (filename == "pages" && bytes_to_write == 4096) writes++ }
   probe vfs.write.return { if (filename == "pages" && !error) bytes += bytes_written }
-  probe vfs.add_to_page_cache.return { if (execname() == "dd" && retstr == "0" && nrpages > 0 && devname == "ramfs") { added++; sizes += index == added - 1 } }
+  probe vfs.add_to_page_cache.return { if (execname() == "dd" && retstr == "0" && nrpages > 0 && devname == "N/A") { added++; sizes += index == added - 1 } }
   probe vfs.do_sync_read.return { if (filename == "pages" && len == 4096) reads++ }
   probe kernel.syscall("write") { if (execname() == "dd" && byte_count == 1 && fd == 1) calls++ }
   probe kernel.syscall("read") { if (execname() == "dd" && byte_count == 1 && fd == 0) gets++ }
