@@ -46,8 +46,8 @@ int main(int argc, char **argv) {
   return library ? ((int (*)(int))dlsym(library, "run"))(atoi(argv[1])) : 2;
 }
 """
-# Each call of a user-level thread's functions begins on one thread and ends on another: the first one by a throw, so that no return
-# has shown before that the program switches stacks.
+# Each call of a user-level thread's functions begins on one thread and ends on another: the first one by a throw, so that no
+# return has shown before that the program switches stacks.
 THREADS = r"""
 #include <cstdio>
 #include <cstdlib>
@@ -86,9 +86,11 @@ WALKS = r"""
 #include <stdlib.h>
 static int (*walk)(void **, int);
 static long frames;
-__attribute__((noinline)) static int leaf(int n) { void *at[64]; frames += walk(at, 64); __asm__ volatile("" ::: "memory"); return n; }
-__attribute__((noinline)) static int middle(int n) { int r = leaf(n); __asm__ volatile("" ::: "memory"); return r + 1; }
-__attribute__((noinline)) static int outer(int n) { int r = middle(n); __asm__ volatile("" ::: "memory"); return r + 1; }
+#define PLACE __attribute__((noinline)) static
+#define STAY __asm__ volatile("" ::: "memory")
+PLACE int leaf(int n) { void *at[64]; frames += walk(at, 64); STAY; return n; }
+PLACE int middle(int n) { int r = leaf(n); STAY; return r + 1; }
+PLACE int outer(int n) { int r = middle(n); STAY; return r + 1; }
 int main(int argc, char **argv) {
   void *library = dlopen("libunwind.so.8", RTLD_NOW);
   if (!library) return 77;
