@@ -72,6 +72,47 @@ void SignalStops::mend(Thread& thread, int signal) {
   arming_.note_failure(*space, pid, mend_signal_action(tracer_, thread, signal));
 }
 
+// Lets the handler's thread go on with its flags, once the handler has returned to the trampoline.
+void SignalStops::return_in_flags(Thread& thread, const HandlerPlace& place, const ThreadRegisters& registers, uint64_t flags) {
+  const Architecture& machine = native_architecture();
+  const std::optional<ThreadRegisters> behind = behind_handler(thread, place, registers);
+  if (!behind) return;
+  const Address returns = machine.pc(*behind), slot = machine.sp(*behind) - 8;
+  auto [known, fresh] = place.region->flagged_returns().try_emplace({returns, flags});
+  if (fresh) {
+    const std::vector<uint8_t> code = machine.emit_flagged_return(place.region->next(), returns, flags);
+    if (!place.region->has_room(0, code.size())) {
+      place.region->flagged_returns().erase(known);
+      return;
+    }
+    known->second = place.region->append_code(code);
+  }
+  (void)thread.process->space->memory.write_value(slot, known->second.value);
+}
+
+// A handler runs with a flag that the program has set, which lets its unaligned loads fault or each of its instructions trap: it
+// goes on without. Where flags are live the trampoline has seen to that; at a function's entry it would cost every call.
+bool SignalStops::clear_flags_in_handler(Thread& thread) {
+  siginfo_t info;
+  if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0) return false;
+  const bool steps = thread.signal == SIGTRAP && info.si_code == TRAP_TRACE;
+  if (!steps && (thread.signal != SIGBUS || info.si_code != BUS_ADRALN)) return false;
+  const Architecture& machine = native_architecture();
+  ThreadRegisters registers;
+  if (!machine.read_registers(thread.tid, registers).ok()) return false;
+  const Address pc = machine.pc(registers);
+  const std::optional<HandlerPlace> place = handler_at(thread, pc);
+  const bool in_handler = place && pc >= place->region->image() &&
+                          pc < place->region->image() + static_cast<int64_t>(place->region->header().image_size);
+  // The program steps itself: it sees no step of ours, and sees the next one behind the trampoline.
+  if (!in_handler) return steps && thread.process->space->in_code(pc);
+  const ThreadRegisters found = registers;
+  const uint64_t flags = machine.clear_checking_flags(registers);
+  if (flags == 0 || !move_on(thread, registers, pc, info)) return false;
+  return_in_flags(thread, *place, found, flags);
+  return true;
+}
+
 std::optional<SignalStops::HandlerPlace> SignalStops::handler_at(Thread& thread, Address pc) {
   for (auto& [id, used] : thread.process->space->clients) {
     for (auto& region : used.regions) {
@@ -103,6 +144,22 @@ std::optional<SignalStops::HandlerPlace> SignalStops::redirect_fault(Thread& thr
   return place;
 }
 
+// The registers with which the thread can go on behind the call of the handler, in which it has `registers`. Empty: the checker
+// has not seen the handler, or they can't be found again.
+std::optional<ThreadRegisters> SignalStops::behind_handler(const Thread& thread, const HandlerPlace& place,
+                                                           ThreadRegisters registers) const {
+  if (place.client->image.unchecked) return {};
+  const TargetMemory& memory = thread.process->space->memory;
+  auto read = [&memory](uint64_t address) -> std::optional<uint64_t> {
+    auto word = memory.read_value<uint64_t>(Address(address));
+    return word.ok() ? std::optional(*word) : std::nullopt;
+  };
+  const std::vector<HandlerEntry> entries(place.client->checked.begin(), place.client->checked.end());
+  const Architecture& machine = native_architecture();
+  if (!machine.leave_handler(place.client->image, entries, place.region->image(), registers, read)) return {};
+  return registers;
+}
+
 // Finds how the thread can go on behind the call of the handler that it is in; the thread stays as it is. nullopt: it is in none
 // that the checker has seen, or its registers can't be found again.
 std::optional<SignalStops::LeftHandler> SignalStops::leave_at(Thread& thread) {
@@ -111,16 +168,12 @@ std::optional<SignalStops::LeftHandler> SignalStops::leave_at(Thread& thread) {
   LeftHandler left;
   if (!machine.read_registers(thread.tid, left.registers).ok()) return {};
   const std::optional<HandlerPlace> place = handler_at(thread, machine.pc(left.registers));
-  if (!place || place->client->image.unchecked || ++left_[thread.tid] > kMostLeft) return {};
-  const TargetMemory& memory = thread.process->space->memory;
-  auto read = [&memory](uint64_t address) -> std::optional<uint64_t> {
-    auto word = memory.read_value<uint64_t>(Address(address));
-    return word.ok() ? std::optional(*word) : std::nullopt;
-  };
-  const std::vector<HandlerEntry> entries(place->client->checked.begin(), place->client->checked.end());
+  if (!place || ++left_[thread.tid] > kMostLeft) return {};
   left.client = place->client;
   left.offset = static_cast<uint64_t>(machine.pc(left.registers) - place->region->image());
-  if (!machine.leave_handler(place->client->image, entries, place->region->image(), left.registers, read)) return {};
+  const std::optional<ThreadRegisters> behind = behind_handler(thread, *place, left.registers);
+  if (!behind) return {};
+  left.registers = *behind;
   return left;
 }
 
@@ -185,7 +238,9 @@ void SignalStops::bell_rung(const AddressSpace& space, Thread& thread, const Bel
 void SignalStops::signal_arrived(Thread& thread) {
   AddressSpace* space = thread.process->space.get();
   if (!space || !space->has_code()) return;
-  if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
+  if ((thread.signal == SIGBUS || thread.signal == SIGTRAP) && clear_flags_in_handler(thread)) {
+    signal_is_ours(thread);
+  } else if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
     const std::optional<Bell> bell = rung_bell(thread.tid);
     const std::optional<HandlerPlace> place = redirect_fault(thread);
     if (!place) return leave_handler(thread) ? signal_is_ours(thread) : show_fault(*space, thread);

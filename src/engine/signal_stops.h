@@ -50,6 +50,9 @@ class SignalStops {
     Region* region;
   };
   std::optional<HandlerPlace> handler_at(Thread& thread, Address pc);
+  std::optional<ThreadRegisters> behind_handler(const Thread& thread, const HandlerPlace& place, ThreadRegisters registers) const;
+  void return_in_flags(Thread& thread, const HandlerPlace& place, const ThreadRegisters& registers, uint64_t flags);
+  bool clear_flags_in_handler(Thread& thread);
   std::optional<HandlerPlace> redirect_fault(Thread& thread);
   // The handler that a thread has been taken out of, and where its code was left.
   struct LeftHandler {

@@ -400,6 +400,11 @@ class Architecture {
   // Clears the trap flag, and returns whether it was set. The kernel leaves it to a thread whose single step onto an instruction
   // that restores the flags (popf) was interrupted.
   virtual bool clear_trap_flag(ThreadRegisters& registers) const = 0;
+  // Clears the flags that let unaligned loads fault and each instruction trap. Returns those that were set, for
+  // emit_flagged_return; 0: none.
+  virtual uint64_t clear_checking_flags(ThreadRegisters& registers) const = 0;
+  // Emits code at `at` that sets these flags again and goes on at `to`; the other flags are lost.
+  virtual std::vector<uint8_t> emit_flagged_return(Address at, Address to, uint64_t flags) const = 0;
   // Offsets in a thread's stack memory, which begins at a multiple of 8, where a signal frame keeps the interrupted program
   // counter. Words that merely look like a frame's may be among them.
   virtual std::vector<uint64_t> find_signal_frames(std::span<const uint8_t> stack) const = 0;

@@ -92,6 +92,9 @@ class Region {
   Address next() const { return address_ + static_cast<int64_t>(next_); }
   // Appends code at next(). Returns where it lies in the target. REQUIRES: has_room.
   Address append_code(std::span<const uint8_t> code);
+  // Code that was appended for the return of a handler to a place in the program's flags (Architecture::emit_flagged_return), by
+  // that place and the flags.
+  std::map<std::pair<Address, uint64_t>, Address>& flagged_returns() { return flagged_returns_; }
   // Write and read a word by one access, while threads of targets may be running there. REQUIRES: `at` is a run-time address in
   // the region, and a multiple of 8.
   void put_word(Address at, uint64_t word);
@@ -169,6 +172,7 @@ class Region {
   static uint64_t switch_key(uint32_t client, uint32_t site_id) { return uint64_t{client} << 32 | site_id; }
   std::unordered_map<uint64_t, std::vector<Switch>> switches_;
   std::vector<StubPage> stub_pages_;
+  std::map<std::pair<Address, uint64_t>, Address> flagged_returns_;
 };
 
 // Creates a memfd of `size` bytes that can be mapped executable, unless vm.memfd_noexec is 2, or (executable: false) one that

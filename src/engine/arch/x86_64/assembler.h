@@ -16,6 +16,9 @@ namespace spile::engine::x86_64 {
 // psABI register numbers as ModRM encodes them.
 enum Gpr : uint8_t { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR8, kR9, kR10, kR11, kR12, kR13, kR14, kR15 };
 
+// Flags of the program's that would hit handlers: the alignment check (AC), and the trap behind each instruction (TF).
+inline constexpr uint32_t kAlignmentCheck = 1u << 18, kTrapFlag = 1u << 8, kCheckingFlags = kAlignmentCheck | kTrapFlag;
+
 class Assembler {
  public:
   // Code is meant to run at `at`.
@@ -102,6 +105,18 @@ class Assembler {
   void move(Gpr from, Gpr to) {  // mov from, to
     bytes({static_cast<uint8_t>(0x48 | (from >= 8 ? 4 : 0) | (to >= 8 ? 1 : 0)), 0x89,
            static_cast<uint8_t>(0xc0 | (from & 7) << 3 | (to & 7))});
+  }
+
+  // Clears kCheckingFlags if the flags that were saved at `saved`(%rsp) have them: popfq takes tens of cycles, and programs set
+  // them hardly ever. The other flags are lost.
+  void clear_checking_flags(int32_t saved) {
+    bytes({0xf7, 0x84, 0x24});  // testl $flags, saved(%rsp)
+    imm32(saved);
+    imm32(kCheckingFlags);
+    jump_near_if(4, 9);               // je behind the rest
+    bytes({0x9c, 0x81, 0x24, 0x24});  // pushfq; andl $~flags, (%rsp)
+    imm32(~int64_t{kCheckingFlags});
+    bytes({0x9d});  // popfq
   }
 
   void align(uint32_t to, uint32_t room) {  // nops, until `room` (at most `to`) bytes fit before the next multiple of `to`

@@ -72,6 +72,7 @@ void leave_goroutine_stack(Assembler& out, const GoroutineCall& call, Address si
   out.store_imm32(static_cast<int32_t>(site_id), offsetof(abi::Registers, site_id));
   out.move(kRsp, kRdi);
   out.bytes({0xfc});  // cld
+  out.clear_checking_flags(offsetof(abi::Registers, flags));
 }
 
 void return_to_goroutine_stack(Assembler& out, const GoroutineCall& call) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint8_t kConditionZero = 4;  // je, jz
 constexpr int32_t kRedZone = 128;
-constexpr uint64_t kEntryRoom = 16, kReturnRoom = 64, kInstructionRoom = 48, kRegistersRoom = 640, kGoroutineRoom = 256,
+constexpr uint64_t kEntryRoom = 16, kReturnRoom = 64, kInstructionRoom = 80, kRegistersRoom = 640, kGoroutineRoom = 256,
                    kDisplacedRoom = 128;
 constexpr uint64_t kGateRoom = 16, kTouchRoom = 128;
 constexpr uint8_t kNop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
@@ -87,6 +87,7 @@ void emit_instruction(Assembler& out, const Fragment& fragment, Address handler,
   if (fragment.flags & abi::kWantsRegisters) {
     save_registers(out, site, fragment.site_id, kRedZone);
     out.bytes({0xfc});  // cld
+    out.clear_checking_flags(offsetof(abi::Registers, flags));
     out.call(handler);
     out.load(kRax, offsetof(abi::Registers, flags));
     out.push(kRax);
@@ -97,6 +98,7 @@ void emit_instruction(Assembler& out, const Fragment& fragment, Address handler,
   }
   out.adjust_stack(-kRedZone);
   out.bytes({0x9c, 0xfc});  // pushfq; cld
+  out.clear_checking_flags(0);
   if (fragment.flags & abi::kWantsSiteId) out.push_imm32(static_cast<int32_t>(fragment.site_id));
   out.call(handler);
   if (fragment.flags & abi::kWantsSiteId) out.adjust_stack(8);

@@ -11,6 +11,7 @@
 
 #include "abi/system_calls.h"
 #include "engine/arch/architecture.h"
+#include "engine/arch/x86_64/assembler.h"
 #include "engine/arch/x86_64/branch_scan.h"
 #include "engine/arch/x86_64/checker.h"
 #include "engine/arch/x86_64/decoder.h"
@@ -195,10 +196,22 @@ class X86_64 final : public Architecture {
   }
 
   bool clear_trap_flag(ThreadRegisters& registers) const override {
-    constexpr uint64_t kTrapFlag = 0x100;
-    bool was_set = raw(registers).eflags & kTrapFlag;
-    raw(registers).eflags &= ~kTrapFlag;
+    bool was_set = raw(registers).eflags & x86_64::kTrapFlag;
+    raw(registers).eflags &= ~uint64_t{x86_64::kTrapFlag};
     return was_set;
+  }
+  uint64_t clear_checking_flags(ThreadRegisters& registers) const override {
+    uint64_t set = raw(registers).eflags & x86_64::kCheckingFlags;
+    raw(registers).eflags &= ~set;
+    return set;
+  }
+  std::vector<uint8_t> emit_flagged_return(Address at, Address to, uint64_t flags) const override {
+    x86_64::Assembler out(at);
+    out.bytes({0x9c, 0x81, 0x0c, 0x24});  // pushfq; orl $flags, (%rsp)
+    out.imm32(static_cast<int64_t>(flags));
+    out.bytes({0x9d});  // popfq
+    out.jump(to);
+    return out.take();
   }
 
   void repeat_system_call(ThreadRegisters& registers) const override { set_system_call_result(registers, -kRestartNoHand); }
