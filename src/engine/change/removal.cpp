@@ -347,8 +347,10 @@ std::vector<PendingReturn> read_pending(const AddressSpace& space, std::optional
     for (Address slot : slots_of_parent(space, client)) read_stack(space, id, client, slot, left, pending);
     std::set<uint64_t> seen;  // a thread has a slot of its own
     for (const abi::ThreadTableEntry& entry : read_table(space, client)) {
-      if (entry.thread_pointer <= 1 || (entry.thread_pointer & abi::kOverflowEntry)) continue;
-      if (only_thread && entry.thread_pointer != abi::thread_table_key(*only_thread)) continue;
+      // Where a thread pointer came to be shared, calls are pending in the slot of the thread that had it alone.
+      const uint64_t key = entry.thread_pointer & ~abi::kOverflowEntry;
+      if (key <= 1) continue;
+      if (only_thread && key != abi::thread_table_key(*only_thread)) continue;
       if (entry.slot_offset > client.arena.size() || client.arena.size() - entry.slot_offset < geometry.slot_stride) continue;
       if (!seen.insert(entry.slot_offset).second) continue;
       read_stack(space, id, client, client.arena.begin + static_cast<int64_t>(entry.slot_offset), left, pending);

@@ -41,13 +41,23 @@ class KnownThreads {
     indices_.erase(found->second.index);
     by_pointer_.erase(found);
   }
+  // Notes a thread that has no thread pointer (0). Returns whether another one has none, either.
+  bool add_without_pointer(pid_t tid) {
+    if (without_pointer_ == 0) without_pointer_ = tid;
+    return without_pointer_ != tid;
+  }
+  void found_pointer(pid_t tid) {
+    if (without_pointer_ == tid) without_pointer_ = 0;
+  }
   void clear() {
+    without_pointer_ = 0;
     by_pointer_.clear();
     indices_.clear();
   }
 
  private:
   pid_t process_ = 0;
+  pid_t without_pointer_ = 0;  // the first such thread; 0: none
   std::unordered_map<uint64_t, KnownThread> by_pointer_;
   std::unordered_set<uint32_t> indices_;  // of by_pointer_
 };

@@ -94,6 +94,16 @@ void leave_handlers(const AddressSpace& space, uint64_t thread_pointer) {
   }
 }
 
+// Notes that several threads have this thread pointer: their handlers take turns in the overflow slot from now on. The identity is
+// written first, which a thread looks at again after it has made its entry. REQUIRES: the newest of them has run no handler yet.
+void share_pointer(AddressSpace& space, uint64_t pointer);
+
+bool some_thread_waits(const AddressSpace& space) {
+  return std::any_of(space.users.begin(), space.users.end(), [](const Process* user) {
+    return std::any_of(user->threads.begin(), user->threads.end(), [](const auto& each) { return each.second->in_vfork; });
+  });
+}
+
 uint64_t borrowers_of(const AddressSpace& space) { return space.users.empty() ? 0 : space.users.size() - 1; }
 
 }  // namespace
@@ -112,6 +122,24 @@ std::optional<Address> find_entry(const AddressSpace& space, const ClientSpace& 
     if (entry.thread_pointer == key) return at;
   }
   return {};
+}
+}  // namespace
+
+namespace {
+void share_pointer(AddressSpace& space, uint64_t pointer) {
+  KnownThread* known = space.threads.find(pointer);
+  if (!known) known = space.threads.add(pointer);
+  if (!known) return;
+  known->tid = 0;
+  put_down_everywhere(space, identity_offset(known->index), identity_of(pointer, *known));
+  // The first thread may have been met before its thread pointer was known.
+  put_down_everywhere(space, identity_offset(abi::kFirstThread) + offsetof(abi::ThreadIdentity, tid), uint64_t{0});
+  if (!space.memory.is_open()) return;
+  for (auto& [id, client] : space.clients) {
+    abi::ThreadTableEntry entry{};
+    auto at = client.process_table.size() != 0 ? find_entry(space, client, pointer, entry) : std::nullopt;
+    if (at) (void)space.memory.write_value(*at, abi::thread_table_key(pointer) | abi::kOverflowEntry);
+  }
 }
 }  // namespace
 
@@ -153,11 +181,18 @@ void introduce_fork(AddressSpace& space, pid_t pid) {
 }
 
 void introduce_thread(AddressSpace& space, Thread& thread) {
-  if (thread.introduced || space.threads.process() != thread.process->pid) return;
+  if (thread.introduced || space.threads.process() == 0) return;
   ThreadRegisters registers;
   if (!native_architecture().read_registers(thread.tid, registers).ok()) return;
   uint64_t pointer = native_architecture().thread_pointer(registers);
-  if (pointer == 0) return;  // its C library has not set up yet
+  const bool borrows = space.threads.process() != thread.process->pid;
+  if (pointer == 0) {  // its C library has not set up yet, or it has none
+    if (space.threads.add_without_pointer(thread.tid)) share_pointer(space, 0);
+    return;
+  }
+  space.threads.found_pointer(thread.tid);
+  // A vfork child runs in its parent's slot, while that one waits.
+  if (borrows && some_thread_waits(space)) return;
   thread.introduced = true;
   KnownThread* known = space.threads.find(pointer);
   bool fresh = known == nullptr;
@@ -166,12 +201,11 @@ void introduce_thread(AddressSpace& space, Thread& thread) {
   // A thread that was born with its parent's thread pointer would be taken for the parent, and the other way round. Otherwise a
   // thread takes the thread pointer over from one that has ended.
   bool shared = thread.parents_pointer == 0 ? !fresh : pointer == thread.parents_pointer;
-  if (!fresh && !shared) leave_handlers(space, pointer);
-  known->tid = shared ? 0 : static_cast<uint64_t>(thread.tid);
   thread.thread_pointer = shared ? 0 : pointer;
+  if (shared) return share_pointer(space, pointer);
+  if (!fresh) leave_handlers(space, pointer);
+  known->tid = static_cast<uint64_t>(thread.tid);
   put_down_everywhere(space, identity_offset(known->index), identity_of(pointer, *known));
-  // The first thread may have been met before its thread pointer was known.
-  if (shared) put_down_everywhere(space, identity_offset(abi::kFirstThread) + offsetof(abi::ThreadIdentity, tid), uint64_t{0});
 }
 
 void bury_thread(AddressSpace& space, const Thread& thread) {

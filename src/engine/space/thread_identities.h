@@ -18,7 +18,7 @@ void introduce_fork(AddressSpace& space, pid_t pid);
 void own_returns(const AddressSpace& space, pid_t pid);
 
 // Enters a thread, which stands still, under its thread pointer, once. Does nothing while the process has no table, and for a
-// thread of a process that only borrows the memory.
+// vfork child. Where another thread has the same one, notes that it is shared.
 void introduce_thread(AddressSpace& space, Thread& thread);
 
 // Removes a thread that has ended, in whatever way. If it ended in a handler (it was canceled there), other threads need not wait

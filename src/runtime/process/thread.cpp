@@ -50,8 +50,8 @@ Caller unknown_caller(abi::ProcessTable* table) {
   return {pid, tid, first ? kFirst : 0};
 }
 
-// Who has this thread pointer.
-Caller find_caller(abi::ProcessTable* table, uint64_t base) {
+// Who has this thread pointer, as the controller has noted. Identity 0: it has not.
+Caller find_known_caller(abi::ProcessTable* table, uint64_t base) {
   uint64_t key = abi::thread_table_key(base);
   uint64_t index = abi::thread_table_index(base);
   for (uint32_t probe = 0; probe < kMaxProbes; ++probe, index = (index + 1) & (abi::kThreadTableEntries - 1)) {
@@ -60,8 +60,17 @@ Caller find_caller(abi::ProcessTable* table, uint64_t base) {
     if (found == key) return {load_relaxed(&table->pid), load_relaxed(&identity->tid), 1 + index};
     if (found == 0) break;
   }
-  return unknown_caller(table);
+  return {0, 0, 0};
 }
+
+Caller find_caller(abi::ProcessTable* table, uint64_t base) {
+  Caller known = find_known_caller(table, base);
+  return known.identity != 0 ? known : unknown_caller(table);
+}
+
+// Whether several threads have the caller's thread pointer (clone(2) without CLONE_SETTLS): a slot would mix what they do, so they
+// take turns in the overflow slot.
+bool is_shared(const Caller& caller) { return caller.identity != 0 && caller.tid == 0; }
 
 // The lowest one that has no owner, of those that are mapped; now the caller's own. kOverflowSlot: all have owners.
 uint64_t claim_mapped_slot(abi::ArenaHeader* header, uint64_t identity) {
@@ -91,6 +100,7 @@ bool ring_for_slots(abi::ArenaHeader* header) {
 // A free slot, now the caller's own; the overflow slot when all have owners. Its index.
 uint64_t claim_slot(abi::ArenaHeader* header, uint64_t base) {
   Caller caller = find_caller(process_table(), base);
+  if (is_shared(caller)) return abi::kOverflowSlot;
   uint64_t identity = caller.pid << 32 | (caller.tid & ~0u);
   uint64_t index;
   constexpr int kMostRings = 8;  // others may take what was mapped for us
@@ -155,7 +165,8 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
     uint64_t found;
     abi::ThreadTableEntry* entry = find_entry(table, base, &found);
     if (!entry) break;
-    if ((found & ~abi::kOverflowEntry) == key) return reinterpret_cast<abi::ThreadSlot*>(arena + entry->slot_offset);
+    if (found == (key | abi::kOverflowEntry)) break;  // perhaps by the controller, whose entry has the offset that it had
+    if (found == key) return reinterpret_cast<abi::ThreadSlot*>(arena + entry->slot_offset);
     if (controller_gone(header)) break;  // nothing will be counted in a slot, and to ask who this is may end the process
     if (!compare_and_swap(&entry->thread_pointer, found, kReserved)) continue;
     uint64_t claimed = claim_slot(header, base);
@@ -163,7 +174,12 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
     bool overflow = claimed == abi::kOverflowSlot;
     if (overflow) store_relaxed(&slot->shared, 1u);
     entry->slot_offset = static_cast<uint64_t>(bytes_of(slot) - arena);
-    store_release(&entry->thread_pointer, overflow ? key | abi::kOverflowEntry : key);
+    compare_and_swap(&entry->thread_pointer, kReserved, overflow ? key | abi::kOverflowEntry : key);
+    // The controller may not have seen this entry when it noted that the thread pointer is shared now.
+    if (!overflow && is_shared(find_known_caller(table, base))) {
+      store_release(&entry->thread_pointer, key | abi::kOverflowEntry);
+      break;
+    }
     check_self_pointer(header, table, base);
     note_spilled(table);
     return slot;
