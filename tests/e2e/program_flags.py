@@ -1,5 +1,5 @@
-# Programs that set flags which hit handlers: the alignment check lets their unaligned loads fault, the trap flag stops behind each
-# of their instructions. Handlers work, and the program has its flags as they were.
+# Programs that set flags which hit handlers: the alignment check lets their unaligned loads fault, the trap flag stops behind
+# each of their instructions. Handlers work, and the program has its flags as they were.
 from spiletest import *
 
 binary = program("flags")
@@ -16,4 +16,5 @@ for probes, hits, calls in [
     for arguments in [f"{calls}", f"{calls} trap"]:
         own = start(binary, *arguments.split()).communicate()[0].decode()
         expect_match("lost 0 other 0", own, "the program alone")
-        spile("-e", script, "-c", f"{binary} {arguments}").expect(status=0, out=own + f"{hits * calls} {7 * hits * calls}\n", err="")
+        result = spile("-e", script, "-c", f"{binary} {arguments}")
+        result.expect(status=0, out=own + f"{hits * calls} {7 * hits * calls}\n", err="")

@@ -5,8 +5,8 @@
 // Handlers take their arguments as C functions do, and are compiled with LLVM's calling convention preserve_most, which keeps
 // every general register but r11 (and rax where the handler returns a value), and with code of their own that keeps r11
 // (codegen/process/lower_target.cpp). They never touch vector or x87 registers. Flags are dead at a function's entry and return.
-// Where the program has set AC or TF there, the controller clears it when the handler faults or traps, and sets it again behind the
-// handler (engine/signal_stops.cpp).
+// Where the program has set AC or TF there, the controller clears it when the handler faults or traps, and sets it again behind
+// the handler (engine/signal_stops.cpp).
 // The CFA is the value of rsp just before the call that entered the probed function.
 //
 // SiteKind::kEntry                       handler: void enter(rdi, rsi, rdx, rcx, r8, r9)
