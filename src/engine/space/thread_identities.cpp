@@ -94,8 +94,8 @@ void leave_handlers(const AddressSpace& space, uint64_t thread_pointer) {
   }
 }
 
-// Notes that several threads have this thread pointer: their handlers take turns in the overflow slot from now on. The identity is
-// written first, which a thread looks at again after it has made its entry. REQUIRES: the newest of them has run no handler yet.
+// Notes that several threads have this thread pointer: their handlers take turns in the overflow slot from now on. The identity
+// is written first, which a thread looks at again after it has made its entry. REQUIRES: the newest of them has run no handler yet.
 void share_pointer(AddressSpace& space, uint64_t pointer);
 
 bool some_thread_waits(const AddressSpace& space) {
@@ -187,7 +187,9 @@ void introduce_thread(AddressSpace& space, Thread& thread) {
   uint64_t pointer = native_architecture().thread_pointer(registers);
   const bool borrows = space.threads.process() != thread.process->pid;
   if (pointer == 0) {  // its C library has not set up yet, or it has none
-    if (space.threads.add_without_pointer(thread.tid)) share_pointer(space, 0);
+    // The thread that bore another one may have been known by a thread pointer that it has set to 0 since.
+    const bool is_first = thread.tid == thread.process->pid && !borrows;
+    if (space.threads.add_without_pointer(thread.tid) || !is_first) share_pointer(space, 0);
     return;
   }
   space.threads.found_pointer(thread.tid);

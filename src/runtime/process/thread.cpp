@@ -68,8 +68,8 @@ Caller find_caller(abi::ProcessTable* table, uint64_t base) {
   return known.identity != 0 ? known : unknown_caller(table);
 }
 
-// Whether several threads have the caller's thread pointer (clone(2) without CLONE_SETTLS): a slot would mix what they do, so they
-// take turns in the overflow slot.
+// Whether several threads have the caller's thread pointer (clone(2) without CLONE_SETTLS): a slot would mix what they do, so
+// they take turns in the overflow slot.
 bool is_shared(const Caller& caller) { return caller.identity != 0 && caller.tid == 0; }
 
 // The lowest one that has no owner, of those that are mapped; now the caller's own. kOverflowSlot: all have owners.
