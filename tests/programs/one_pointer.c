@@ -1,6 +1,7 @@
 // one_pointer KIND N [wait]: two threads (KIND thread), or two processes in one memory (KIND process), that have one thread
 // pointer call probed() N times each, without a C library's help (clone(2) without CLONE_SETTLS). KIND bare: as thread, but the
-// thread pointer is 0. "wait": begins when a byte comes on the standard input, with both running. Prints how many calls there were.
+// thread pointer is 0. "wait": begins when a byte comes on the standard input, with both running. Prints how many calls there
+// were.
 #define _GNU_SOURCE
 #include <asm/prctl.h>
 #include <linux/futex.h>

@@ -95,7 +95,8 @@ void leave_handlers(const AddressSpace& space, uint64_t thread_pointer) {
 }
 
 // Notes that several threads have this thread pointer: their handlers take turns in the overflow slot from now on. The identity
-// is written first, which a thread looks at again after it has made its entry. REQUIRES: the newest of them has run no handler yet.
+// is written first, which a thread looks at again after it has made its entry. REQUIRES: the newest of them has run no handler
+// yet.
 void share_pointer(AddressSpace& space, uint64_t pointer);
 
 bool some_thread_waits(const AddressSpace& space) {
