@@ -94,22 +94,20 @@ void leave_handlers(const AddressSpace& space, uint64_t thread_pointer) {
   }
 }
 
-// Notes that several threads have this thread pointer: their handlers take turns in the overflow slot from now on. The identity
-// is written first, which a thread looks at again after it has made its entry. REQUIRES: the newest of them has run no handler
-// yet.
-void share_pointer(AddressSpace& space, uint64_t pointer);
-
 bool some_thread_waits(const AddressSpace& space) {
   return std::any_of(space.users.begin(), space.users.end(), [](const Process* user) {
     return std::any_of(user->threads.begin(), user->threads.end(), [](const auto& each) { return each.second->in_vfork; });
   });
 }
 
+// Go's runtime bears threads with their parent's thread pointer, and each sets its own before it calls a function.
+bool is_go(const AddressSpace& space) {
+  return std::ranges::any_of(space.modules,
+                             [](const auto& each) { return each.second.module.main_executable && each.second.module.go; });
+}
+
 uint64_t borrowers_of(const AddressSpace& space) { return space.users.empty() ? 0 : space.users.size() - 1; }
 
-}  // namespace
-
-namespace {
 std::optional<Address> find_entry(const AddressSpace& space, const ClientSpace& client, uint64_t thread_pointer,
                                   abi::ThreadTableEntry& entry) {
   uint64_t key = abi::thread_table_key(thread_pointer);
@@ -124,9 +122,10 @@ std::optional<Address> find_entry(const AddressSpace& space, const ClientSpace& 
   }
   return {};
 }
-}  // namespace
 
-namespace {
+// Notes that several threads have this thread pointer: their handlers take turns in the overflow slot from now on. The identity
+// is written first, which a thread looks at again after it has made its entry. REQUIRES: the newest of them has run no handler
+// yet.
 void share_pointer(AddressSpace& space, uint64_t pointer) {
   KnownThread* known = space.threads.find(pointer);
   if (!known) known = space.threads.add(pointer);
@@ -142,6 +141,7 @@ void share_pointer(AddressSpace& space, uint64_t pointer) {
     if (at) (void)space.memory.write_value(*at, abi::thread_table_key(pointer) | abi::kOverflowEntry);
   }
 }
+
 }  // namespace
 
 std::optional<Address> find_slot(const AddressSpace& space, const ClientSpace& client, uint64_t thread_pointer) {
@@ -197,6 +197,7 @@ void introduce_thread(AddressSpace& space, Thread& thread) {
   // A vfork child runs in its parent's slot, while that one waits.
   if (borrows && some_thread_waits(space)) return;
   thread.introduced = true;
+  if (pointer == thread.parents_pointer && is_go(space)) return;  // has no entry yet: handlers ask who it is
   KnownThread* known = space.threads.find(pointer);
   bool fresh = known == nullptr;
   if (fresh) known = space.threads.add(pointer);
