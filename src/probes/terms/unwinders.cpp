@@ -52,7 +52,7 @@ bool may_have_unwinder(const std::string& path, const std::string& opened) {
 std::string unnamed_unwinder(const std::string& opened) {
   if (!debuginfo::looks_up_frames(opened) || debuginfo::mentions_any(opened, names_of_unwinders())) return {};
   auto module = debuginfo::Module::open(opened);  // its debug information may have them
-  if (!module.ok()) return {};
+  if (!module.ok() || (*module)->has_static_symbols()) return {};  // an unwinder's functions would be among these
   const bool has_names = std::ranges::any_of(unwinder_functions(**module),
                                              [](const UnwinderFunction& function) { return function.role != Role::kCaught; });
   if (has_names) return {};

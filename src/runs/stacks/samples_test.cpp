@@ -120,10 +120,12 @@ TEST(SampleFiles, SpeedscopeHasAProfileForEachThread) {
 TEST(SampleFiles, PictureHasABoxForEachStack) {
   const std::string picture = svg_picture(example(), {"spile flame -c '<&>'", "", "h"});
   EXPECT_THAT(picture, HasSubstr("spile flame -c '&lt;&amp;&gt;': 4 samples on h"));
-  EXPECT_THAT(picture,
-              HasSubstr("<title>caller\n3 samples, 75.00 %; 1 in itself</title><rect x=\"0.00\" y=\"66\" width=\"900.00\""));
-  EXPECT_THAT(picture,
-              HasSubstr("<title>leaf\n2 samples, 50.00 %; 2 in itself</title><rect x=\"300.00\" y=\"84\" width=\"600.00\""));
+  EXPECT_THAT(
+      picture,
+      HasSubstr("<title>caller\n3 samples, 75.00 %; 1 samples in itself</title><rect x=\"0.00\" y=\"66\" width=\"900.00\""));
+  EXPECT_THAT(
+      picture,
+      HasSubstr("<title>leaf\n2 samples, 50.00 %; 2 samples in itself</title><rect x=\"300.00\" y=\"84\" width=\"600.00\""));
   Samples odd;
   odd.add(0, 1, 1, "t", "\x01\xff<script>\xef\xbf\xbf&+0x1 [p]\n", true);
   EXPECT_THAT(svg_picture(odd, {}), HasSubstr("<title>_\xef\xbf\xbd&lt;script&gt;_&amp;\n1 samples"));
