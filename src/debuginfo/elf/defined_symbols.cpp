@@ -7,37 +7,19 @@
 
 namespace spile::debuginfo {
 
-namespace {
-
-// Calls `visit` with those of the file's symbols that have one of `names`, and the name.
-template <typename Visit>
-void visit_named(const std::string& path, const std::set<std::string_view>& names, Visit visit) {
+std::set<std::string_view> defined_symbols(const std::string& path, const std::set<std::string_view>& names) {
+  std::set<std::string_view> found;
   auto image = ElfImage::open(path, path);
-  if (!image.ok()) return;
+  if (!image.ok()) return found;
   for (const ElfImage::Section& section : (*image)->sections()) {
     if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
     const auto strings = (*image)->strings_of(section);
     for (const Elf64_Sym& symbol : (*image)->symbols(section)) {
-      if (symbol.st_name == 0) continue;
-      if (auto known = names.find(ElfImage::string_at(strings, symbol.st_name)); known != names.end()) visit(symbol, *known);
+      if (symbol.st_shndx == SHN_UNDEF || symbol.st_name == 0) continue;
+      if (auto known = names.find(ElfImage::string_at(strings, symbol.st_name)); known != names.end()) found.insert(*known);
     }
   }
-}
-
-}  // namespace
-
-std::set<std::string_view> defined_symbols(const std::string& path, const std::set<std::string_view>& names) {
-  std::set<std::string_view> found;
-  visit_named(path, names, [&](const Elf64_Sym& symbol, std::string_view name) {
-    if (symbol.st_shndx != SHN_UNDEF) found.insert(name);
-  });
   return found;
-}
-
-bool mentions_any(const std::string& path, const std::set<std::string_view>& names) {
-  bool mentions = false;
-  visit_named(path, names, [&](const Elf64_Sym&, std::string_view) { mentions = true; });
-  return mentions;
 }
 
 std::set<uint64_t> ways_to_functions(const std::string& path, const std::set<std::string_view>& names) {

@@ -11,9 +11,6 @@ namespace spile::debuginfo {
 // are those of `names`.
 std::set<std::string_view> defined_symbols(const std::string& path, const std::set<std::string_view>& names);
 
-// Returns whether the file defines one of `names` or takes it from another file; false if it can't be read.
-bool mentions_any(const std::string& path, const std::set<std::string_view>& names);
-
 // Returns the addresses in the file by which its code comes to functions of these names: entries of its procedure linkage table,
 // words of its global offset table, and the functions themselves where the file defines them. None if it can't be read.
 std::set<uint64_t> ways_to_functions(const std::string& path, const std::set<std::string_view>& names);

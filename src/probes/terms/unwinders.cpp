@@ -4,8 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "debuginfo/elf/defined_symbols.h"
-#include "debuginfo/elf/frame_lookup.h"
+#include "debuginfo/elf/unwinder_traces.h"
 
 namespace spile::probes {
 
@@ -33,11 +32,13 @@ constexpr KnownName kNames[] = {
     {"__cxa_begin_catch", Role::kCaught},
 };
 
-// Functions of unwinders themselves.
+bool is_of_unwinder(Role role) { return role != Role::kCaught; }
+
+// The names of an unwinder's own functions.
 std::set<std::string_view> names_of_unwinders() {
   std::set<std::string_view> names = {"_Ux86_64_step"};  // libunwind for other processes, which walks no stack of its own
   for (const KnownName& known : kNames) {
-    if (known.role != Role::kCaught) names.insert(known.name);
+    if (is_of_unwinder(known.role)) names.insert(known.name);
   }
   return names;
 }
@@ -45,17 +46,18 @@ std::set<std::string_view> names_of_unwinders() {
 }  // namespace
 
 bool may_have_unwinder(const std::string& path, const std::string& opened) {
-  std::string name = path.substr(path.rfind('/') + 1);
-  return name.starts_with("libc++abi") || name.starts_with("libstdc++") || debuginfo::looks_up_frames(opened);
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (name.starts_with("libc++abi") || name.starts_with("libstdc++")) return true;
+  const debuginfo::UnwinderTraces traces = debuginfo::traces_of_unwinder(opened, names_of_unwinders());
+  return traces.is_named || traces.is_unnamed;
 }
 
 std::string unnamed_unwinder(const std::string& opened) {
-  if (!debuginfo::looks_up_frames(opened) || debuginfo::mentions_any(opened, names_of_unwinders())) return {};
-  auto module = debuginfo::Module::open(opened);  // its debug information may have them
-  if (!module.ok() || (*module)->has_static_symbols()) return {};  // an unwinder's functions would be among these
-  const bool has_names = std::ranges::any_of(unwinder_functions(**module),
-                                             [](const UnwinderFunction& function) { return function.role != Role::kCaught; });
-  if (has_names) return {};
+  if (!debuginfo::traces_of_unwinder(opened, names_of_unwinders()).is_unnamed) return {};
+  auto module = debuginfo::Module::open(opened);  // its debug information may have the names
+  if (!module.ok()) return {};
+  const std::vector<UnwinderFunction> functions = unwinder_functions(**module);
+  if (std::ranges::any_of(functions, is_of_unwinder, &UnwinderFunction::role)) return {};
   return "an unwinder in it, or in a library of it, has no names (it was stripped), so it can't be kept from the probes' "
          "addresses";
 }

@@ -26,8 +26,8 @@ struct UnwinderFunction {
   uint64_t size;        // in bytes
 };
 
-// Whether a file may have such functions: the C++ library, by its name, or what looks up frames
-// (debuginfo/elf/frame_lookup.h). path: as the process has it mapped. opened: where it is found now.
+// Returns whether a file may have such functions: the C++ library, by its name, or a file with traces of an unwinder
+// (debuginfo/elf/unwinder_traces.h). path: as the process has it mapped. opened: where it is found now.
 bool may_have_unwinder(const std::string& path, const std::string& opened);
 
 // Returns why no return can be probed in a process that has this file: it has an unwinder whose functions have no names, by which
