@@ -29,7 +29,7 @@ struct Question {
     kSession,    // the session's number
     kNamespace,  // argument: a NamespaceNumber: the number as the process itself sees it
     kMemory,     // ranges: where the command line and the environment lie in the process's memory
-    kNameOf,     // argument: a process: values.name; "": there is none
+    kNameOf,     // argument: a process: values.name; "": the process does not exist
     // argument: a process or thread, 0: the thread's process; file, field: as __process_number() of script_process
     kProcessNumber,
     kUsage,  // argument: a ThreadCounter of script_codes.h: what the kernel has counted for the thread

@@ -314,10 +314,10 @@ int Compiler::effort(const Job& job) const {
 
 // Functions of the runtime that keep the controller's answers, which a thread may change by a call.
 constexpr const char* kKeeping[] = {"spile_rt_execname", "spile_rt_uid", "spile_fn_euid", "spile_fn_gid", "spile_fn_egid"};
-// Those that ask it about processes of the script's choice.
+// Functions of the runtime that ask the controller about processes of the script's choice.
 constexpr const char* kOfOthers[] = {"spile_fn_pid2execname", "spile_fn___process_number", "spile_fn___parent_of"};
 
-// Whether the script calls one of these.
+// Returns whether the script calls one of these functions.
 bool calls_any(const llvm::Module& script, std::span<const char* const> functions) {
   return std::ranges::any_of(functions, [&script](const char* name) {
     const llvm::Function* function = script.getFunction(name);

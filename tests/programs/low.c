@@ -18,8 +18,8 @@ __attribute__((noinline, noclone, used)) long work(long arg) {
   return arg * 3 + 1;
 }
 
-// A jump in the first instruction of tiny_loop, which alone has room, takes its target from the bytes behind: 1.2 GB away. There
-// is no padding near it for a short one.
+// A jump in the first instruction of tiny_loop, which alone has room, takes its target from the bytes behind: 1.2 GB away. It
+// has no padding near it, where a short jump could lead.
 #define FULL ".rept 100\n\tadd %rdi, %rax\n.endr\n\tret\n"
 __asm__(
     ".text\n" FULL

@@ -362,8 +362,8 @@ class Architecture {
   virtual Result<void> write_registers(pid_t tid, const ThreadRegisters& registers) const = 0;
   // The registers as handlers see them; site_id is the number of the system call that the thread makes, if it makes one.
   virtual abi::Registers script_registers(const ThreadRegisters& registers) const = 0;
-  // Likewise of a thread that is stopped at a system call: those of calls of another kind (32-bit code's) are as for the native
-  // call of that name, or have a number of their own (abi/system_calls.h).
+  // Returns the registers of a thread that is stopped at a system call, as handlers see them. A call of another kind (32-bit
+  // code's) has the registers of the native call of that name, or a number of its own (abi/system_calls.h).
   virtual abi::Registers call_registers(pid_t tid, const ThreadRegisters& registers) const = 0;
   // Whether a thread that is stopped at a system call stands before it rather than behind it. False also if the thread has ended.
   virtual bool enters_system_call(pid_t tid) const = 0;

@@ -29,7 +29,7 @@ struct Bell {
   } kind;
   Address at;  // at run time; the thread may have chosen it
 };
-// Returns what the signal at which the thread has stopped rings for; empty: it is no bell.
+// Returns the bell whose load has raised the signal at which the thread has stopped; empty: the signal is not a bell's.
 std::optional<Bell> rung_bell(pid_t tid);
 
 class CallWatch {

@@ -54,8 +54,8 @@ abi::ThreadValues values_of(pid_t pid, pid_t tid) {
   return values;
 }
 
-// As a user namespace names what is `outside` to us (user_namespaces(7)): lines "INSIDE OUTSIDE COUNT". What has no name there is
-// nobody.
+// Returns the number that a user namespace has for the user or group `outside`, by a map of lines "INSIDE OUTSIDE COUNT"
+// (user_namespaces(7)); nobody's number if the map does not list it.
 int64_t name_inside(const std::string& map_path, int64_t outside) {
   constexpr int64_t kNobody = 65534;
   const auto map = read_file(map_path);

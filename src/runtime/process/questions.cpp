@@ -25,9 +25,9 @@ int64_t ask_number(abi::Question::What what, int64_t argument) {
 
 namespace {
 
-// Who has changed something may have been on the way to it, as functions count themselves when they begin.
+// A function counts itself when it begins, and changes the value a little later.
 inline constexpr int64_t kChangeTime = 50'000'000;
-// What changes otherwise (another process writes the name, a program makes the call itself) is seen after this time.
+// Changes that are not counted (another process writes the name, a program makes the call itself) are seen after this time.
 inline constexpr int64_t kFreshTime = 200'000'000;
 
 // Whether answers may be kept at this time.

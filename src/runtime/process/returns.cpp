@@ -629,7 +629,8 @@ uint64_t end_of_stack(uint64_t here) {
   return reaches(end) ? end : 0;
 }
 
-// Moves the newest frame of this stack slot from another thread's stack to the process's table. Null: there is none, or no room.
+// Moves the newest frame of this stack slot from another thread's stack of frames to the process's table, and returns it. Null:
+// no other thread has one, or the table has no room.
 SpilledFrame* spill_from_others(ThreadSlot* own, uint64_t stack_slot) {
   ShadowFrame* from = take_from_others(own, stack_slot, true);
   if (!from) return find_spilled(stack_slot, kAnyOrder);  // its thread may just have spilled it

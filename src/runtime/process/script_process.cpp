@@ -168,8 +168,8 @@ int64_t number_in_status(const char* path, const char* name, int64_t* count, int
   return chosen;
 }
 
-// As a user namespace names what is `outside` to us, by /proc/PID/uid_map: lines "INSIDE OUTSIDE COUNT". What has no name there
-// is nobody.
+// Returns the number that a user namespace has for the user or group `outside`, by /proc/PID/uid_map: lines "INSIDE OUTSIDE
+// COUNT"; nobody's number if the map does not list it.
 int64_t name_inside(const char* path, int64_t outside) {
   constexpr int64_t kNobody = 65534;
   FileReader reader(path);
@@ -217,7 +217,7 @@ bool ask_for_memory(abi::Question* question) {
   return ask_controller(question);
 }
 
-// Writes words first to last (-1: all). False: there is none.
+// Writes words first to last (-1: all). False: the list of words is empty.
 template <typename Reader>
 SPILE_INLINE inline bool put_words(Reader&& reader, int64_t first, int64_t last, const char* delimiter, char* out) {
   TextBuffer buffer = {out, 0};
@@ -237,7 +237,7 @@ SPILE_INLINE inline bool put_words(Reader&& reader, int64_t first, int64_t last,
   return any;
 }
 
-// Writes what stands behind `name=`. False: there is no word.
+// Writes the value of the word `name=VALUE`. False: the list of words is empty.
 template <typename Reader>
 SPILE_INLINE inline bool put_variable(Reader&& reader, const char* name, char* out) {
   TextBuffer buffer = {out, 0};
