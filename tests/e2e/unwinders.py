@@ -1,6 +1,6 @@
 # Exceptions and walks by unwinders of all kinds, through frames whose returns are probed: the program is unharmed, and what
 # returns is counted; where an unwinder has no names, no return is probed, and a warning says so.
-# variants: llvm own stripped stripped_libgcc static static_stripped plugin threads libunwind
+# variants: llvm own stripped stripped_libgcc static static_stripped discarded plugin threads libunwind
 import subprocess
 
 from spiletest import *
@@ -147,6 +147,10 @@ elif VARIANT == "static":
     check(f"{build('p', THROWS + MAIN, *OPTIONS, '-static')} {COUNT}", RETURNED)
 elif VARIANT == "static_stripped":
     check(f"{build('p', THROWS + MAIN, *OPTIONS, '-static', '-s')} {COUNT}", nameless=True)
+elif VARIANT == "discarded":  # some of the unwinder's names are left
+    path = build("p", THROWS + MAIN, *OPTIONS, "-static-libgcc", "-static-libstdc++")
+    subprocess.run(["strip", "-x", "-g", path], check=True)
+    check(f"{path} {COUNT}", nameless=True)
 elif VARIANT == "plugin":
     own = ("-static-libgcc", "-static-libstdc++", "-Wl,--exclude-libs,ALL", "-shared", "-fPIC")
     main = build("main", PLUGIN, "gcc", "-O1", "-g")

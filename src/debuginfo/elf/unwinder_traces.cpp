@@ -23,11 +23,12 @@ bool knows_frame_header(const ElfImage& image) {
 
 }  // namespace
 
-UnwinderTraces traces_of_unwinder(const std::string& path, const std::set<std::string_view>& names) {
+UnwinderTraces traces_of_unwinder(const std::string& path, const UnwinderNames& names) {
   UnwinderTraces traces;
   auto image = ElfImage::open(path, path);
   if (!image.ok()) return traces;
   bool is_linked = false, has_locals = false, takes_name = false, finds_objects = false, asks_for_headers = false;
+  std::set<std::string_view> missing = names.all;
   for (const ElfImage::Section& section : (*image)->sections()) {
     if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
     is_linked |= section.type == SHT_DYNSYM;
@@ -36,12 +37,14 @@ UnwinderTraces traces_of_unwinder(const std::string& path, const std::set<std::s
       const std::string_view name = ElfImage::string_at(strings, symbol.st_name);
       const bool is_taken = symbol.st_shndx == SHN_UNDEF;
       has_locals |= ELF64_ST_BIND(symbol.st_info) == STB_LOCAL && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
-      if (names.contains(name)) (is_taken ? takes_name : traces.is_named) = true;
+      if (names.any.contains(name)) (is_taken ? takes_name : traces.is_named) = true;
+      if (!is_taken) missing.erase(name);
+      takes_name |= names.harmless.contains(name);
       finds_objects |= is_taken && name == "_dl_find_object";
       asks_for_headers |= is_taken && name == "dl_iterate_phdr";
     }
   }
-  if (traces.is_named || has_locals || takes_name) return traces;
+  if (missing.empty() || has_locals || takes_name) return traces;
   traces.is_unnamed = finds_objects || ((asks_for_headers || !is_linked) && knows_frame_header(**image));
   return traces;
 }

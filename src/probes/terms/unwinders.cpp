@@ -32,13 +32,10 @@ constexpr KnownName kNames[] = {
     {"__cxa_begin_catch", Role::kCaught},
 };
 
-bool is_of_unwinder(Role role) { return role != Role::kCaught; }
-
-// The names of an unwinder's own functions.
-std::set<std::string_view> names_of_unwinders() {
-  std::set<std::string_view> names = {"_Ux86_64_step"};  // libunwind for other processes, which walks no stack of its own
+debuginfo::UnwinderNames names_of_unwinders() {
+  debuginfo::UnwinderNames names{.any = {}, .all = {"_Unwind_RaiseException", "_Unwind_Resume"}, .harmless = {"_Ux86_64_step"}};
   for (const KnownName& known : kNames) {
-    if (is_of_unwinder(known.role)) names.insert(known.name);
+    if (known.role != Role::kCaught) names.any.insert(known.name);
   }
   return names;
 }
@@ -53,11 +50,15 @@ bool may_have_unwinder(const std::string& path, const std::string& opened) {
 }
 
 std::string unnamed_unwinder(const std::string& opened) {
-  if (!debuginfo::traces_of_unwinder(opened, names_of_unwinders()).is_unnamed) return {};
+  const debuginfo::UnwinderNames names = names_of_unwinders();
+  if (!debuginfo::traces_of_unwinder(opened, names).is_unnamed) return {};
   auto module = debuginfo::Module::open(opened);  // its debug information may have the names
   if (!module.ok()) return {};
-  const std::vector<UnwinderFunction> functions = unwinder_functions(**module);
-  if (std::ranges::any_of(functions, is_of_unwinder, &UnwinderFunction::role)) return {};
+  const auto is_found = [&](std::string_view name) {
+    auto functions = (*module)->functions({.name = std::string(name), .file = {}});
+    return functions.ok() && !functions->empty();
+  };
+  if (std::ranges::all_of(names.all, is_found)) return {};
   return "an unwinder in it, or in a library of it, has no names (it was stripped), so it can't be kept from the probes' "
          "addresses";
 }
