@@ -61,7 +61,7 @@ VALUES = ('execname()', 'uid()', 'euid()', 'gid()', 'egid()')
 SCRIPT = f"""global c, wrong
 probe process.function("work") {{
   c[{", ".join(VALUES)}]++
-  if (pid() != target() || ns_pid() <= 0 || ppid() <= 0 || pgrp() <= 0 || sid() <= 0 || pid2execname(pid()) == "" ||
+  if (pid() != target() || ns_pid() <= 0 || ppid() <= 0 || pgrp() != GROUP || sid() != SESSION || pid2execname(pid()) == "" ||
       proc_mem_size() <= 0 || task_utime() < 0 || ktime_get_ns() <= 0 || ns_uid() != uid() || ns_egid() != egid() ||
       cmdline_arg(1) != "{VARIANT}" || env_var("SPILE_TEST_BOX") != "yes" || gettimeofday_s() <= 0) wrong++
 }}
@@ -76,7 +76,9 @@ subprocess.run(["gcc", "-g", "-O1", "-D_GNU_SOURCE", "-x", "c", "-o", binary, "-
 
 def run(*arguments):
     target = start(binary, VARIANT, *arguments, ready="ready", stdin=subprocess.PIPE, env=os.environ | {"SPILE_TEST_BOX": "yes"})
-    session = Session("-e", SCRIPT, "-x", target.pid).attached(target.pid)
+    # Both are 0 where a session's leader is outside of the PID namespace.
+    script = SCRIPT.replace("GROUP", str(os.getpgid(target.pid))).replace("SESSION", str(os.getsid(target.pid)))
+    session = Session("-e", script, "-x", target.pid).attached(target.pid)
     target.stdin.write(b"g")
     target.stdin.flush()
     expect(target.wait(60), 0, "status of the program")
