@@ -417,11 +417,52 @@ TEST_F(Returns, AreGivenUpForGoodToAnUnwinderWhenTheControllerHasDied) {
   EXPECT_EQ(on_stack[2], kReturned + 16);
 }
 
-TEST_F(Returns, OverflowSlotHasNoReturns) {
+// Two threads that have one thread pointer, on stacks of their own, one of which called before the other was there.
+TEST_F(Returns, OfTheOverflowSlotAreInTheTable) {
+  constexpr int kCalls = 2 * static_cast<int>(kTestShadowCapacity);
+  abi::ThreadSlot* own = context_.slot;
+  ASSERT_TRUE(call(0));
+  arena_.table()->pid = own->owner >> 32;
+  context_.slot = arena_.slot(abi::kOverflowSlot);
+  context_.slot->shared = 1;
+  context_.slot->owner = ~uint64_t{0};
   context_.overflow = 1;
-  EXPECT_EQ(spile_rt_return_enter(&context_, cfa(0), 1), nullptr);
-  EXPECT_FALSE(spile_rt_return_push(&context_, cfa(0), 1));
-  EXPECT_EQ(context_.slot->skipped[abi::kSkipNoSlot], 2u);
+  for (int depth = 0; depth < kCalls; ++depth) {
+    ASSERT_TRUE(call(depth, 1)) << depth;
+    ASSERT_TRUE(call(depth + 1)) << depth;
+  }
+  EXPECT_EQ(context_.slot->shadow_depth, 0u);
+  for (int depth = kCalls; depth-- > 0;) {
+    leave(depth, 1);
+    leave(depth + 1);
+  }
+  leave(0);
+  for (uint64_t skipped : context_.slot->skipped) EXPECT_EQ(skipped, 0u);
+  context_.slot = own;
+  context_.overflow = 0;
+}
+
+TEST_F(Returns, OfTheOverflowSlotAreGivenUpForGoodToAnUnwinder) {
+#if __has_feature(address_sanitizer)
+  GTEST_SKIP() << "local variables are not on the stack here";
+#endif
+  abi::ThreadSlot* own = context_.slot;
+  context_.slot = arena_.slot(abi::kOverflowSlot);
+  context_.slot->shared = 1;
+  context_.slot->owner = ~uint64_t{0};
+  context_.overflow = 1;
+  volatile uint64_t on_stack[3] = {0, real(1, 0), 0};
+  auto* place = const_cast<uint64_t*>(&on_stack[1]);
+  ASSERT_TRUE(spile_rt_return_push(&context_, reinterpret_cast<uint64_t>(place) + 8, 7));
+  on_stack[1] = kReturned + 8;
+  on_stack[2] = kReturned + 16;  // what some function has left
+  spile_rt_unwind(&context_);
+  EXPECT_EQ(on_stack[1], real(1, 0));
+  EXPECT_EQ(on_stack[2], kReturned + 16);
+  EXPECT_EQ(context_.slot->skipped[abi::kSkipUnwound], 1u);
+  spile_rt_unwind(&context_);
+  EXPECT_EQ(context_.slot->skipped[abi::kSkipUnwound], 1u);
+  context_.slot = own;
   context_.overflow = 0;
 }
 

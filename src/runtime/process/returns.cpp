@@ -78,6 +78,11 @@ Returned whose_returned(uint64_t word, uint64_t* region = nullptr) {
   return Returned::kNo;
 }
 
+// The number of the process whose thread has the slot. Of the overflow slot, that of the process that runs.
+SPILE_INLINE inline uint64_t process_of(const ThreadSlot* own) {
+  return load_relaxed(&own->shared) ? load_relaxed(&process_table()->pid) : own->owner >> 32;
+}
+
 bool is_pending(const ShadowFrame* frame) {
   uint64_t word;
   return load_word<8>(frame->stack_slot, &word) && is_returned(word);
@@ -326,7 +331,7 @@ SPILE_INLINE inline uint64_t* fill(ShadowFrame* frame, uint64_t stack_slot, uint
   return saves_of(frame);
 }
 
-// Where frames are spilled, or the stack is full.
+// Where frames are spilled, or the stack is full. The overflow slot has no stack, in which its threads would mix up their frames.
 SPILE_COLD uint64_t* enter_slowly(ThreadSlot* slot, uint64_t stack_slot, uint64_t site_id, bool complete) {
   uint64_t return_address = *reinterpret_cast<uint64_t*>(stack_slot);
   if (!spills()) begin_spilling(slot);
@@ -336,7 +341,8 @@ SPILE_COLD uint64_t* enter_slowly(ThreadSlot* slot, uint64_t stack_slot, uint64_
     return reinterpret_cast<uint64_t*>(frame + 1);
   }
   // None in a stack is newer than one in the table.
-  uint32_t index = find_spilled(stack_slot, kAnyOrder) ? spile_rt_shadow_capacity : push_depth(slot);
+  bool has_stack = !load_relaxed(&slot->shared) && !find_spilled(stack_slot, kAnyOrder);
+  uint32_t index = has_stack ? push_depth(slot) : spile_rt_shadow_capacity;
   if (index >= spile_rt_shadow_capacity) {
     if (slot->shadow_depth > spile_rt_shadow_capacity) pop_depth(slot);
     count_skip(slot, abi::kSkipShadowFull);
@@ -348,7 +354,7 @@ SPILE_COLD uint64_t* enter_slowly(ThreadSlot* slot, uint64_t stack_slot, uint64_
 SPILE_COLD uint64_t* enter_elsewhere(ThreadSlot* slot, uint64_t stack_slot, uint64_t site_id, bool complete) {
   if (spills()) {
     if (uint64_t* saves = enter_quickly(slot, stack_slot, site_id, complete)) return saves;
-  } else if (ShadowFrame* swept = sweep(slot)) {
+  } else if (ShadowFrame* swept = load_relaxed(&slot->shared) ? nullptr : sweep(slot)) {
     return fill(swept, stack_slot, site_id, complete);
   }
   return enter_slowly(slot, stack_slot, site_id, complete);
@@ -416,7 +422,7 @@ ShadowFrame* take_from_others(ThreadSlot* own, uint64_t stack_slot, bool of_proc
   for (uint64_t n = abi::kFirstSlot, end = slots_end(); n < end; ++n) {
     ThreadSlot* slot = slot_by_header(header, n);
     uint64_t owner = load_relaxed(&slot->owner);
-    if (slot == own || !owner || (owner >> 32 == own->owner >> 32) != of_process) continue;
+    if (slot == own || !owner || (owner >> 32 == process_of(own)) != of_process) continue;
     uint32_t depth = load_relaxed(&slot->shadow_depth);
     if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
     for (uint32_t index = depth; index-- > 0;) {
@@ -559,7 +565,7 @@ SPILE_COLD void free_elsewhere(ThreadSlot* own, const ShadowFrame* frame) {
   distance = distance_from(header, frame);
   uint64_t index = (distance - header->slots_offset) / header->slot_stride;
   // A frame of another process is its parent's, who still has to return by it.
-  if (index < slots_end() && slot_by_header(header, index)->owner >> 32 == own->owner >> 32)
+  if (index < slots_end() && slot_by_header(header, index)->owner >> 32 == process_of(own))
     make_hole(within<ShadowFrame>(header, distance));
 }
 
@@ -656,7 +662,7 @@ bool others_may_have(ThreadSlot* own, uint64_t here) {
   for (uint64_t n = abi::kFirstSlot, slots = slots_end(); n < slots; ++n) {
     ThreadSlot* slot = slot_by_header(header, n);
     uint64_t owner = load_relaxed(&slot->owner);
-    if (slot == own || !owner || owner >> 32 != own->owner >> 32) continue;
+    if (slot == own || !owner || owner >> 32 != process_of(own)) continue;
     uint32_t depth = load_relaxed(&slot->shadow_depth);
     if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
     for (uint32_t index = 0; index < depth; ++index) {
@@ -667,8 +673,10 @@ bool others_may_have(ThreadSlot* own, uint64_t here) {
 }
 
 // Gives an unwinder the real return addresses of frames on the stack that it runs on which are not in its thread's: from here up
-// to its end. What lies behind may be another stack, whose frames are pending again when the unwinder ends.
-SPILE_COLD void give_up_spilled(ThreadSlot* slot) {
+// to its end. What lies behind may be another stack, whose frames are pending again when the unwinder ends. for_good: the thread
+// has no slot of its own, in which its walk could be noted. Its frames stay in the table until others need their places, since
+// what looks like a pending one may be one that is just being left.
+SPILE_COLD void give_up_spilled(ThreadSlot* slot, bool for_good) {
   uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   uint64_t word;
   for (uint64_t at = here; at - here < kWalkedStack && load_word<8>(at, &word); at += 8) {
@@ -678,9 +686,10 @@ SPILE_COLD void give_up_spilled(ThreadSlot* slot) {
       if (!frame) frame = spill_from_others(slot, at);
       if (!frame || frame->reserved || order_of(frame->tag) >= limit) break;
       limit = order_of(frame->tag);
-      note_given_up(slot, frame, word);
+      if (!for_good) note_given_up(slot, frame, word);
       compiler_barrier();
       if (!compare_and_swap(stack_word(at), word, frame->return_address)) break;
+      if (for_good) __atomic_fetch_add(&slot->skipped[abi::kSkipUnwound], 1, __ATOMIC_RELAXED);
       word = frame->return_address;
     }
   }
@@ -715,7 +724,6 @@ bool is_of_walk(const ThreadSlot* slot, uint64_t here) {
 void give_up(Context* context) {
   ThreadSlot* slot = context->slot;
   if (controller_gone(context->arena)) return give_up_abandoned();
-  if (context->overflow) return;
   uint32_t depth = slot->shadow_depth;
   if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
   // The newest first: where frames share a stack slot, each one's return address leads into the code of the one below.
@@ -735,9 +743,9 @@ void give_up(Context* context) {
   }
   drop_holes(slot);
   const bool elsewhere = !load_relaxed(&inherited_state()->spills_returns) &&
-                         others_may_have(slot, reinterpret_cast<uint64_t>(__builtin_frame_address(0)));
+                         (context->overflow || others_may_have(slot, reinterpret_cast<uint64_t>(__builtin_frame_address(0))));
   if (elsewhere) begin_spilling(slot);
-  if (load_relaxed(&inherited_state()->spills_returns)) give_up_spilled(slot);
+  if (load_relaxed(&inherited_state()->spills_returns)) give_up_spilled(slot, context->overflow);
 }
 
 }  // namespace
@@ -748,8 +756,7 @@ SPILE_INLINE uint64_t* spile_rt_return_enter(Context* context, uint64_t cfa, uin
   ThreadSlot* slot = context->slot;
   uint32_t index;
   if (controller_gone(context->arena)) return nullptr;
-  if (unlikely(context->overflow)) return count_skip(slot, abi::kSkipNoSlot), nullptr;
-  if (unlikely(!push_own(slot, &index))) return enter_elsewhere_later(slot, return_slot_of(cfa), site_id);
+  if (unlikely(context->overflow || !push_own(slot, &index))) return enter_elsewhere_later(slot, return_slot_of(cfa), site_id);
   return fill(frame_at(slot, index), return_slot_of(cfa), site_id, false);
 }
 
@@ -757,8 +764,7 @@ SPILE_INLINE bool spile_rt_return_push(Context* context, uint64_t cfa, uint64_t 
   ThreadSlot* slot = context->slot;
   uint32_t index;
   if (controller_gone(context->arena)) return false;
-  if (unlikely(context->overflow)) return count_skip(slot, abi::kSkipNoSlot), false;
-  if (unlikely(!push_own(slot, &index))) return push_elsewhere(slot, return_slot_of(cfa), site_id);
+  if (unlikely(context->overflow || !push_own(slot, &index))) return push_elsewhere(slot, return_slot_of(cfa), site_id);
   fill(frame_at(slot, index), return_slot_of(cfa), site_id, true);
   return true;
 }
