@@ -116,6 +116,16 @@ void Arming::note_trouble(pid_t pid, const Error& error, const Client* client) {
                    .message = error.hint.empty() ? error.message : error.message + " (" + error.hint + ")"});
 }
 
+void Arming::report_overwritten(AddressSpace& space, pid_t pid) {
+  const uint64_t count = std::exchange(space.overwritten, 0);
+  const bool keeps = std::exchange(space.keeps_code, false);
+  if (count == 0) return;
+  std::string text = fmt::format("probed places were overwritten, and hits there may be missing: {}", count);
+  if (keeps)
+    text += "; as what is there now may lead to it, the process keeps spile's code, which only passes on what comes there";
+  note_trouble(pid, Error{text, ""});
+}
+
 // Scans handlers that have not been scanned yet. Nothing is armed before its handlers have passed.
 Result<void> Arming::check_handlers(Client& client, std::span<const SiteRequest> sites) {
   if (std::ranges::any_of(sites, lacks_handler))
@@ -270,7 +280,9 @@ Result<void> Arming::seek_stack_owner(AddressSpace& space, pid_t pid) {
   bool armed = std::ranges::any_of(space.sites.in_text(), [](const PatchedSite& site) { return site.returns; });
   if (space.arming.return_obstacle().empty() || !armed) return {};
   note_trouble(pid, Error{fmt::format("its returns are not probed any more: {}", space.arming.return_obstacle()), ""});
-  TRY_DO(remove_all(tracer_, space, patience_ms_));
+  auto removed = remove_all(tracer_, space, patience_ms_);
+  report_overwritten(space, pid);
+  TRY_DO(removed);
   TRY(MemoryMap map, MemoryMap::read(pid));
   refresh_modules(space, pid, find_modules(pid, map, space.memory));
   return {};

@@ -68,6 +68,8 @@ class Arming {
   bool is_leaving(const AddressSpace& space, pid_t pid);
   // Reports an error as Event::Kind::kTrouble. client: nullptr: to all that follow the process.
   void note_trouble(pid_t pid, const Error& error, const Client* client = nullptr);
+  // Reports, and forgets, what AddressSpace::overwritten has counted.
+  void report_overwritten(AddressSpace& space, pid_t pid);
   // Reports the error of `done` as note_trouble() does, unless the process has left the space.
   void note_failure(const AddressSpace& space, pid_t pid, const Result<void>& done, const Client* client = nullptr);
 

@@ -138,6 +138,7 @@ Result<void> ProcessLives::prepare_space(AddressSpace& space, pid_t pid) {
     space.inherit(*remains);
     ArmingState::Change change(space.arming);
     TRY_DO(remove_all(tracer_, space, options_.stop_patience_ms));
+    space.overwritten = 0;  // the killed controller's, which may not have written them yet
   }
   Reports reports;
   auto armed = arming_.can_arm(space) ? arming_.arm_space(space, reports) : Result<void>();
@@ -163,6 +164,12 @@ Result<std::vector<Module>> ProcessLives::modules(pid_t pid) {
   return find_modules(pid, process->space->memory);
 }
 
+static void note_parents_pointer(const Thread& parent, Thread& child) {
+  ThreadRegisters registers;
+  if (!native_architecture().read_registers(parent.tid, registers).ok()) return;
+  child.parents_pointer = native_architecture().thread_pointer(registers);
+}
+
 void ProcessLives::process_forked(Thread& parent, Process& child, const ProcessStatus& status, bool shares_memory) {
   reports_.report(nullptr, {.kind = Event::Kind::kProcessStarted, .pid = child.pid, .parent = parent.process->pid});
   for (auto& [id, guest] : arming_.clients().all()) {
@@ -174,6 +181,7 @@ void ProcessLives::process_forked(Thread& parent, Process& child, const ProcessS
   if (!from) return;
   child.actions = parent.process->actions;
   if (shares_memory) {
+    note_parents_pointer(parent, *child.threads.at(child.pid));
     child.space = from;
     from->users.push_back(&child);
     count_borrowers(*from);
@@ -219,6 +227,7 @@ void ProcessLives::finish_fork(const DeferredWork& work) {
     Reports reports;
     auto arm = [&]() -> Result<void> {
       if (anew) TRY_DO(remove_all(tracer_, *space, options_.stop_patience_ms));
+      space->overwritten = 0;  // had not been written when it was forked
       if (anew ? arming_.can_arm(*space) : arming_.lacks_sites(*space)) TRY_DO(arming_.arm_space(*space, reports));
       return {};
     };
@@ -298,6 +307,7 @@ void ProcessLives::hand_over(pid_t pid, const std::string& reason) {
       return remove_all(tracer_, *space, options_.stop_patience_ms);
     }();
     arming_.note_failure(*space, pid, removed);
+    arming_.report_overwritten(*space, pid);
   }
   process = tracer_.find_process(pid);
   if (!process) return;
@@ -344,10 +354,7 @@ void ProcessLives::leave_space(Process& process) {
 }
 
 void ProcessLives::thread_born(Thread& parent, Thread& thread, const ProcessStatus& status) {
-  ThreadRegisters registers;
-  if (native_architecture().read_registers(parent.tid, registers).ok()) {
-    thread.parents_pointer = native_architecture().thread_pointer(registers);
-  }
+  note_parents_pointer(parent, thread);
   if (arming_.may_fault() && should_learn_actions(*thread.process, status)) {
     works_.hold_for({.kind = DeferredWork::kActions, .pid = thread.process->pid, .tid = thread.tid}, thread);
   }

@@ -17,6 +17,7 @@
 #include "engine/share/guest_host.h"
 #include "engine/shown_faults.h"
 #include "engine/signal_stops.h"
+#include "engine/space/space_calls.h"
 #include "engine/space/space_setup.h"
 #include "engine/space/thread_identities.h"
 #include "engine/tracing_context.h"
@@ -114,9 +115,8 @@ TracingBackendImpl::~TracingBackendImpl() {
 }
 
 Result<void> TracingBackendImpl::start() {
-  TRY(tracer_,
-      Tracer::create(*this, {.ends = static_cast<bool>(options_.events.watch_threads),
-                             .system_calls = options_.watch_system_calls}));
+  TRY(tracer_, Tracer::create(*this, {.ends = static_cast<bool>(options_.events.watch_threads),
+                                      .system_calls = options_.watch_system_calls}));
   tracer_->be_patient({options_.sleep_patience_ms, options_.events.keep_waiting});
   auto report = [this](const Client* client, Event event) { reports_.report(client, std::move(event)); };
   calls_ = std::make_unique<CallWatch>(*tracer_, options_.stop_patience_ms, options_.events.call_probes,
@@ -237,8 +237,11 @@ Result<void> TracingBackendImpl::disarm_all(AfterRemoval after) {
   own_->probes_calls = false;
   works_->perform();
   return change_all([&](AddressSpace& space) {
-    return remove_all(*tracer_, space, options_.stop_patience_ms, after,
-                      [&](Thread& thread) { return signals_->leave_endless_handler(thread); });
+    const pid_t pid = pid_of(space);
+    auto removed = remove_all(*tracer_, space, options_.stop_patience_ms, after,
+                              [&](Thread& thread) { return signals_->leave_endless_handler(thread); });
+    arming_->report_overwritten(space, pid);
+    return removed;
   });
 }
 

@@ -40,8 +40,9 @@ BlockedPlace blocked_place(pid_t pid, pid_t tid) {
   return {.pc = Address(strtoull(text.c_str() + last + 1, nullptr, 16))};
 }
 
-// Moves program counters in displaced code back to the text. Returns whether all threads are out of our code then.
-bool evacuate(AddressSpace& space) {
+// Moves program counters in displaced code back to the text, unless somebody else has written there. Returns whether all threads
+// are out of our code then, but for code that stays.
+bool evacuate(AddressSpace& space, const std::set<Address>& foreign) {
   std::vector<std::pair<Address, const PatchedSite*>> by_trampoline;
   for (auto sites : {space.sites.in_text(), space.sites.retired()}) {
     for (const PatchedSite& site : sites) {
@@ -57,7 +58,8 @@ bool evacuate(AddressSpace& space) {
     auto after = std::upper_bound(by_trampoline.begin(), by_trampoline.end(), pc,
                                   [](Address value, const auto& site) { return value < site.first; });
     if (after != by_trampoline.begin()) {
-      if (auto restored = std::prev(after)->second->restored(pc)) return restored;
+      const PatchedSite& site = *std::prev(after)->second;
+      if (auto restored = site.restored(pc)) return foreign.contains(site.begin) ? std::nullopt : restored;
     }
     outside = false;
     return {};
@@ -483,10 +485,23 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
     (space.traps.is_tracing_site(site.begin) ? traps : sites).push_back(site);
   }
   std::set<Address> untouched;  // of which nothing was to be taken out
+  std::set<Address> foreign;    // of those, where somebody else has written
   auto restore = [&](std::span<const PatchedSite> from) {
-    write_patches(space.memory, from, PatchDirection::kRestore, [&](size_t index) { untouched.insert(from[index].begin); });
+    std::vector<const PatchedSite*> others;
+    write_patches(space.memory, from, PatchDirection::kRestore, [&](size_t index) { others.push_back(&from[index]); });
+    for (const PatchedSite* site : others) {
+      const bool is_new = untouched.insert(site->begin).second;
+      const TextState state = text_at(space.memory, *site);
+      if (state == TextState::kForeign) foreign.insert(site->begin);
+      if (is_new && state != TextState::kGone && !site->is_relay) space.overwritten++;
+    }
   };
   restore(sites);
+  for (const PatchedSite& site : space.sites.retired()) {  // what has overwritten it may have put our jump back, or may do so
+    const TextState state = text_at(space.memory, site);
+    if (state == TextState::kPatched) write_patches(space.memory, {&site, 1}, PatchDirection::kRestore, [](size_t) {});
+    if (state == TextState::kForeign) foreign.insert(site.begin);
+  }
   space.sites.mark_restored();
   count_semaphores(space.memory, space.sites.in_text(), untouched, PatchDirection::kRestore);
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
@@ -494,10 +509,10 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   int leaving = 8;  // how often threads are taken out of handlers, at most
   for (;;) {
     resolve_pending_returns(space, {}, space.memory);
-    bool outside = evacuate(space);
+    bool outside = evacuate(space, foreign);
     if (outside && !traps.empty()) {
       restore(std::exchange(traps, {}));
-      outside = evacuate(space);
+      outside = evacuate(space, foreign);
     }
     if (outside) break;
     step_out_of_stop(tracer, space);
@@ -516,7 +531,8 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
     settle_breakpoints(tracer, space);
     if (!unseen.empty()) unseen = leave_relays(space, space.sites.in_text(), &unseen);
   }
-  auto unmapped = unmap_all(tracer, space);
+  space.keeps_code = !foreign.empty();
+  auto unmapped = foreign.empty() ? unmap_all(tracer, space) : leave_all(tracer, space);
   space.forget_sites();
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) thread->calls.moved_to = Address();
@@ -544,6 +560,8 @@ Result<AddressSpace> find_remains(pid_t pid) {
     if (arena && mapping.offset != 0) {  // slots that came later, or what lies behind shared pages
       uint64_t end = arenas.empty() ? 0 : before ? before->end : arenas.back().end.value;
       if (end == mapping.begin) arenas.back().end = Address(mapping.end);
+      else if (mapping.offset == abi::kPageSize)  // behind the header of what a controller has left there on purpose
+        arenas.push_back({Address(mapping.begin - abi::kPageSize), Address(mapping.end)});
       continue;
     }
     if (mapping.offset != 0) {  // stubs of punned jumps

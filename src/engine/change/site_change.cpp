@@ -33,7 +33,10 @@ void take_out(Tracer& tracer, AddressSpace& space, std::span<const PatchedSite> 
   count_semaphores(space.memory, leaving, untouched, PatchDirection::kRestore);
   std::map<Address, Address> struck;
   for (const PatchedSite& site : leaving) {
-    struck[site.begin] = site.trampoline;
+    const TextState state = untouched.contains(site.begin) ? text_at(space.memory, site) : TextState::kOriginal;
+    // What somebody else has written there may be taken out again, and our jump be back.
+    if (state != TextState::kForeign) struck[site.begin] = site.trampoline;
+    if (untouched.contains(site.begin) && state != TextState::kGone && !site.is_relay) space.overwritten++;
     space.sites.retire(site);
   }
   for (auto& [id, client] : space.clients) {
@@ -127,6 +130,12 @@ bool is_behind_call(const AddressSpace& space, Address pc) {
                              [&](const PatchedSite& site) { return pc == site.waiting_place() && site.call != 0; });
 }
 
+// Whether somebody else has written where the patch of a retired site was, and may write our jump there again.
+bool is_foreign(const AddressSpace& space, const PatchedSite& site) {
+  const bool is_ours = !space.sites.beginning_in(site.begin, site.begin + 1).empty();  // the patch of the site that replaces it
+  return !is_ours && text_at(space.memory, site) == TextState::kForeign;
+}
+
 struct LeadOut {
   std::optional<ClientId> returns;  // pending returns of this client get their real addresses
   pid_t sparing = 0;                // stays where it is
@@ -202,12 +211,15 @@ Result<void> drain_calls(Tracer& tracer, AddressSpace& space, pid_t sparing, uin
 Result<void> remove_client(Tracer& tracer, AddressSpace& space, ClientId client, uint64_t patience_ms) {
   TRY_DO(lead_out(tracer, space, {.returns = client}, patience_ms));
   if (space.users.empty()) return {};
+  bool stays = false;
   if (auto mine = space.clients.find(client); mine != space.clients.end()) {
+    stays = std::ranges::any_of(space.sites.retired(),
+                                [&](const PatchedSite& site) { return lies_in(site, &mine->second) && is_foreign(space, site); });
     space.sites.forget_retired_in(mine->second.code);
   }
-  auto unmapped = unmap_client(tracer, space, client);
+  auto left = stays ? leave_client(tracer, space, client) : unmap_client(tracer, space, client);
   tracer.let_go(space.users);
-  return unmapped;
+  return left;
 }
 
 }  // namespace spile::engine

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <array>
 
 namespace spile::engine {
 namespace {
@@ -46,6 +47,14 @@ void write_patches(const TargetMemory& memory, std::span<const PatchedSite> site
     }
     first = end;
   }
+}
+
+TextState text_at(const TargetMemory& memory, const PatchedSite& site) {
+  std::array<uint8_t, kMaxPatch> bytes;
+  std::span<uint8_t> text(bytes.data(), site.overwritten);
+  if (!memory.read(site.begin, text).ok()) return TextState::kGone;
+  if (memcmp(text.data(), site.patched, text.size()) == 0) return TextState::kPatched;
+  return memcmp(text.data(), site.original, text.size()) == 0 ? TextState::kOriginal : TextState::kForeign;
 }
 
 void count_semaphores(const TargetMemory& memory, std::span<const PatchedSite> sites, const std::set<Address>& except,

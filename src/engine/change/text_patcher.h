@@ -17,6 +17,10 @@ enum class PatchDirection { kApply, kRestore };
 void write_patches(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction,
                    const std::function<void(size_t)>& untouched);
 
+enum class TextState : uint8_t { kGone, kPatched, kOriginal, kForeign };
+// Returns what stands at a site: nothing that can be read, our patch, what stood there before, or what somebody else has written.
+TextState text_at(const TargetMemory& memory, const PatchedSite& site);
+
 // Raises (or lowers, but not below 0) by one the semaphores of sites that were applied (or restored), except of sites that begin
 // at one of `except`. Skips semaphores that can't be read or written.
 void count_semaphores(const TargetMemory& memory, std::span<const PatchedSite> sites, const std::set<Address>& except,

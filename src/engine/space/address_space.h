@@ -87,6 +87,10 @@ struct AddressSpace {
   CallReporting calls;
   KnownThreads threads;
   ArmingState arming;
+  // Sites whose patches somebody else was found to have overwritten, since Arming::report_overwritten; and whether code was left
+  // to the process then, because what has overwritten them may put our jumps back.
+  uint64_t overwritten = 0;
+  bool keeps_code = false;
 
   // Takes over what a forked child is copied with.
   void inherit(const AddressSpace& parent);

@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <fmt/format.h>
+#include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "abi/arena.h"
@@ -385,13 +388,14 @@ Result<void> unmap(RemoteCalls& calls, ClientSpace& client) {
   return {};
 }
 
-}  // namespace
+using LeaveMapping = Result<void> (*)(RemoteCalls&, Thread&, AddressSpace&, ClientSpace&);
 
-Result<void> unmap_client(Tracer& tracer, AddressSpace& space, ClientId id) {
+Result<void> drop_client(Tracer& tracer, AddressSpace& space, ClientId id, LeaveMapping leave) {
   auto found = space.clients.find(id);
   if (found == space.clients.end()) return {};
   const std::vector<AddressRange> code = found->second.code;
-  TRY_DO(make_calls(tracer, space, [&](RemoteCalls& calls, Thread&) { return unmap(calls, found->second); }));
+  TRY_DO(
+      make_calls(tracer, space, [&](RemoteCalls& calls, Thread& thread) { return leave(calls, thread, space, found->second); }));
   space.clients.erase(found);
   for (auto& [other, client] : space.clients) {
     for (auto& region : client.regions) {
@@ -401,18 +405,51 @@ Result<void> unmap_client(Tracer& tracer, AddressSpace& space, ClientId id) {
   return {};
 }
 
-Result<void> unmap_all(Tracer& tracer, AddressSpace& space) {
+Result<void> drop_all(Tracer& tracer, AddressSpace& space, LeaveMapping leave) {
   if (space.empty()) return {};
   bool has_our_actions = true;  // signal actions that we have set
   TRY_DO(make_calls(tracer, space, [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
     if (has_our_actions) TRY_DO(take_back_actions(calls, *thread.process));
     has_our_actions = false;
-    for (auto& [id, client] : space.clients) TRY_DO(unmap(calls, client));
+    for (auto& [id, client] : space.clients) TRY_DO(leave(calls, thread, space, client));
     return {};
   }));
   space.clients.clear();
   space.signal_code = {};
   return {};
 }
+
+Result<void> unmap_client_of(RemoteCalls& calls, Thread&, AddressSpace&, ClientSpace& client) { return unmap(calls, client); }
+
+// Gives the process an arena's header of its own, which says that the controller is gone. The controller may live on, and the
+// arena is shared with all processes that it traces.
+Result<void> orphan(RemoteCalls& calls, Thread& thread, AddressSpace& space, ClientSpace& client) {
+  if (client.arena.size() == 0) return {};
+  std::array<uint8_t, abi::kPageSize> page;
+  TRY_DO(space.memory.read(client.arena.begin, page));
+  const uint32_t owner_died = FUTEX_OWNER_DIED, disabled = 0;
+  memcpy(&page[offsetof(abi::ArenaHeader, controller_futex)], &owner_died, sizeof owner_died);
+  memcpy(&page[offsetof(abi::ArenaHeader, enabled)], &disabled, sizeof disabled);
+  auto mapped = map_memory(calls, thread.process->pid,
+                           {.what = "map the header of what stays",
+                            .size = abi::kPageSize,
+                            .protection = PROT_READ | PROT_WRITE,
+                            .where = client.arena.begin,
+                            .replaces = true});
+  if (!mapped.ok()) return std::move(mapped).error();
+  return space.memory.write(client.arena.begin, page);
+}
+
+}  // namespace
+
+Result<void> unmap_client(Tracer& tracer, AddressSpace& space, ClientId id) {
+  return drop_client(tracer, space, id, unmap_client_of);
+}
+
+Result<void> unmap_all(Tracer& tracer, AddressSpace& space) { return drop_all(tracer, space, unmap_client_of); }
+
+Result<void> leave_client(Tracer& tracer, AddressSpace& space, ClientId id) { return drop_client(tracer, space, id, orphan); }
+
+Result<void> leave_all(Tracer& tracer, AddressSpace& space) { return drop_all(tracer, space, orphan); }
 
 }  // namespace spile::engine

@@ -49,4 +49,10 @@ Result<void> unmap_client(Tracer& tracer, AddressSpace& space, ClientId id);
 // Unmaps what all clients have there, and takes back our actions for signals. REQUIRES: as unmap_client.
 Result<void> unmap_all(Tracer& tracer, AddressSpace& space);
 
+// Leaves to the process what a client, or all, have mapped there, and forgets it. Handlers do nothing in it from now on, as if
+// their controller had died, and the next spile finds it as it finds what a killed one has left. REQUIRES: all threads are still;
+// no return is pending in it.
+Result<void> leave_client(Tracer& tracer, AddressSpace& space, ClientId id);
+Result<void> leave_all(Tracer& tracer, AddressSpace& space);
+
 }  // namespace spile::engine
