@@ -1,5 +1,5 @@
-# Threads, and processes in one memory, that have one thread pointer (clone(2) without CLONE_SETTLS): hits equal
-# calls, and so do returns. An exception finds the real return addresses, also those of calls that began before the thread pointer was shared.
+# Threads, and processes in one memory, that have one thread pointer (clone(2) without CLONE_SETTLS): hits equal calls, and so do
+# returns. An exception finds the real return addresses, also those of calls that began before the thread pointer was shared.
 # variants: calls returns exceptions
 import subprocess
 
