@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <linux/hw_breakpoint.h>
 
+#include "base/processes/watchpoints.h"
 #include "bpf/perf_event.h"
 #include "bpf/privilege.h"
 
@@ -98,6 +99,8 @@ Error refused(const AttachPoint& point, int error) {
 }
 
 Result<Attachment> attach(int program, const AttachPoint& point, pid_t process, int cpu) {
+  if (point.sample.type == PERF_TYPE_BREAKPOINT && !watchpoints_work())
+    return Error{fmt::format("attach {}: {}", point.text, kNoWatchpoints), kNoWatchpointsHint};
   perf_event_attr attributes = attributes_of(point.sample);
   UniqueFd event = try_open_event(attributes, process, cpu);
   if (!event && errno == ESRCH && point.of_threads) return Attachment();

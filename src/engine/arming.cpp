@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <utility>
 
 #include "abi/arena.h"
+#include "engine/change/overwritten.h"
 #include "engine/change/removal.h"
 #include "engine/patch/dynamic_linker.h"
 #include "engine/process/memory_map.h"
@@ -116,11 +118,30 @@ void Arming::note_trouble(pid_t pid, const Error& error, const Client* client) {
                    .message = error.hint.empty() ? error.message : error.message + " (" + error.hint + ")"});
 }
 
+void Arming::take_out_overwritten(AddressSpace& space, pid_t pid) {
+  std::set<Address> begins;
+  for (const PatchedSite& site : find_overwritten(space)) begins.insert(site.begin);
+  std::vector<PatchedSite> leaving = space.sites.with_foundations(begins);
+  if (leaving.empty()) return;
+  const std::vector<PatchedSite> lost = leaving;
+  ArmingState::Change change(space.arming);
+  auto changed = apply_change(tracer_, space, {.leaving = std::move(leaving), .coming = {}}, patience_ms_);
+  if (!changed.ok()) return note_failure(space, pid, std::move(changed).error());
+  for (const PatchedSite& site : lost) {
+    if (!site.is_relay) space.note_overwritten(site.begin);
+  }
+  report_overwritten(space, pid);
+}
+
 void Arming::report_overwritten(AddressSpace& space, pid_t pid) {
-  const uint64_t count = std::exchange(space.overwritten, 0);
+  constexpr size_t kMostNamed = 4;
+  const std::map<Address, std::string> places = std::exchange(space.overwritten, {});
   const bool keeps = std::exchange(space.keeps_code, false);
-  if (count == 0) return;
-  std::string text = fmt::format("probed places were overwritten, and hits there may be missing: {}", count);
+  if (places.empty()) return;
+  std::string names;
+  for (auto& [at, name] : places | std::views::take(kMostNamed)) names += (names.empty() ? "" : ", ") + name;
+  if (places.size() > kMostNamed) names += ", ...";
+  std::string text = fmt::format("probed places were overwritten, and hits there may be missing: {} ({})", places.size(), names);
   if (keeps)
     text += "; as what is there now may lead to it, the process keeps spile's code, which only passes on what comes there";
   note_trouble(pid, Error{text, ""});

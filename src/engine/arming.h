@@ -68,6 +68,8 @@ class Arming {
   bool is_leaving(const AddressSpace& space, pid_t pid);
   // Reports an error as Event::Kind::kTrouble. client: nullptr: to all that follow the process.
   void note_trouble(pid_t pid, const Error& error, const Client* client = nullptr);
+  // Takes out sites that another tracer has written into, with those that rest on them or that they rest on, and reports it.
+  void take_out_overwritten(AddressSpace& space, pid_t pid);
   // Reports, and forgets, what AddressSpace::overwritten has counted.
   void report_overwritten(AddressSpace& space, pid_t pid);
   // Reports the error of `done` as note_trouble() does, unless the process has left the space.

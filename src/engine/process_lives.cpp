@@ -138,7 +138,7 @@ Result<void> ProcessLives::prepare_space(AddressSpace& space, pid_t pid) {
     space.inherit(*remains);
     ArmingState::Change change(space.arming);
     TRY_DO(remove_all(tracer_, space, options_.stop_patience_ms));
-    space.overwritten = 0;  // the killed controller's, which may not have written them yet
+    space.overwritten.clear();  // the killed controller's, which may not have written them yet
   }
   Reports reports;
   auto armed = arming_.can_arm(space) ? arming_.arm_space(space, reports) : Result<void>();
@@ -227,7 +227,7 @@ void ProcessLives::finish_fork(const DeferredWork& work) {
     Reports reports;
     auto arm = [&]() -> Result<void> {
       if (anew) TRY_DO(remove_all(tracer_, *space, options_.stop_patience_ms));
-      space->overwritten = 0;  // had not been written when it was forked
+      space->overwritten.clear();  // had not been written when it was forked
       if (anew ? arming_.can_arm(*space) : arming_.lacks_sites(*space)) TRY_DO(arming_.arm_space(*space, reports));
       return {};
     };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/change/overwritten.h"
 #include "engine/process/questions.h"
 #include "engine/shown_faults.h"
 #include "engine/space/signal_actions.h"
@@ -64,6 +65,29 @@ void SignalStops::finish_signal(const DeferredWork& work) {
     if (still) (void)learn_signal_actions(tracer_, *thread->process, *thread);
   }
   works_.release_hold(work.tid);
+}
+
+void SignalStops::finish_overwritten(const DeferredWork& work) {
+  if (Process* process = tracer_.find_process(work.pid); process && process->space) {
+    std::shared_ptr<AddressSpace> space = process->space;
+    arming_.take_out_overwritten(*space, work.pid);
+  }
+  works_.release_hold(work.tid);
+}
+
+// Whether the thread has met what another tracer has left of a patch; it goes on when that was taken out.
+bool SignalStops::is_caught(const AddressSpace& space, Thread& thread) {
+  siginfo_t info;
+  if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0 || info.si_code <= 0) return false;
+  ThreadRegisters registers;
+  if (!native_architecture().read_registers(thread.tid, registers).ok()) return false;
+  const Address pc = native_architecture().pc(registers);
+  const bool is_elsewhere = thread.signal == SIGSEGV && reinterpret_cast<uint64_t>(info.si_addr) == pc.value;
+  const auto caught = caught_at(space, pc, is_elsewhere);
+  if (!caught || !move_on(thread, registers, *caught, info)) return false;
+  signal_is_ours(thread);
+  works_.hold_for({.kind = DeferredWork::kOverwritten, .pid = thread.process->pid, .tid = thread.tid}, thread);
+  return true;
 }
 
 void SignalStops::mend(Thread& thread, int signal) {
@@ -243,12 +267,13 @@ void SignalStops::signal_arrived(Thread& thread) {
   } else if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
     const std::optional<Bell> bell = rung_bell(thread.tid);
     const std::optional<HandlerPlace> place = redirect_fault(thread);
-    if (!place) return leave_handler(thread) ? signal_is_ours(thread) : show_fault(*space, thread);
+    if (!place && leave_handler(thread)) return signal_is_ours(thread);
+    if (!place) return is_caught(*space, thread) ? void() : show_fault(*space, thread);
     signal_is_ours(thread);
     if (bell) bell_rung(*space, thread, *bell, *place);
   } else if (thread.signal == SIGFPE || thread.signal == SIGILL) {
     if (leave_handler(thread)) thread.signal = 0;
-    else show_fault(*space, thread);
+    else if (!is_caught(*space, thread)) show_fault(*space, thread);
   } else if (calls_.is_on() && CallWatch::is_cancellation(thread.signal)) {
     CallWatch::leave_call(*space, thread);
   } else if (thread.signal == SIGTRAP) {

@@ -40,6 +40,8 @@ class SignalStops {
   void finish_tracing(const DeferredWork& work);
   // kActions, kResetAction: learns, or puts back, the program's actions for signals that our code raises.
   void finish_signal(const DeferredWork& work);
+  // kOverwritten: takes out sites that another tracer has written into, the rest of one of which the thread has met.
+  void finish_overwritten(const DeferredWork& work);
 
  private:
   void mend(Thread& thread, int signal);
@@ -64,6 +66,7 @@ class SignalStops {
   bool leave_handler(Thread& thread);
   void bell_rung(const AddressSpace& space, Thread& thread, const Bell& bell, const HandlerPlace& place);
   void signal_is_ours(Thread& thread);
+  bool is_caught(const AddressSpace& space, Thread& thread);
 
   Tracer& tracer_;
   CallWatch& calls_;

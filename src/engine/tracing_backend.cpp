@@ -91,6 +91,7 @@ class TracingBackendImpl final : public TracingBackend, TraceListener, GuestServ
   }
 
   void perform(const DeferredWork& work);
+  void look_over_sites();
   Result<void> change_all(const std::function<Result<void>(AddressSpace&)>& change);
   Result<void> let_all_go();
   Result<void> disarm_all(AfterRemoval after);
@@ -107,6 +108,7 @@ class TracingBackendImpl final : public TracingBackend, TraceListener, GuestServ
   std::unique_ptr<ProcessLives> lives_;
   std::unique_ptr<SignalStops> signals_;
   std::unique_ptr<CallStops> call_stops_;
+  Tracer::Clock::time_point next_look_{};  // at all sites
 };
 
 TracingBackendImpl::~TracingBackendImpl() {
@@ -322,8 +324,27 @@ Result<std::vector<Event>> TracingBackendImpl::poll(int timeout_ms) {
   works_->perform(works_->size());
   if (host_) host_->serve();
   lives_->look_after_handed_over();
+  look_over_sites();
   tracer_->forget_ended_threads();
   return reports_.take();
+}
+
+// Ten times a second, or less often where it would take more than a hundredth of the time.
+void TracingBackendImpl::look_over_sites() {
+  if (Tracer::Clock::now() < next_look_) return;
+  const auto begun = Tracer::Clock::now();
+  uint64_t seen = 0;
+  while (Process* process = tracer_->next_process(seen)) {
+    seen = process->serial;
+    const pid_t pid = process->pid;
+    const std::shared_ptr<AddressSpace> space = process->space;
+    // A child that was forked while its parent was armed has only a part of the patches yet.
+    const bool is_whole = space && !space->arming.is_changing() && !works_->contains(DeferredWork::kFork, pid);
+    if (!is_whole || pid_of(*space) != pid) continue;
+    arming_->take_out_overwritten(*space, pid);
+  }
+  const auto now = Tracer::Clock::now();
+  next_look_ = now + std::max<Tracer::Clock::duration>(std::chrono::milliseconds(100), 100 * (now - begun));
 }
 
 void TracingBackendImpl::perform(const DeferredWork& work) {
@@ -335,6 +356,7 @@ void TracingBackendImpl::perform(const DeferredWork& work) {
     case DeferredWork::kSharers: return call_stops_->finish_sharers(work);
     case DeferredWork::kTracing: return signals_->finish_tracing(work);
     case DeferredWork::kSlots: return call_stops_->finish_slots(work);
+    case DeferredWork::kOverwritten: return signals_->finish_overwritten(work);
     case DeferredWork::kActions:
     case DeferredWork::kResetAction: return signals_->finish_signal(work);
   }

@@ -44,7 +44,7 @@ class EventReports {
 // Work for a stopped thread that needs more than its registers: performed at the engine's top level, while a hold keeps the
 // thread.
 struct DeferredWork {
-  enum Kind { kExec, kFork, kLibraries, kWatchedCall, kActions, kResetAction, kSharers, kTracing, kSlots } kind;
+  enum Kind { kExec, kFork, kLibraries, kWatchedCall, kActions, kResetAction, kSharers, kTracing, kSlots, kOverwritten } kind;
   pid_t pid;                       // of the process (kFork: of the child)
   pid_t tid;                       // the held thread; 0: none
   bool anew = false;               // kFork: its parent was being armed, so its copy may be incomplete, and it is armed anew

@@ -21,10 +21,10 @@ def call(hooked):
 
 
 text = command("bytes")
-OVERWRITTEN = "probed places were overwritten, and hits there may be missing: 1"
+OVERWRITTEN = "probed places were overwritten, and hits there may be missing: 1 \\(hooker[+]0x"
 LEFT = "the process keeps spile's code"
 if VARIANT == "hook":
-    session = Session("-e", COUNT + RETURNS, "-x", target.pid).attached(target.pid)
+    session = Session("-v", "-e", COUNT + RETURNS, "-x", target.pid).attached(target.pid)
     call(0)
     command("hook")
     call(100)  # the hook leads on to the probe
@@ -35,7 +35,7 @@ if VARIANT == "hook":
     command("unhook")
     call(0)
 if VARIANT == "reread":
-    session = Session("-e", COUNT + RETURNS, "-x", target.pid).attached(target.pid)
+    session = Session("-v", "-e", COUNT + RETURNS, "-x", target.pid).attached(target.pid)
     call(0)
     command("reread")
     call(0)
@@ -44,8 +44,8 @@ if VARIANT == "reread":
     expect(command("bytes"), text, "text of the program")
     expect_true("spile" not in Path(f"/proc/{target.pid}/maps").read_text(), "something of spile is mapped")
 if VARIANT == "shared":  # of two sessions, one that leaves while the other one goes on
-    first = Session("-e", COUNT, "-x", target.pid).attached(target.pid)
-    second = Session("-e", COUNT.replace("n++", "n += 2"), "-x", target.pid).attached(target.pid)
+    first = Session("-v", "-e", COUNT, "-x", target.pid).attached(target.pid)
+    second = Session("-v", "-e", COUNT.replace("n++", "n += 2"), "-x", target.pid).attached(target.pid)
     call(0)
     command("hook")
     call(100)
@@ -55,7 +55,7 @@ if VARIANT == "shared":  # of two sessions, one that leaves while the other one 
     call(100)
     command("unhook")
     call(0)
-session = Session("-e", COUNT, "-x", target.pid).attached(target.pid)
+session = Session("-v", "-e", COUNT, "-x", target.pid).attached(target.pid)
 call(0)
 session.stop().expect(status=0, out="hits 100\n")
 call(0)

@@ -507,6 +507,19 @@ server {{ listen 127.0.0.1:{self.port}; root {directory}; }} }}""")
         return urllib.request.urlopen(f"http://127.0.0.1:{self.port}/index.html", timeout=10).read()
 
 
+def watchpoints_work():
+    """Whether the processor raises hardware watchpoints; those of some virtual machines never come, and spile says so."""
+    source = temporary_directory() / "watched"
+    source.with_suffix(".c").write_text("int watched; int main(void) { watched = 1; return 0; }")
+    subprocess.run(["gcc", "-g", "-o", source, source.with_suffix(".c")], check=True)
+    result = spile("-e", 'probe process.data("watched").write { println("written") }', "-c", source)
+    if "watchpoints do not work on this machine" in result.err:
+        expect(result.status, 1)
+        return False
+    result.expect(status=0, out="written\n")
+    return True
+
+
 def number_of_started():
     return len(_started)
 

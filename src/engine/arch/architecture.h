@@ -45,18 +45,24 @@ struct PunRange {
   uint8_t overwritten;  // bytes from the site's begin that the jump consists of
   Address low;
   uint64_t count;
+  uint8_t guarded = 0;  // as SitePlan::guarded
+  Address behind = {};  // where the jump ends, if `guarded` is not 0
 };
 
 // How one site is going to be patched. `window` is the run of whole instructions that the patch displaces.
 struct SitePlan {
   Mechanism mechanism = Mechanism::kRefused;
-  std::string reason;          // of kRefused
-  Address begin;               // the window's first byte, the first byte that changes
-  uint8_t window = 0;          // bytes of displaced instructions (and of padding behind them); kNop: of the nop
-  uint8_t displaced = 0;       // of these, bytes of code that have to be carried out elsewhere
-  uint8_t overwritten = 0;     // bytes that the jump itself takes, from begin
-  uint8_t lead = 0;            // kJump: its first byte, in front of the opcode and without effect; 0: none
-  Address relay;               // kShortJump: where the 5-byte jump to the trampoline is; kPunned: the stub
+  std::string reason;       // of kRefused
+  Address begin;            // the window's first byte, the first byte that changes
+  uint8_t window = 0;       // bytes of displaced instructions (and of padding behind them); kNop: of the nop
+  uint8_t displaced = 0;    // of these, bytes of code that have to be carried out elsewhere
+  uint8_t overwritten = 0;  // bytes that the jump itself takes, from begin
+  uint8_t lead = 0;         // kJump: its first byte, in front of the opcode and without effect; 0: none
+  // kJump: bit n: byte n of its displacement, the lowest being byte 0, should be no instruction (VariableLengthPatching): an
+  // instruction of the window begins there, to which a uprobe at the instruction before sends the thread; or the byte follows the
+  // first instruction's prefix, which the kernel writes back when a uprobe goes.
+  uint8_t guarded = 0;
+  Address relay;               // kShortJump: where the 5-byte jump to the trampoline is; kPunned, guarded kJump: the stub
   std::vector<PunRange> puns;  // kPunned: where the stub may be, the best first
   uint8_t prefixes = 0;        // kPunned, once a range is chosen
   bool falls_through = true;   // control can leave the window at its end
@@ -237,6 +243,8 @@ class VariableLengthPatching {
   virtual std::span<const uint8_t> leads() const = 0;
   // The first byte of a kJump with this lead.
   virtual uint8_t first_byte(uint8_t lead) const = 0;
+  // Bytes that are no instruction, whatever stands behind them, also behind a prefix.
+  virtual std::span<const uint8_t> invalid_bytes() const = 0;
   // Finds bytes that look like short branches, wherever these lead. By `from`.
   virtual std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text) const = 0;
 };

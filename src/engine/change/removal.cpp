@@ -488,18 +488,21 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   std::set<Address> foreign;    // of those, where somebody else has written
   auto restore = [&](std::span<const PatchedSite> from) {
     std::vector<const PatchedSite*> others;
-    write_patches(space.memory, from, PatchDirection::kRestore, [&](size_t index) { others.push_back(&from[index]); });
+    write_patches(space.memory, from, PatchDirection::kRestore, [&](size_t index, TextState found) {
+      const PatchedSite& site = from[index];
+      if (found != TextState::kGone && !site.is_relay && !untouched.contains(site.begin)) space.note_overwritten(site.begin);
+      if (found != TextState::kMixed) untouched.insert(site.begin);
+      others.push_back(&site);
+    });
     for (const PatchedSite* site : others) {
-      const bool is_new = untouched.insert(site->begin).second;
-      const TextState state = text_at(space.memory, *site);
-      if (state == TextState::kForeign) foreign.insert(site->begin);
-      if (is_new && state != TextState::kGone && !site->is_relay) space.overwritten++;
+      if (text_at(space.memory, *site) == TextState::kForeign) foreign.insert(site->begin);
     }
   };
   restore(sites);
   for (const PatchedSite& site : space.sites.retired()) {  // what has overwritten it may have put our jump back, or may do so
     const TextState state = text_at(space.memory, site);
-    if (state == TextState::kPatched) write_patches(space.memory, {&site, 1}, PatchDirection::kRestore, [](size_t) {});
+    if (state == TextState::kPatched || state == TextState::kMixed)
+      write_patches(space.memory, {&site, 1}, PatchDirection::kRestore, [](size_t, TextState) {});
     if (state == TextState::kForeign) foreign.insert(site.begin);
   }
   space.sites.mark_restored();
@@ -531,6 +534,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
     settle_breakpoints(tracer, space);
     if (!unseen.empty()) unseen = leave_relays(space, space.sites.in_text(), &unseen);
   }
+  if (space.sites.may_lack_patches()) space.overwritten.clear();
   space.keeps_code = !foreign.empty();
   auto unmapped = foreign.empty() ? unmap_all(tracer, space) : leave_all(tracer, space);
   space.forget_sites();

@@ -28,15 +28,18 @@ void take_out(Tracer& tracer, AddressSpace& space, std::span<const PatchedSite> 
   if (leaving.empty()) return;
   settle_breakpoints(tracer, space);
   (void)leave_relays(space, leaving);
-  std::set<Address> untouched;
-  write_patches(space.memory, leaving, PatchDirection::kRestore, [&](size_t index) { untouched.insert(leaving[index].begin); });
+  std::set<Address> untouched, foreign;
+  write_patches(space.memory, leaving, PatchDirection::kRestore, [&](size_t index, TextState found) {
+    const PatchedSite& site = leaving[index];
+    if (found != TextState::kMixed) untouched.insert(site.begin);
+    if (found == TextState::kForeign) foreign.insert(site.begin);
+    if (found != TextState::kGone && !site.is_relay) space.note_overwritten(site.begin);
+  });
   count_semaphores(space.memory, leaving, untouched, PatchDirection::kRestore);
   std::map<Address, Address> struck;
   for (const PatchedSite& site : leaving) {
-    const TextState state = untouched.contains(site.begin) ? text_at(space.memory, site) : TextState::kOriginal;
     // What somebody else has written there may be taken out again, and our jump be back.
-    if (state != TextState::kForeign) struck[site.begin] = site.trampoline;
-    if (untouched.contains(site.begin) && state != TextState::kGone && !site.is_relay) space.overwritten++;
+    if (!foreign.contains(site.begin)) struck[site.begin] = site.trampoline;
     space.sites.retire(site);
   }
   for (auto& [id, client] : space.clients) {
@@ -113,7 +116,7 @@ Result<ChangeOutcome> apply_change(Tracer& tracer, AddressSpace& space, SiteChan
     }
   }
   write_patches(space.memory, change.coming, PatchDirection::kApply,
-                [&](size_t index) { outcome.left_alone.insert(change.coming[index].begin); });
+                [&](size_t index, TextState) { outcome.left_alone.insert(change.coming[index].begin); });
   count_semaphores(space.memory, change.coming, outcome.left_alone, PatchDirection::kApply);
   tracer.let_go(space.users);
   outcome.pause_ns =

@@ -11,14 +11,46 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr size_t kStackScan = 32 * 1024;  // a signal frame lies that near to the stack pointer, or is not looked for
 
+bool is_breakpoint(uint8_t byte) { return native_architecture().is_breakpoint({&byte, 1}); }
+
+TextState state_of(const PatchedSite& site, const uint8_t* text) {
+  bool is_patched = true, is_original = true, is_known = true;
+  for (size_t i = 0; i < site.overwritten; i++) {
+    const bool ours = text[i] == site.patched[i], before = text[i] == site.original[i], breakpoint = is_breakpoint(text[i]);
+    is_patched = is_patched && ours;
+    is_original = is_original && (before || (breakpoint && !ours));
+    is_known = is_known && (ours || before || breakpoint);
+  }
+  if (is_patched) return TextState::kPatched;
+  if (is_original) return TextState::kOriginal;
+  return is_known ? TextState::kMixed : TextState::kForeign;
+}
+
+// Writes what stood at the site before, but for bytes that are not ours. text: what stands there; becomes what is written.
+void take_out_own(const TargetMemory& memory, const PatchedSite& site, uint8_t* text) {
+  for (size_t at = 0; at < site.overwritten; at++) {
+    if (is_breakpoint(text[at]) && !is_breakpoint(site.patched[at])) continue;
+    if (text[at] != site.original[at]) (void)memory.write_value(site.begin + static_cast<int64_t>(at), site.original[at]);
+    text[at] = site.original[at];
+  }
+}
+
 }  // namespace
 
+TextState text_at(const TargetMemory& memory, const PatchedSite& site) {
+  std::array<uint8_t, kMaxPatch> bytes;
+  if (!memory.read(site.begin, std::span(bytes).first(site.overwritten)).ok()) return TextState::kGone;
+  return state_of(site, bytes.data());
+}
+
 void write_patches(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction,
-                   const std::function<void(size_t)>& untouched) {
-  bool apply = direction == PatchDirection::kApply;
+                   const FoundText& untouched) {
+  // The kernel may be writing breakpoints of uprobes beside a site. Of more sites, those of a page are written at once.
+  constexpr size_t kMostApart = 1024;
+  const bool apply = direction == PatchDirection::kApply, is_apart = sites.size() <= kMostApart;
   std::vector<uint8_t> bytes;
   for (size_t first = 0; first < sites.size();) {
-    // Sites that begin in one page are read, changed and written together.
+    // Sites that begin in one page are read together.
     size_t end = first + 1;
     uint64_t page = sites[first].begin.value / kPage;
     while (end < sites.size() && sites[end].begin.value / kPage == page) end++;
@@ -34,27 +66,21 @@ void write_patches(const TargetMemory& memory, std::span<const PatchedSite> site
     for (size_t i = first; i < end; i++) {
       const PatchedSite& site = sites[i];
       uint8_t* place = bytes.data() + (site.begin - from);
-      if (!readable || memcmp(place, apply ? site.original : site.patched, site.overwritten) != 0) {
-        untouched(i);
-        continue;
-      }
+      const TextState state = readable ? state_of(site, place) : TextState::kGone;
+      const bool is_whole = readable && memcmp(place, apply ? site.original : site.patched, site.overwritten) == 0;
+      if (!is_whole) untouched(i, state);
+      if (!is_whole && !apply && state == TextState::kMixed) take_out_own(memory, site, place);
+      if (!is_whole) continue;
       memcpy(place, apply ? site.patched : site.original, site.overwritten);
       changed = true;
       done.push_back(i);
+      if (is_apart && !memory.write(site.begin, {place, site.overwritten}).ok()) untouched(i, TextState::kGone);
     }
-    if (changed && !memory.write(from, bytes).ok()) {
-      for (size_t i : done) untouched(i);
+    if (changed && !is_apart && !memory.write(from, bytes).ok()) {
+      for (size_t i : done) untouched(i, TextState::kGone);
     }
     first = end;
   }
-}
-
-TextState text_at(const TargetMemory& memory, const PatchedSite& site) {
-  std::array<uint8_t, kMaxPatch> bytes;
-  std::span<uint8_t> text(bytes.data(), site.overwritten);
-  if (!memory.read(site.begin, text).ok()) return TextState::kGone;
-  if (memcmp(text.data(), site.patched, text.size()) == 0) return TextState::kPatched;
-  return memcmp(text.data(), site.original, text.size()) == 0 ? TextState::kOriginal : TextState::kForeign;
 }
 
 void count_semaphores(const TargetMemory& memory, std::span<const PatchedSite> sites, const std::set<Address>& except,

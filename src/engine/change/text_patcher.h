@@ -11,15 +11,23 @@ namespace spile::engine {
 
 enum class PatchDirection { kApply, kRestore };
 
-// Writes the patches, or what stood there before, page by page. A site whose bytes are not as expected (someone else has changed
-// them, the module has gone), or can't be written, is left alone, and `untouched` is called with its index in `sites`. REQUIRES:
-// all threads are still; `sites` is sorted by begin.
-void write_patches(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction,
-                   const std::function<void(size_t)>& untouched);
-
-enum class TextState : uint8_t { kGone, kPatched, kOriginal, kForeign };
-// Returns what stands at a site: nothing that can be read, our patch, what stood there before, or what somebody else has written.
+// What stands at a site.
+enum class TextState : uint8_t {
+  kGone,      // nothing that can be read
+  kPatched,   // our patch
+  kOriginal,  // what stood there before, perhaps with another tracer's breakpoint
+  kMixed,     // our patch, but for a breakpoint, or for what stood there before a breakpoint that has gone again
+  kForeign,   // what somebody else has written
+};
 TextState text_at(const TargetMemory& memory, const PatchedSite& site);
+
+// Called with the index of a site, and what was found there.
+using FoundText = std::function<void(size_t, TextState)>;
+// Writes the patches, or what stood there before, page by page. A site whose bytes are not as expected (somebody else has changed
+// them, the module has gone), or can't be written, is left alone, and `untouched` is called. Of a kMixed site what is ours is
+// taken out, and `untouched` is called, too. REQUIRES: all threads are still; `sites` is sorted by begin.
+void write_patches(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction,
+                   const FoundText& untouched);
 
 // Raises (or lowers, but not below 0) by one the semaphores of sites that were applied (or restored), except of sites that begin
 // at one of `except`. Skips semaphores that can't be read or written.

@@ -161,20 +161,21 @@ class Emission {
     }
     uint8_t stub_size = 0;
     bool takes_stub = false;
-    if (group.plan.mechanism == Mechanism::kPunned) {
-      auto stub = former_stub(group.plan, region.next(), &stub_size);
+    const bool is_punned = group.plan.mechanism == Mechanism::kPunned;
+    if (const std::vector<PunRange> ranges = stub_ranges(group.plan); !ranges.empty()) {
+      auto stub = former_stub(group.plan, ranges, region.next(), &stub_size);
       takes_stub = stub.has_value();
-      if (!stub) stub = stubs_(head, region, group.plan.puns, region.next());
+      if (!stub) stub = stubs_(head, region, ranges, region.next());
       // Memory for the stub does not change region.next().
-      if (!stub) return Error{"no room for a punned jump", ""};
-      if (!takes_stub) stub_size = static_cast<uint8_t>(native_architecture().emit_stub(stub->at, region.next()).size());
-      group.plan.relay = stub->at;
-      group.plan.prefixes = stub->range.prefixes;
-      group.plan.overwritten = stub->range.overwritten;
+      if (!stub && is_punned) return Error{"no room for a punned jump", ""};
+      if (stub && !takes_stub) stub_size = static_cast<uint8_t>(native_architecture().emit_stub(stub->at, region.next()).size());
+      group.plan.relay = stub ? stub->at : Address();
+      if (is_punned) group.plan.prefixes = stub->range.prefixes;
+      if (is_punned) group.plan.overwritten = stub->range.overwritten;
     }
     TRY(PatchedSite site, build_site(group.plan, group.original, trampoline, region.next(), 0));
     site.body = body;
-    if (group.plan.mechanism == Mechanism::kPunned) {
+    if (stub_size != 0) {
       site.stub = group.plan.relay;
       site.stub_size = stub_size;
       site.takes_stub = takes_stub;
@@ -194,13 +195,25 @@ class Emission {
     keep_trampoline(first, region);
     return sites;
   }
+  // Where the stub of a jump may be that needs one, or had better lead to one: if another tracer writes into the jump, its stub
+  // lies where the thread is caught. Of very many sites the stubs would need too much memory.
+  std::vector<PunRange> stub_ranges(const SitePlan& plan) const {
+    constexpr size_t kMostGuarded = 1024;
+    constexpr int64_t kReach = int64_t{1} << 31;
+    if (plan.mechanism == Mechanism::kPunned) return plan.puns;
+    if (plan.mechanism != Mechanism::kJump || plan.guarded == 0 || plan.lead != 0 || groups_.size() > kMostGuarded) return {};
+    const Address behind = plan.begin + plan.overwritten;
+    const Address low = behind.value > kReach ? behind + -kReach : Address();
+    return {{0, plan.overwritten, low, static_cast<uint64_t>(behind + kReach - low), plan.guarded, behind}};
+  }
   // The place for a stub is often the only one: that of the site which is replaced leads to the new trampoline then.
-  std::optional<PlacedStub> former_stub(const SitePlan& plan, Address target, uint8_t* size) const {
+  std::optional<PlacedStub> former_stub(const SitePlan& plan, std::span<const PunRange> ranges, Address target,
+                                        uint8_t* size) const {
     auto former = std::find_if(leaving_.begin(), leaving_.end(), [&](const PatchedSite& site) {
       return site.begin == plan.begin && site.stub != Address() && site.keeps_stub;
     });
     if (former == leaving_.end()) return {};
-    for (const PunRange& range : plan.puns) {
+    for (const PunRange& range : ranges) {
       if (range.overwritten != former->overwritten || former->stub < range.low ||
           former->stub >= range.low + static_cast<int64_t>(range.count) ||
           native_architecture().emit_stub(former->stub, target).size() > former->stub_size) {

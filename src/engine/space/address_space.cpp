@@ -1,5 +1,7 @@
 #include "engine/space/address_space.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "abi/arena.h"
@@ -50,6 +52,16 @@ Address AddressSpace::scratch() const {
     if (client.process_table.size() != 0) return client.process_table.begin + sizeof(abi::ProcessTable);
   }
   return {};
+}
+
+void AddressSpace::note_overwritten(Address begin) {
+  std::string name = fmt::format("{:#x}", begin.value);
+  for (auto& [key, loaded] : modules) {
+    const Module& module = loaded.module;
+    if (begin < module.lowest || begin >= module.highest) continue;
+    name = fmt::format("{}+{:#x}", module.path.substr(module.path.rfind('/') + 1), begin.value - module.bias);
+  }
+  overwritten.emplace(begin, std::move(name));
 }
 
 bool AddressSpace::empty() const {

@@ -87,13 +87,16 @@ struct AddressSpace {
   CallReporting calls;
   KnownThreads threads;
   ArmingState arming;
-  // Sites whose patches somebody else was found to have overwritten, since Arming::report_overwritten; and whether code was left
-  // to the process then, because what has overwritten them may put our jumps back.
-  uint64_t overwritten = 0;
+  // Places that are not probed any more, since somebody else has written into them or one that they rest on, and that
+  // Arming::report_overwritten has not reported yet: file and address in the file. And whether code was left to the process then,
+  // because what has overwritten them may put our jumps back.
+  std::map<Address, std::string> overwritten;
   bool keeps_code = false;
 
   // Takes over what a forked child is copied with.
   void inherit(const AddressSpace& parent);
+  // Adds the site that begins there to `overwritten`.
+  void note_overwritten(Address begin);
   // Forgets all sites, which have been taken out, with what is known of modules and requests.
   void forget_sites();
   // Returns whether the run-time address lies in code of any client, and whether any client has code.

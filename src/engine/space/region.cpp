@@ -121,6 +121,9 @@ bool Region::StubPage::is_free(uint64_t at, uint64_t length) const {
 Region::StubPage* Region::add_stub_page() {
   if (next_ + 2 * kPage > limit_) return nullptr;
   limit_ -= kPage;
+  // A jump whose displacement another tracer has written into is seen where it leads (change/overwritten.h).
+  if (const VariableLengthPatching* patching = native_architecture().variable_length())
+    memset(view_ + limit_, patching->invalid_bytes().front(), kPage);
   stub_pages_.push_back({limit_, {}, std::vector<bool>(kPage)});
   return &stub_pages_.back();
 }

@@ -133,6 +133,7 @@ void SiteTable::forget_text(Address low, Address high) {
 
 void SiteTable::inherit(const SiteTable& parent) {
   *this = parent;
+  may_lack_patches_ = parent.is_restored_;
   is_restored_ = false;
 }
 

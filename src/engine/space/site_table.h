@@ -113,6 +113,8 @@ class SiteTable {
   // children.
   void mark_restored() { is_restored_ = true; }
   bool is_restored() const { return is_restored_; }
+  // Returns whether the process was forked after its parent's patches had been taken out, while sites were still listed.
+  bool may_lack_patches() const { return may_lack_patches_; }
 
   // --- Former sites ---
 
@@ -141,6 +143,7 @@ class SiteTable {
   std::set<Address> reentries_;
   std::multimap<Address, Address> foundations_;
   bool is_restored_ = false;
+  bool may_lack_patches_ = false;
 };
 
 }  // namespace spile::engine

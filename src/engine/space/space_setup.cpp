@@ -304,6 +304,37 @@ Result<void> map_stub_page(SetupContext& context, AddressSpace& space, Region& r
   return {};
 }
 
+// Whether a jump of the range may lead to `at`: the bytes of its displacement that are guarded are no instructions.
+bool keeps_guard(const PunRange& range, Address at) {
+  const VariableLengthPatching* patching = native_architecture().variable_length();
+  if (range.guarded == 0 || !patching) return true;
+  const std::span<const uint8_t> invalid = patching->invalid_bytes();
+  const auto distance = static_cast<uint64_t>(at - range.behind);
+  for (int n = 0; n < 4; n++) {
+    if ((range.guarded >> n & 1) && std::ranges::find(invalid, static_cast<uint8_t>(distance >> 8 * n)) == invalid.end())
+      return false;
+  }
+  return true;
+}
+
+// Places to which a jump of the range may lead whose displacement has no byte that is an instruction, so that they also do for
+// others nearby.
+std::vector<Address> guarded_places(const PunRange& range) {
+  std::vector<Address> places;
+  const VariableLengthPatching* patching = native_architecture().variable_length();
+  if (!patching) return places;
+  const std::span<const uint8_t> invalid = patching->invalid_bytes();
+  for (size_t low = 0; low < 4; low++) {
+    for (uint8_t highest : invalid) {
+      const auto distance = static_cast<int32_t>(uint32_t{highest} << 24 | uint32_t{invalid[low]} << 16 |
+                                                 uint32_t{invalid[low]} << 8 | invalid[low]);
+      const Address at = range.behind + distance;
+      if (at >= range.low && at < range.low + static_cast<int64_t>(range.count)) places.push_back(at);
+    }
+  }
+  return places;
+}
+
 // Writes a stub into a page that is mapped already. Empty: none has room in the ranges.
 std::optional<PlacedStub> use_mapped_page(Region& region, std::span<const PunRange> ranges, Address target) {
   for (Region::StubPage& page : region.stub_pages()) {
@@ -311,6 +342,7 @@ std::optional<PlacedStub> use_mapped_page(Region& region, std::span<const PunRan
       for (const PunRange& range : ranges) {
         Address from = std::max(base, range.low), to = std::min(base + kPage, range.low + static_cast<int64_t>(range.count));
         for (Address at = from; at < to; at = at + 1) {
+          if (!keeps_guard(range, at)) continue;
           std::vector<uint8_t> code = native_architecture().emit_stub(at, target);
           uint64_t offset = static_cast<uint64_t>(at - base);
           if (!page.is_free(offset, code.size())) continue;
@@ -343,22 +375,30 @@ std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space,
   if (mapped >= kMostStubPages) return {};
   auto map = MemoryMap::read(pid_of(space));
   if (!map.ok()) return {};
+  auto place_at = [&](const PunRange& range, Address at, uint64_t heap_room) -> std::optional<PlacedStub> {
+    uint64_t base = at.value / kPage * kPage;
+    std::vector<uint8_t> code = native_architecture().emit_stub(at, target);
+    if (at.value - base + code.size() > kPage || !map->is_free_page(base, heap_room)) return {};
+    Region::StubPage* page = page_for(region, at.value - base, code.size());
+    if (!page || !map_stub_page(context, space, region, *page, Address(base)).ok()) return {};
+    region.put_stub(*page, at.value - base, code);
+    page->mapped.push_back(Address(base));
+    space.clients[context.client].code.push_back({Address(base), Address(base + kPage)});
+    return PlacedStub{range, at};
+  };
   auto place = [&](const PunRange& range, uint64_t heap_room) -> std::optional<PlacedStub> {
+    if (range.guarded != 0) {
+      for (Address at : guarded_places(range)) {
+        if (auto placed = place_at(range, at, heap_room)) return placed;
+      }
+      return {};
+    }
     uint64_t step = std::max<uint64_t>(range.count / kMostTries / kPage * kPage, std::min(range.count, kPage));
     const uint64_t last = (range.count - 1) / step * step;
     for (uint64_t tried = 0; tried < range.count; tried += step) {
       // What is above a heap lies as far from it as possible.
       const uint64_t skip = heap_room == kAllOfHeap ? tried : last - tried;
-      Address at = range.low + static_cast<int64_t>(skip);
-      uint64_t base = at.value / kPage * kPage;
-      std::vector<uint8_t> code = native_architecture().emit_stub(at, target);
-      if (at.value - base + code.size() > kPage || !map->is_free_page(base, heap_room)) continue;
-      Region::StubPage* page = page_for(region, at.value - base, code.size());
-      if (!page || !map_stub_page(context, space, region, *page, Address(base)).ok()) continue;
-      region.put_stub(*page, at.value - base, code);
-      page->mapped.push_back(Address(base));
-      space.clients[context.client].code.push_back({Address(base), Address(base + kPage)});
-      return PlacedStub{range, at};
+      if (auto placed = place_at(range, range.low + static_cast<int64_t>(skip), heap_room)) return placed;
     }
     return {};
   };

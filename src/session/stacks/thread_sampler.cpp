@@ -20,6 +20,7 @@
 #include "abi/stack_tables.h"
 #include "base/messages.h"
 #include "base/processes/proc.h"
+#include "base/processes/watchpoints.h"
 #include "engine/process/process_status.h"
 #include "sema/terms/intrinsics.h"
 
@@ -140,6 +141,7 @@ Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wis
     attributes.wakeup_events = 1;
   } else {
     what = "set a watchpoint in";
+    if (!watchpoints_work()) return Error{kNoWatchpoints, kNoWatchpointsHint};
     uint64_t address = locate_(pid, wish.site);
     if (address == 0)
       return Error{fmt::format("{} is not mapped in process {}", wish.site.module, pid),

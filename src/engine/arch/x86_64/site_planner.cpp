@@ -16,6 +16,11 @@ namespace {
 constexpr uint64_t kAlignment = 16;
 constexpr uint64_t kUnknownSizeScan = 256;
 constexpr uint8_t kLongestPunned = 8;
+constexpr uint8_t kPrefixes[] = {0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0xf2, 0xf3};
+constexpr uint8_t kBreakpoint = 0xcc;
+// Opcodes that were taken out for 64-bit mode (Intel SDM volume 2, appendix A), without those that extensions have taken.
+constexpr uint8_t kInvalid[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f,
+                                0x37, 0x3f, 0x60, 0x61, 0xea, 0xce, 0x9a, 0x82};
 // Of a near jump in 64-bit mode segment prefixes and REX have no effect; the processors disagree about 66.
 constexpr uint8_t kLeads[] = {0,    0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x40, 0x41, 0x42, 0x43, 0x44,
                               0x45, 0x46, 0x47, 0x48, 0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f};
@@ -65,6 +70,21 @@ Window measure(std::span<const uint8_t> text, size_t limit, size_t wanted) {
   return window;
 }
 
+// SitePlan::guarded for a jump over these instructions.
+uint8_t guarded_bytes(std::span<const uint8_t> text) {
+  uint8_t guarded = 0;
+  for (size_t at = 0; at < kNearJump && at < text.size();) {
+    auto instruction = decode(text.subspan(at, std::min<size_t>(text.size() - at, 15)));
+    if (!instruction) break;
+    const bool is_prefixed =
+        std::ranges::find(kPrefixes, text[at]) != std::end(kPrefixes) || text[at] >> 4 == 4;  // 40 to 4f: REX
+    if (at == 0 && is_prefixed && instruction->length > 1) guarded |= 1;
+    at += instruction->length;
+    if (at < kNearJump) guarded |= static_cast<uint8_t>(1 << (at - 1));
+  }
+  return guarded;
+}
+
 // Plans a jump of five bytes at plan.begin. Returns why it does not fit, or nullptr.
 const char* plan_near_jump(std::span<const uint8_t> text, size_t limit, uint64_t size, SitePlan& plan) {
   Window window = measure(text, limit, kNearJump);
@@ -85,6 +105,7 @@ const char* plan_near_jump(std::span<const uint8_t> text, size_t limit, uint64_t
   plan.mechanism = Mechanism::kJump;
   plan.window = window.length;
   plan.overwritten = kNearJump;
+  plan.guarded = guarded_bytes(text);
   return nullptr;
 }
 
@@ -162,6 +183,7 @@ SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t le
   plan.mechanism = Mechanism::kJump;
   plan.window = window.length;
   plan.falls_through = !window.leaves;
+  plan.guarded = guarded_bytes(text);
   return plan;
 }
 
@@ -202,6 +224,7 @@ SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t l
 }
 
 std::span<const uint8_t> leads() { return kLeads; }
+std::span<const uint8_t> invalid_bytes() { return kInvalid; }
 
 SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) {
   Window window = measure(text, text.size(), 1);
@@ -216,7 +239,13 @@ SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) {
     // The displacement's lowest bytes lie in the instruction and can be chosen.
     int free_bytes = std::min(static_cast<int>(window.length) - prefixes - 1, 4);
     uint32_t fixed = 0;
-    for (int i = free_bytes; i < 4; i++) fixed |= uint32_t{text[static_cast<size_t>(prefixes + 1 + i)]} << 8 * i;
+    bool is_fixed = true;  // another tracer's breakpoint may go, and its byte be another one
+    for (int i = free_bytes; i < 4; i++) {
+      const uint8_t byte = text[static_cast<size_t>(prefixes + 1 + i)];
+      is_fixed = is_fixed && byte != kBreakpoint;
+      fixed |= uint32_t{byte} << 8 * i;
+    }
+    if (!is_fixed) continue;
     if (free_bytes == 4) fixed = uint32_t{1} << 31;
     int64_t distance = static_cast<int32_t>(fixed);
     if (distance < 0 && at.value + end < static_cast<uint64_t>(-distance)) continue;

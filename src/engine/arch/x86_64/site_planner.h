@@ -18,6 +18,7 @@ bool relay_nearby(SitePlan& plan, Address relay);
 void relay_by_next_byte(SitePlan& plan, uint8_t second);
 SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room);
 std::span<const uint8_t> leads();
+std::span<const uint8_t> invalid_bytes();
 SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most);
 uint64_t entry_mark(std::span<const uint8_t> function);
 

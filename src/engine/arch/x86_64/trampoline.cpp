@@ -319,7 +319,7 @@ std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) {
     out.jump(plan.relay);
   } else {
     if (plan.lead != 0) out.bytes({plan.lead});
-    out.jump(trampoline);
+    out.jump(plan.relay != Address() ? plan.relay : trampoline);
   }
   return out.take();
 }

@@ -45,6 +45,7 @@ class ShortJumps final : public VariableLengthPatching {
     return x86_64::plan_displacement(text, at, left, room);
   }
   std::span<const uint8_t> leads() const override { return x86_64::leads(); }
+  std::span<const uint8_t> invalid_bytes() const override { return x86_64::invalid_bytes(); }
   uint8_t first_byte(uint8_t lead) const override { return lead == 0 ? 0xe9 : lead; }
   std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text) const override {
     return x86_64::find_short_branches(text);
