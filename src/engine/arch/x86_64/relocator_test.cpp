@@ -114,6 +114,23 @@ TEST(SitePlanner, DisplacesWholeInstructions) {
   EXPECT_EQ(planned("55 48 89 e5 48 83 ec 10 c9 c3", 10), "jump at 0 over 8");
   EXPECT_EQ(planned("48 83 ec 18 31 c0 48 83 c4 18 c3", 11), "jump at 0 over 6");
 }
+uint8_t guarded(std::string_view hex) {
+  std::vector<uint8_t> bytes = bytes_of(hex);
+  return native_architecture().plan_entry(bytes, Address(0x1000), bytes.size()).guarded;
+}
+TEST(SitePlanner, GuardsWhereInstructionsBegin) {
+  EXPECT_EQ(guarded("55 48 89 e5 48 83 ec 10 c9 c3"), 0b1001);  // at 1 and 4
+  EXPECT_EQ(guarded("41 54 53 48 83 ec 10 c9 c3"), 0b0111);     // at 2 and 3, and behind the prefix
+  EXPECT_EQ(guarded("31 c0 48 89 f8 c3"), 0b0010);
+  EXPECT_EQ(guarded("48 83 ec 18 31 c0 c3"), 0b1001);  // at 4, and behind the prefix
+  EXPECT_EQ(guarded("48 8d 05 00 00 00 00 c3"), 0b0001);
+  EXPECT_EQ(guarded("b8 01 00 00 00 c3"), 0);
+  EXPECT_EQ(guarded("f3 0f 1e fa 55 48 89 e5 31 c0 5d c3"), 0b1001);  // behind endbr64
+}
+TEST(SitePlanner, TakesNoBytesOfABreakpointIntoAJump) {
+  SitePlan plan = native_architecture().plan_single(bytes_of("31 c0 48 89 cc f8 c3 90 90"), Address(0x1000000), 9);
+  EXPECT_EQ(plan.mechanism, Mechanism::kInt3);
+}
 TEST(SitePlanner, KeepsEndbr64) { EXPECT_EQ(planned("f3 0f 1e fa 55 48 89 e5 31 c0 5d c3", 12), "jump at 4 over 6"); }
 TEST(SitePlanner, TakesANopAsItIs) {
   EXPECT_EQ(planned("0f 1f 44 00 00 31 c0 c3", 8), "nop at 0 over 5");
