@@ -1,6 +1,6 @@
 # Uprobes that others set on functions which spile probes, before or after it, at the first instruction or another one that the
-# jump is laid over, and that go while it is there or later: nothing dies, nothing is computed wrongly, and hits that may be missing
-# are reported. First instructions have 1 to 9 bytes.
+# jump is laid over, and that go while it is there or later: nothing dies, nothing is computed wrongly, and hits that may be
+# missing are reported. First instructions have 1 to 9 bytes.
 # variants: later gone before returns static
 import ctypes
 import struct
@@ -91,7 +91,8 @@ def check(result, target, probed, what):
     counts = {name: int(count) for name, count in re.findall(r"^(\w+) (\d+)$", result.out, re.M)}
     fewer = {name: counts.get(name, 0) for name in names if counts.get(name, 0) != target.calls}
     expect(set(fewer) - set(probed), set(), f"{what}: functions without a uprobe that were not counted: {counts}\n{result.err}")
-    silent = [name for name in fewer if not re.search(f"{OVERWRITTEN}|{name} in .* can't be probed|{name} .*: refused", result.err)]
+    silent = [name for name in fewer
+              if not re.search(f"{OVERWRITTEN}|{name} in .* can't be probed|{name} .*: refused", result.err)]
     expect(silent, [], f"{what}: functions whose loss is not reported, of {target.calls} calls: {counts}\n{result.err}")
     if LONG_FORM:
         print(what, {name: at for name, at in probed.items()}, fewer, result.err)

@@ -3,9 +3,9 @@
 
 namespace spile {
 
-// Returns whether the processor raises watchpoints: of a test on a variable of this thread's own, the first time it is called. Under
-// some hypervisors the kernel sets them, and they never come. True where the test can't be made (no right, no register left):
-// whoever sets one then learns why.
+// Returns whether the processor raises watchpoints: of a test on a variable of this thread's own, the first time it is called.
+// Under some hypervisors the kernel sets them, and they never come. True where the test can't be made (no right, no register
+// left): whoever sets one then learns why.
 bool watchpoints_work();
 
 // What users are shown then, and what to do.
