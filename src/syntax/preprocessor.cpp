@@ -212,14 +212,16 @@ bool Preprocessor::expand_at(const Token& token) {
   return true;
 }
 
+bool Preprocessor::is_of_library(const Macro& macro) const {
+  if (!options_.macros) return false;
+  auto known = options_.macros->macros.find(macro.name);
+  return known != options_.macros->macros.end() && &known->second == &macro;
+}
+
 const Macro* Preprocessor::find_macro(std::string_view name) const {
   // A macro of the library means the library's own ones, whatever the script calls its macros.
   const Environment* reading = frames_.empty() ? nullptr : frames_.back().environment.get();
-  bool in_library = false;
-  if (reading && options_.macros) {
-    auto known = options_.macros->macros.find(reading->macro->name);
-    in_library = known != options_.macros->macros.end() && &known->second == reading->macro;
-  }
+  const bool in_library = reading && is_of_library(*reading->macro);
   auto own = own_.macros.find(name);
   if (own != own_.macros.end() && !in_library) return &own->second;
   if (!options_.macros) return nullptr;
@@ -262,8 +264,18 @@ void Preprocessor::invoke(const Macro& macro, const Token& at, std::shared_ptr<E
     token.origin = token.range;
     token.range = at.range;
   }
+  if (is_of_library(macro)) rename_locals(body);
   if (!body.empty()) body.front().space_before = at.space_before;
   push(std::move(body), std::move(inner), at);
+}
+
+// One probe may use a macro for arrays whose keys have different types, so that each expansion needs variables of its own.
+void Preprocessor::rename_locals(std::vector<Token>& body) {
+  ++expansions_;
+  for (Token& token : body) {
+    if (token.kind != TokenKind::kIdentifier || !token.text.starts_with(kMacroLocal)) continue;
+    token.text = renamed_.emplace_back(std::string(token.text) + "_" + std::to_string(expansions_));
+  }
 }
 
 bool Preprocessor::collect_arguments(const Macro& macro, const Token& at, Environment& environment) {

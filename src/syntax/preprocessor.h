@@ -8,8 +8,10 @@
 //
 // Tokens out of a macro's body or an argument get the range of the place of use, so that every range lies in one file
 // and grows from left to right; where they were written is kept beside (Token::origin). Work is bounded: expansions
-// nest at most kMaximumExpansions deep, and give at most kMaximumExpandedTokens tokens.
+// nest at most kMaximumExpansions deep, and give at most kMaximumExpandedTokens tokens. Names in the library's macros that
+// begin with kMacroLocal are other names in each expansion.
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,6 +36,7 @@ struct MacroLibrary {
   std::map<std::string, Macro, std::less<>> macros;
 };
 
+inline constexpr std::string_view kMacroLocal = "__local_";
 inline constexpr size_t kMaximumExpansions = 200;
 inline constexpr size_t kMaximumExpandedTokens = 500'000;
 // After this many errors the run ends: further ones are rarely worth reading.
@@ -41,8 +44,8 @@ inline constexpr size_t kMaximumErrors = 20;
 
 class Preprocessor {
  public:
-  // All three, and options.macros, outlive the preprocessor. Tokens that it returns point into `file`, into macros (Token::macro)
-  // and into options.arguments.
+  // All three, and options.macros, outlive the preprocessor. Tokens that it returns point into `file`, into macros
+  // (Token::macro), into options.arguments and into the preprocessor.
   Preprocessor(const SourceFile& file, const ParseOptions& options, Diagnostics& diagnostics);
 
   // The next token for the parser: never kInvalid, kArgument, @define or one of %( %? %: %). kEnd once too many errors
@@ -104,6 +107,8 @@ class Preprocessor {
   void invoke(const Macro& macro, const Token& at, std::shared_ptr<Environment> environment);
   bool collect_arguments(const Macro& macro, const Token& at, Environment& environment);
   bool is_recursive(const Macro& macro) const;
+  bool is_of_library(const Macro& macro) const;
+  void rename_locals(std::vector<Token>& body);
   void push(std::vector<Token> tokens, std::shared_ptr<Environment> environment, const Token& at);
 
   void define(const Token& at);
@@ -128,6 +133,8 @@ class Preprocessor {
   std::vector<Frame> frames_;
   std::vector<Condition> conditions_;
   MacroLibrary own_;
+  std::deque<std::string> renamed_;  // texts of tokens
+  size_t expansions_ = 0;            // of the library's macros
   size_t expanded_tokens_ = 0;
   size_t errors_ = 0;
   bool stopped_ = false;

@@ -220,6 +220,18 @@ TEST(MacroLibraries, AreSeenByScriptsAndHiddenByTheirOwn) {
   EXPECT_EQ(expression_shape("@define v %( 2 %) x = @v", with_library), "(= x 2)");
 }
 
+TEST(MacroLibraries, HaveVariablesOfTheirOwnInEachExpansion) {
+  SourceFile file("lib.stpm", "@define m(x) %( (__local_a = @x) + __local_a %)");
+  Diagnostics diagnostics;
+  MacroLibrary library;
+  parse_macros(file, {}, diagnostics, library);
+  ParseOptions with_library;
+  with_library.macros = &library;
+  EXPECT_EQ(expression_shape("@m(__local_a) * @m(2)", with_library),
+            "(+ (+ (= __local_a_1 __local_a) (* __local_a_1 (= __local_a_2 2))) __local_a_2)");
+  EXPECT_EQ(expression_shape("@define m(x) %( (__local_a = @x) %) @m(1)", with_library), "(= __local_a 1)");
+}
+
 TEST(MacroLibraries, HoldNothingElse) {
   SourceFile file("lib.stpm", "@define v %( 1 %) global x");
   SourceFile again("again.stpm", "@define v %( 2 %)");

@@ -30,6 +30,6 @@ expect(json.loads(out[3]), {"generation": 1, "data": {"a": [{"__id": "i", "x": 1
 expect(json.loads(out[4]), {"generation": 1, "data": {}})
 
 spile("-p1", "-e", 'global a probe prometheus { @prometheus_dump_array2(a, "m", "x", "y") }').expect(
-    status=0, out_match=r'\$value \.= sprintf\("%s\{%s=\\"%s\\",%s=\\"%s\\"\} %d\\n", "m", "x", text_str')
+    status=0, out_match=r'\$value \.= sprintf\("%s\{%s=\\"%s\\",%s=\\"%s\\"\} %s\\n", "m", "x", text_str')
 spile("-p1", "-e", 'probe json_data { @json_output_data_start() @json_output_numeric_value("n", 1) @json_output_data_end() }'
       ).expect(status=0, out_match=r'\$value \.= __json_value\("n", sprintf\("%d", 1\)\)')
