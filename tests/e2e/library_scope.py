@@ -36,6 +36,12 @@ run("""@define offsetof(a, b) %( 77 %) @define cast_sizeof(a) %( 78 %) @define t
     probe begin { @this1 = 1; @this2 = 5; println(@offsetof(1, 2) + x, " ", @this2); exit() }""", "78 5\n")
 # argv and argc are the script's arguments, unless it has variables of these names.
 run("""probe begin { println(argc, argv[1], argv[2]); exit() }""", "2ab\n", "a", "b")
+run("""probe begin { println(argc, argv_1, argv_2, argv[2], "." . argv_3 . argv_32 . ".", 3 in argv); exit() }""",
+    "2abb..0\n", "a", "b")
+run("""probe begin { if (argv_1 != "") println("given"); foreach (k in argv) println(k, argv[k]); exit() }""",
+    "given\n1x\n2b\n4z\n", "-G", "argv_1=x", "-G", "argv_4=z", "a", "b")
+run("""probe begin { println(argv_1, argv_32, argv[33]); exit() }""", "x0x31x32\n", *[f"x{i}" for i in range(33)])
+run("""probe begin { argv_1 = 5; println(argv_1, argc); exit() }""", "51\n", "a")
 run("""probe begin { argv = 5; argc = 6; argv++; println(argv, argc); exit() } probe end { println(argc) }""", "66\n1\n", "a")
 run("""function f(argv) { return argv + 1 } probe begin { foreach (k in argv) println(k, argv[k]); println(f(1)); exit() }""",
     "1x\n2\n", "x")

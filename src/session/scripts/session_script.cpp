@@ -4,11 +4,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "session/terms/limits.h"
 
 namespace spile::session {
 
 namespace {
+
+constexpr size_t kNamedArguments = 32;  // argv_1 to argv_32
 
 // Returns a string as scripts write it.
 std::string literal(const std::string& text) {
@@ -31,14 +35,19 @@ std::string literal(const std::string& text) {
 
 // The comments have the form of those in tapset/, from which the documentation is made (tools/document_library.py).
 std::string session_script(const ScriptOptions& options) {
-  std::string script = fmt::format("global argc = {}\nglobal argv[{}]\n", options.arguments.size(), options.arguments.size() + 1);
-  // This probe runs before any other.
-  script += "probe begin(-9223372036854775807) {\n";
-  for (size_t i = 0; i < options.arguments.size(); ++i) {
-    script += fmt::format("  argv[{}] = {}\n", i + 1, literal(options.arguments[i]));
+  const std::vector<std::string>& arguments = options.arguments;
+  const size_t named = kNamedArguments;
+  std::string script =
+      fmt::format("global argc = {}\nglobal argv[{}]\n", arguments.size(), std::max(arguments.size(), named) + 1);
+  for (size_t i = 1; i <= named; ++i) {
+    script += fmt::format("global argv_{} = {}\n", i, literal(i <= arguments.size() ? arguments[i - 1] : ""));
   }
-  // The element gives argv its type.
-  if (options.arguments.empty()) script += "  argv[1] = \"\"\n  delete argv[1]\n";
+  // This probe runs before any other. What -G gave to a variable is an argument, too.
+  script += "probe begin(-9223372036854775807) {\n";
+  for (size_t i = 1; i <= std::max(arguments.size(), named); ++i) {
+    if (i > arguments.size()) script += fmt::format("  if (argv_{} != \"\")", i);
+    script += fmt::format("  argv[{}] = {}\n", i, i <= named ? fmt::format("argv_{}", i) : literal(arguments[i - 1]));
+  }
   script += "}\n";
 
   time_t now = time(nullptr);

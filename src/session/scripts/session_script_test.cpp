@@ -23,14 +23,19 @@ std::string script_of(std::vector<std::string> arguments, const std::string& mod
 
 TEST(SessionScript, SpellsArgumentsSoThatNothingInThemIsScript) {
   std::string text = script_of({"a\"b\\c", "\n\t\x7f\xff", "$x @y %z"});
-  EXPECT_NE(text.find(R"(argv[1] = "a\"b\\c")"), std::string::npos) << text;
-  EXPECT_NE(text.find(R"(argv[2] = "\012\011\177\377")"), std::string::npos) << text;
-  EXPECT_NE(text.find(R"(argv[3] = "$x @y %z")"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"(global argv_1 = "a\"b\\c")"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"(global argv_2 = "\012\011\177\377")"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"(global argv_3 = "$x @y %z")"), std::string::npos) << text;
   EXPECT_NE(text.find("global argc = 3\n"), std::string::npos) << text;
 }
 
-TEST(SessionScript, GivesArgvATypeWithoutArguments) {
-  EXPECT_NE(script_of({}).find("argv[1] = \"\"\n  delete argv[1]\n"), std::string::npos);
+TEST(SessionScript, MakesArgvOfTheVariablesOfSingleArguments) {
+  std::string text = script_of({"a"});
+  EXPECT_NE(text.find("global argv_32 = \"\"\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  argv[1] = argv_1\n  if (argv_2 != \"\")  argv[2] = argv_2\n"), std::string::npos) << text;
+  text = script_of(std::vector<std::string>(33, "x"));
+  EXPECT_NE(text.find("global argv[34]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  argv[32] = argv_32\n  argv[33] = \"x\"\n"), std::string::npos) << text;
 }
 
 TEST(SessionScript, NamesTheModule) {
