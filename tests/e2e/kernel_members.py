@@ -30,3 +30,10 @@ expect(out[0], out[1], "states of sockets")
 expect_true(int(out[0]) >= 12, f"three connections have at least twelve changes of state: {out}")
 spile("-p2", "-e", 'probe kernel.trace("sched:sched_switch") { println($prev->stat) }').expect(
     status=1, err_match="'struct task_struct' has no member 'stat'")
+
+# A script's own function is what the library's counters of packets call; the library's is gone.
+for name, event in [("ipmib", "InReceives"), ("tcpmib", "ActiveOpens"), ("linuxmib", "ListenOverflows")]:
+    parameters = "skb:long, op:long, out:long" if name == "ipmib" else "mine:long, op:long"
+    spile("-p2", "-e", f"""function {name}_filter_key:long ({parameters}) {{ return 4711 }}
+probe {name}.{event} {{ println(key) }}""").expect(status=0, out_match=re.escape(
+        f"# functions\n{name}_filter_key:long ({parameters})\n# probes\n"))

@@ -42,6 +42,19 @@ run("probe begin { println(wrong()) }", status=1, out="", err_match=r"wrong.stp:
 run("probe begin { println(@BROKEN) }", status=1, out="", err_match=r"unused.stpm:1:")
 run("probe begin { println(on(2)) }", status=1, out="", err_match=r"<input>:1:23: error: unresolved function 'on'")
 spile("-I", folder / "none", "-e", "probe begin { exit() }").expect(status=1, err_match="-I .*none: not a directory")
+# What a folder declares replaces what the installed library declares, there too, whichever file is read first.
+own = temporary_directory()
+(own / "own.stp").write_text("""function errno_str:string (n:long) { return "mine" } function qs_time:long () { return 42 }
+function text_str:string (s:string) { if (s != "x") next; return "own" } probe oneshot = begin { println("own oneshot") exit() }
+global InReceives = 5\n""")
+(own / "own.stpm").write_text("@define offsetof(a, b) %( 55 %)\n")
+spile("-I", own, "-e", """probe oneshot { @this1 = 5 qs_wait("q") println(@this1, @offsetof(1, 2), errno_str(2), qs_time(),
+  qsq_utilization("q", 1), text_str("x"), text_str("\\n"), InReceives) }""").expect(
+      status=0, out="own oneshot\n555mine420own\\n5\n")
+spile("-I", own, "-I", folder, "-e", "probe begin { println(@FIVE, one(2)) exit() }").expect(status=0, out="514\nend 1\n")
+(own / "again.stpm").write_text("@define offsetof(a, b) %( 56 %)\n")
+spile("-I", own, "-e", "probe begin { println(@offsetof(1, 2)) exit() }").expect(
+    status=1, err_match="macro @offsetof is defined twice")
 # Only what is needed is parsed.
 spile("-v", "-I", folder, "-e", "probe begin { println(below()) exit() }").expect(err_match="and 1 library scripts")
 spile("-v", "-I", folder, "-e", 'probe begin { println(strlen("x")) exit() }').expect(err_match="and 0 library scripts")

@@ -54,3 +54,8 @@ folder = temporary_directory()
 run("""global n = 3, total = 4 @define twice(x) %( 0 %) probe begin { println(bump(), " ", n, " ", own(), " ", total, " ", """
     """shared++, shared); exit() }""",
     "11 3 2 4 1112\n", "-I", folder)
+# Functions that are meant for scripts: the library calls the script's.
+run("""global now function qs_time:long () { return now }
+    probe begin { qs_wait("q") now = 100 qs_run("q") now = 400 qs_done("q")
+      println(qsq_service_time("q", 1), " ", qs_time()) exit() }""", "300 400\n")
+run("""function qs_time:long () { next } probe begin { println(qs_time() > 1000000000000000) exit() }""", "1\n")

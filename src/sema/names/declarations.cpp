@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "syntax/visitor.h"
 
@@ -27,6 +28,11 @@ bool takes(const Function& function, size_t arguments) {
   }
   return true;
 }
+
+// Functions of the library that scripts may define for it: it counts packets by the keys of the first three, and measures queues
+// in the time of the last.
+constexpr std::array<std::string_view, 4> kOfScripts = {"ipmib_filter_key", "tcpmib_filter_key", "linuxmib_filter_key",
+                                                        "qs_time"};
 
 int64_t priority_of(const Function& function) { return function.priority.value_or(function.from_library ? 1 : 0); }
 
@@ -111,9 +117,10 @@ Declarations::Found Declarations::find_functions(const std::string& name, size_t
   const Names& own = names_[own_script];
   collect(own, true);
   bool only_private = std::any_of(found.functions.begin(), found.functions.end(), [](auto* f) { return f->is_private; });
+  const bool is_of_scripts = std::ranges::find(kOfScripts, name) != kOfScripts.end();
   if (!only_private) {
     for (size_t i = 0; i < names_.size(); ++i) {
-      if (&names_[i] != &own && sees(own_script, i)) collect(names_[i], false);
+      if (&names_[i] != &own && (is_of_scripts || sees(own_script, i))) collect(names_[i], false);
     }
   }
   auto& functions = found.functions;

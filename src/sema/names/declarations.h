@@ -1,6 +1,7 @@
 #pragma once
 // Looks up names as each file sees them: the globals and functions of all scripts, private ones visible in their own file only.
-// The library does not see what the user declares: its names mean the same in every script. Pointers are into the program's
+// The library does not see what the user declares, except four functions that are meant for that: its names mean the same in
+// every script. Pointers are into the program's
 // trees.
 
 #include <string>

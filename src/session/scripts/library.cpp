@@ -185,14 +185,16 @@ Result<Library> Library::open(const ScriptOptions& script, Runtime runtime, cons
     if (!fs::is_directory(folder, error)) return Error{fmt::format("$SYSTEMTAP_TAPSET, {}: not a directory", folder), {}};
     folders.push_back(folder);
   }
-  if (std::string standard = tapset_folder(); !standard.empty()) folders.push_back(standard);
-  for (const std::string& folder : folders) TRY_DO(library.add_folder(folder, runtime, sources));
-  library.add_file(sources.add("<session>", session_script(script)));
-  library.add_file(sources.add("<session>.stpm", session_macros(script)));
+  for (const std::string& folder : folders) TRY_DO(library.add_folder(folder, true, runtime, sources));
+  if (std::string installed = tapset_folder(); !installed.empty()) {
+    TRY_DO(library.add_folder(installed, false, runtime, sources));
+  }
+  library.add_file(sources.add("<session>", session_script(script)), false);
+  library.add_file(sources.add("<session>.stpm", session_macros(script)), false);
   return library;
 }
 
-Result<void> Library::add_folder(const std::string& folder, Runtime runtime, SourceFiles& sources) {
+Result<void> Library::add_folder(const std::string& folder, bool is_own, Runtime runtime, SourceFiles& sources) {
   std::vector<fs::path> paths;
   std::error_code error;
   for (auto entry = fs::recursive_directory_iterator(folder, error); !error && entry != fs::end(entry); entry.increment(error)) {
@@ -207,15 +209,15 @@ Result<void> Library::add_folder(const std::string& folder, Runtime runtime, Sou
   std::sort(paths.begin(), paths.end());
   for (const fs::path& path : paths) {
     TRY(std::string text, read_text(path));
-    add_file(sources.add(path, std::move(text)));
+    add_file(sources.add(path, std::move(text)), is_own);
   }
   return {};
 }
 
-void Library::add_file(const SourceFile& source) {
+void Library::add_file(const SourceFile& source, bool is_own) {
   size_t index = files_.size();
   bool is_macros = source.name().ends_with(".stpm");
-  files_.push_back({&source, is_macros, false});
+  files_.push_back({&source, is_macros, false, is_own});
   syntax::DeclaredNames names = syntax::scan_declarations(source.text());
   if (is_macros) return add_names(macro_names_, names.macros, index);
   add_names(functions_, names.functions, index);
@@ -231,9 +233,74 @@ void Library::load_macros(std::string_view text, Diagnostics& diagnostics) {
       if (file.loaded) continue;
       file.loaded = true;
       ++parsed_;
-      syntax::parse_macros(*file.source, settings_, diagnostics, *macros_);
+      add_macros(file, diagnostics);
       load_macros(file.source->text(), diagnostics);
     }
+  }
+}
+
+// A file of the installed tapset may have been read before the user's file that replaces one of its macros.
+void Library::add_macros(const File& file, Diagnostics& diagnostics) {
+  syntax::MacroLibrary found;
+  syntax::parse_macros(*file.source, settings_, diagnostics, found);
+  for (auto& [name, macro] : found.macros) {
+    auto known = macros_->macros.find(name);
+    const bool is_known = known != macros_->macros.end();
+    if (is_known && !file.is_own && own_macros_.contains(name)) continue;
+    if (is_known && file.is_own == own_macros_.contains(name)) {
+      diagnostics.error(macro.range, "macro @" + name + " is defined twice").note(known->second.range, "first defined here");
+      continue;
+    }
+    if (file.is_own) own_macros_.insert(name);
+    macros_->macros[name] = std::move(macro);
+  }
+}
+
+bool Library::is_own(const SourceFile* source) const {
+  auto file = std::ranges::find(files_, source, &File::source);
+  return file != files_.end() && file->is_own;
+}
+
+// Declarations that were taken out. They live on, since Followed knows declarations by their addresses.
+struct Library::Replaced {
+  std::vector<std::unique_ptr<syntax::Function>> functions;
+  std::vector<std::unique_ptr<syntax::Global>> globals;
+  std::vector<std::unique_ptr<syntax::Alias>> aliases;
+};
+
+// Takes out of the scripts from `first` on what the user's folders replace.
+void Library::replace_installed(std::vector<syntax::Script>& scripts, size_t first, Replaced& replaced) const {
+  std::set<std::pair<std::string, size_t>> functions;
+  std::set<std::string> globals, aliases;
+  for (size_t i = first; i < scripts.size(); ++i) {
+    if (!is_own(scripts[i].file)) continue;
+    for (const auto& function : scripts[i].functions) {
+      if (!function->is_private && !(function->body && may_go_on(*function->body))) {
+        functions.emplace(function->name, function->parameters.size());
+      }
+    }
+    for (const auto& global : scripts[i].globals) {
+      if (!global->is_private) globals.insert(global->name);
+    }
+    for (const auto& alias : scripts[i].aliases) {
+      for (const auto& name : alias->names) aliases.insert(to_source(name));
+    }
+  }
+  auto take = [](auto& from, auto& into, const auto& is_replaced) {
+    auto kept = std::stable_partition(from.begin(), from.end(), [&](const auto& x) { return !is_replaced(*x); });
+    std::move(kept, from.end(), std::back_inserter(into));
+    from.erase(kept, from.end());
+  };
+  for (size_t i = first; i < scripts.size(); ++i) {
+    if (is_own(scripts[i].file)) continue;
+    take(scripts[i].functions, replaced.functions,
+         [&](const syntax::Function& f) { return !f.is_private && functions.contains({f.name, f.parameters.size()}); });
+    take(scripts[i].globals, replaced.globals,
+         [&](const syntax::Global& g) { return !g.is_private && globals.contains(g.name); });
+    for (const auto& alias : scripts[i].aliases) {
+      std::erase_if(alias->names, [&](const auto& name) { return aliases.contains(to_source(name)); });
+    }
+    take(scripts[i].aliases, replaced.aliases, [](const syntax::Alias& alias) { return alias.names.empty(); });
   }
 }
 
@@ -264,6 +331,7 @@ void Library::complete(std::vector<syntax::Script>& scripts, Diagnostics& diagno
     for (const auto& alias : script.aliases) followed.follow(*alias);
   }
   ReferredNames done;
+  Replaced replaced;
   for (size_t before = 0; before != followed.size() + scripts.size();) {
     before = followed.size() + scripts.size();
     std::set<size_t> wanted;
@@ -288,6 +356,7 @@ void Library::complete(std::vector<syntax::Script>& scripts, Diagnostics& diagno
       }
     }
     for (size_t file : wanted) load_script(file, scripts, diagnostics);
+    replace_installed(scripts, user_scripts, replaced);
     for (size_t i = user_scripts; i < scripts.size(); ++i) {
       std::erase_if(scripts[i].functions, [](const auto& function) { return is_intrinsic_declaration(*function); });
       follow_library(scripts[i], followed);

@@ -9,6 +9,9 @@
 //
 // Facts of this run, such as the script's arguments, are a file of the library, too (session_script.h).
 //
+// What a folder of -I or $SYSTEMTAP_TAPSET declares replaces what the installed tapset declares under that name, also for the
+// tapset's own files: functions with as many parameters (unless they may execute `next`), globals, aliases and macros.
+//
 // A function whose body is %{ /* intrinsic */ %} declares a function of the runtime (sema/terms/intrinsics.h), for the
 // documentation and for tools: calls are never resolved to the declaration.
 
@@ -64,18 +67,24 @@ class Library {
     const SourceFile* source = nullptr;
     bool is_macros = false;
     bool loaded = false;
+    bool is_own = false;  // of a folder that the user named
   };
+  struct Replaced;
   // names and indexes in files_; few of the names are ever looked up
   using Index = std::vector<std::pair<std::string_view, size_t>>;
 
   Library() = default;
-  Result<void> add_folder(const std::string& folder, Runtime runtime, SourceFiles& sources);
-  void add_file(const SourceFile& source);
+  Result<void> add_folder(const std::string& folder, bool is_own, Runtime runtime, SourceFiles& sources);
+  void add_file(const SourceFile& source, bool is_own);
+  void add_macros(const File& file, Diagnostics& diagnostics);
+  void replace_installed(std::vector<syntax::Script>& scripts, size_t first, Replaced& replaced) const;
+  bool is_own(const SourceFile* source) const;
   void load_script(size_t file, std::vector<syntax::Script>& scripts, Diagnostics& diagnostics);
   std::set<size_t> files_with(const Index& index, std::string_view name) const;
 
   syntax::ParseOptions settings_;
   std::unique_ptr<syntax::MacroLibrary> macros_;
+  std::set<std::string> own_macros_;  // names of those in macros_ that a folder of the user defines
   std::vector<File> files_;
   Index functions_, globals_, alias_heads_, macro_names_;
   size_t parsed_ = 0;
