@@ -72,10 +72,14 @@ std::string_view first_word(std::string_view command) {
   return command.substr(begin, command.find_first_of(" \t", begin) - begin);
 }
 
+// Whether a shell takes a first word as an assignment: NAME=VALUE. A path may have a '=' in it.
+bool is_assignment(std::string_view word) { return word.substr(0, word.find('/')).find('=') != std::string_view::npos; }
+
 // Whether one program is all that a shell runs for the command: an exec before it is the same then.
 bool is_one_program(const std::string& command, const std::string& special) {
   const std::string_view first = first_word(command);
-  const bool is_plain = !first.empty() && first.find_first_of("='\"\\|&;<>()$`*?[]#~!{}\n") == std::string_view::npos;
+  const bool is_plain =
+      !first.empty() && !is_assignment(first) && first.find_first_of("'\"\\|&;<>()$`*?[]#~!{}\n") == std::string_view::npos;
   return is_plain && special.find_first_of("|&;()\n#") == std::string::npos &&
          std::ranges::find(kBuiltins, first) == std::end(kBuiltins) && std::ranges::find(kReserved, first) == std::end(kReserved);
 }
@@ -87,8 +91,7 @@ std::vector<std::string> command_words(const std::string& command) {
   std::vector<std::string> words;
   if (special.empty()) words = split_words(command);
   if (!words.empty() && std::ranges::find(kBuiltins, words.front()) != std::end(kBuiltins)) words.clear();
-  // A first word with '=' in it is an assignment to a shell.
-  if (!words.empty() && words.front().find('=') == std::string::npos) return words;
+  if (!words.empty() && !is_assignment(words.front())) return words;
   // The program is the target then, rather than a shell that waits for it.
   return {"/bin/sh", "-c", is_one_program(command, special) ? "exec " + command : command};
 }

@@ -17,6 +17,13 @@ TEST(CommandWords, AreSplitAsAShellDoes) {
   EXPECT_EQ(command_words("echo \"a\\\"b\\\\c\\d\""), (Words{"echo", "a\"b\\c\\d"}));
 }
 
+TEST(CommandWords, TakeAPathForAProgram) {
+  EXPECT_EQ(command_words("/a=b/c d"), (Words{"/a=b/c", "d"}));
+  EXPECT_EQ(command_words("./a=b"), (Words{"./a=b"}));
+  EXPECT_EQ(command_words("./a=b > c"), by_shell("exec ./a=b > c"));
+  for (const char* command : {"a=b/c d", "a=/c d", "a=/c d > e"}) EXPECT_EQ(command_words(command), by_shell(command)) << command;
+}
+
 TEST(CommandWords, ThatNeedAShellGetOne) {
   for (const char* command : {"ls | wc", "a; b", "(a)", "~/a", "a\nb", "cd / > x", "cd /", "exit 3", "X=1 a", "a &", "if a > b",
                               "$a b", "\"a b\" > c", "a # b"}) {
