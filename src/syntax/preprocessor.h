@@ -92,7 +92,8 @@ class Preprocessor {
   struct Operand {
     enum class Kind : uint8_t { kNumber, kText, kVersion, kPattern } kind = Kind::kNumber;
     int64_t number = 0;
-    bool is_flag = false;  // guru_mode
+    bool is_flag = false;     // guru_mode
+    bool is_setting = false;  // CONFIG_...; unset, it equals "" and 0
     std::string text;
   };
 

@@ -176,6 +176,7 @@ bool Preprocessor::read_name(const Token& token, Operand& operand) {
     operand.is_flag = true;
     operand.number = options_.guru;
   } else if (name.starts_with("CONFIG_")) {
+    operand.is_setting = true;
     if (options_.kernel_config) operand.text = options_.kernel_config(name);
   } else {
     std::vector<std::string> names = {"kernel_v",    "kernel_vr",          "arch", "runtime", "guru_mode",
@@ -203,8 +204,9 @@ bool Preprocessor::compare(const Token& comparison, Operand left, Operand right,
   if (left.kind == Kind::kPattern && (right.kind == Kind::kNumber || right.kind == Kind::kText)) {
     std::optional<int64_t> wanted = right.kind == Kind::kNumber ? right.number : as_number(right.text);
     std::optional<int64_t> value = as_number(left.text);
+    if (left.is_setting && left.text.empty()) value = 0;
     if (wanted && value) return holds(with, *value < *wanted ? -1 : *value > *wanted);
-    // A setting that is not set, or not a number, is unequal to every number, and neither above nor below it.
+    // A setting that is not a number is unequal to every number, and neither above nor below it.
     if (right.kind == Kind::kNumber || (wanted && !is_equality)) return with == op("!=");
   }
   if ((left.kind == Kind::kNumber) != (right.kind == Kind::kNumber)) {

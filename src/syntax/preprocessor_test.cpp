@@ -44,9 +44,13 @@ TEST(Conditions, KnowTheSystem) {
   EXPECT_TRUE(holds("CONFIG_BPF == \"y\""));
   EXPECT_TRUE(holds("CONFIG_HZ >= 100"));
   EXPECT_FALSE(holds("CONFIG_NONE == \"y\""));
-  EXPECT_FALSE(holds("CONFIG_NONE >= 0"));
-  EXPECT_FALSE(holds("CONFIG_NONE >= \"0\""));
-  EXPECT_TRUE(holds("CONFIG_NONE != 0"));
+  for (const char* zero : {"0", "\"0\"", "\"\""}) {
+    EXPECT_TRUE(holds(std::string("CONFIG_NONE == ") + zero)) << zero;
+    EXPECT_FALSE(holds(std::string("CONFIG_NONE != ") + zero)) << zero;
+  }
+  EXPECT_FALSE(holds("CONFIG_NONE > \"0\""));
+  EXPECT_FALSE(holds("CONFIG_NONE == \"n\""));
+  EXPECT_FALSE(holds("CONFIG_BPF == 0"));
 }
 
 TEST(Conditions, CompareNumbersAsNumbers) {
