@@ -271,9 +271,9 @@ class StatementChecker {
       error(histogram.range, "@hist_linear needs a width of at least 1").hint("@hist_linear(stats, low, high, width)");
       return false;
     }
-    if (histogram.low >= histogram.high) {
+    if (histogram.low > histogram.high) {
       error(histogram.range,
-            fmt::format("@hist_linear from {} to {}: the lower bound is not below the upper one", histogram.low, histogram.high));
+            fmt::format("@hist_linear from {} to {}: the lower bound is above the upper one", histogram.low, histogram.high));
       return false;
     }
     // The difference of two longs always fits into an unsigned one.
