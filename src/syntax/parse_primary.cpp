@@ -37,15 +37,20 @@ ExpressionPtr Parser::parse_primary() {
         Token open = take();
         primary = parse_commas(parse_printable());
         if (!primary || !expect(")", "", &open)) return nullptr;
-        // (p)[1]: the value points to an array.
-        if (at("[") && !peek().line_start && !as<Histogram>(primary)) return parse_dereference(std::move(primary));
         break;
       }
       [[fallthrough]];
     default: report_no_expression(); return nullptr;
   }
-  if (primary && at("->")) return parse_dereference(std::move(primary));
+  if (primary && (at("->") || is_at_element_of(*primary))) return parse_dereference(std::move(primary));
   return primary;
+}
+
+// (p)[1], f(x)[1], a[k][1], @entry($p)[1]: the value points to an array. A statement may begin with a bracket, on a line of its
+// own.
+bool Parser::is_at_element_of(const Expression& pointer) {
+  if (!at("[") || peek().line_start) return false;
+  return !as<Histogram>(pointer) && !as<HistogramIndex>(pointer) && !as<Statistic>(pointer);
 }
 
 void Parser::report_no_expression() {
@@ -93,11 +98,6 @@ std::unique_ptr<Index> Parser::parse_index(Token name) {
   for (const ExpressionPtr& subscript : index->indexes) {
     if (subscript || slice) continue;
     tokens_.error(index->range, "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
-    return nullptr;
-  }
-  if (at("[")) {
-    error_here("an array takes only one pair of brackets")
-        .hint("several subscripts are separated by commas: " + index->array->name + "[k1, k2]");
     return nullptr;
   }
   return finish_as(std::move(index));

@@ -178,7 +178,6 @@ TEST(Expressions, RefuseWhatIsNone) {
   EXPECT_EQ(in_probe("x = a[1;"), "expected ']' after the subscript, found ';'");
   EXPECT_EQ(in_probe("x = a ? b;"), "expected ':' and the value for a false condition, found ';'");
   EXPECT_EQ(in_probe("x = limit;"), "expected an expression, found the keyword 'limit'");
-  EXPECT_EQ(in_probe("x = a[1][2];"), "an array takes only one pair of brackets");
   EXPECT_EQ(in_probe("x = a[*];"), "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
   EXPECT_EQ(in_probe("delete a[b[*]];"),
             "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");

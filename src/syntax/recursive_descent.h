@@ -157,6 +157,7 @@ class Parser {
   ExpressionPtr parse_at_operation(const Token& name);
   bool parse_path(std::vector<PathStep>& path);
   ExpressionPtr parse_dereference(ExpressionPtr pointer);
+  bool is_at_element_of(const Expression& pointer);
   bool parse_percent(Statistic& statistic);
   ExpressionPtr parse_statistic(const Token& name, Statistic::Operator operation);
   std::unique_ptr<Histogram> parse_histogram();

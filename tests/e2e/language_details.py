@@ -28,6 +28,10 @@ if VARIANT == "histograms":
         expect(out[len(out) // 2:] if not end else out, out[:len(out) // 2] if not end else out, make)
         expect(out.count("value |"), 2, make)
     prints(fill + 'println(64 in @hist_log(s), " ", 128 in @hist_log(s), " ", [-1] in @hist_log(s)) exit() }', "1 0 0\n")
+    spile("-e", "global s probe begin { s <<< 0 s <<< 1 s <<< 1 print(@hist_linear(s, 0, 0, 1)) exit() }").expect(
+        status=0, out_match=r"\n +0 \|@ +1\n +>0 \|@@ +2\n")
+    prints("global s probe begin { s <<< 0 print(@hist_linear(s, 1, 0, 1)) exit() }", "", status=1,
+           err_match="lower bound is above the upper one")
     prints('global t probe begin { if (0) t <<< 1; println(3 in @hist_linear(t, 0, 10, 1)); '
            'println(@hist_linear(t, 0, 10, 1)[5]) }', "0\n",
            status=1, err_match="empty aggregate")
@@ -56,6 +60,13 @@ if VARIANT == "variables":
            '&(p)[1] - p) }', "3 2 1 16\n")
     probes('function same(x) { return x } probe process.function("by_node") { println(same($p)->value, " ", '
            '(same($p))[1]->value) }', "1 3\n")
+    # The same of what a call, an element of an array and @entry give.
+    probes('global a function same(x) { return x } probe process.function("by_node") { a[1] = $p println(same($p)[1]->value, " "'
+           ', a[1][0]->value, a[1][1]->value, " ", a[1]->next->value, " ", & same($p)[1] - $p, " ", & a[1]->next->value - $p) }',
+           "3 13 2 16 32\n")
+    probes('probe process.function("by_node").return { println(@entry($p)[0]->value, @entry($p)[1]->value) }', "13\n")
+    spile("-e", "global a probe begin { a[1] = 5 println(a[1][2]) exit() }").expect(
+        status=1, err_match=r"pointer of known type.*\n(.*\n)*.*separated by commas: a\[k1, k2\]")
     probes('probe process.function("by_node").return { println(@entry($$parms) == @entry($$vars), " ", strlen(@entry($$vars)) > '
            '8, " ", @entry($n)) }', "1 1 5\n")
     probes('probe process.function("by_node") { println($kGreen, " ", @enum("kBlue"), " ", @enum("Mode::kOn"), " ", '

@@ -211,8 +211,12 @@ class PointerFlow {
   }
 
   void unknown(const Dereference& dereference) {
-    report(dereference, "'->' needs a pointer of known type, and the type this value points to is unknown",
-           "name the type: @cast(pointer, \"type\", \"module\")->member");
+    const auto* index = as<Index>(dereference.pointer);
+    const bool is_element = index && !dereference.path.empty() && dereference.path.front().kind != PathStep::Kind::kMember;
+    report(dereference, "'->' and '[]' need a pointer of known type, and the type this value points to is unknown",
+           is_element ? "several subscripts are separated by commas: " + index->array->name +
+                            "[k1, k2]; or name the type: @cast(pointer, \"type\", \"module\")[0]"
+                      : "name the type: @cast(pointer, \"type\", \"module\")->member");
   }
 
   void report(const Dereference& dereference, std::string message, std::string hint) {
