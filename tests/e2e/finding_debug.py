@@ -174,7 +174,7 @@ int main() { shop::Item item{7, shop::Kind::kSmall, {9}}; return use(item, &item
         def shows():
             for _ in range(2):  # the second time from the cache
                 spile(*asks, "-c", directory / "shop", directory / "shop", cwd=directory).expect(
-                    out_match=r"^item=&\{.id=7, .kind=kSmall, .inner=\{.s=9\}\} raw=0x[0-9a-f]+\n9 4 kSmall 2\n$")
+                    out_match=r"^item=\{.id=7, .kind=kSmall, .inner=\{.s=9\}\} raw=0x[0-9a-f]+\n9 4 kSmall 2\n$")
         compile_all()
         shows()
         compile_all("-gsplit-dwarf")

@@ -13,7 +13,7 @@ for line in own:
     expect_true(f".{line}, " in whole or whole.endswith(f".{line}}}"), f"{line} is not in {whole}")
 # A lambda is named after the function that it is in.
 expect_match(r"\.lambda=[^,]*(lambda|\$_|'lambda)", whole)
-expect_true(parameters.endswith(' by_value="by value" by_reference=&[1, -2, 3] by_words="by words"'), parameters)
+expect_true(parameters.endswith(' by_value="by value" by_reference=[1, -2, 3] by_words="by words"'), parameters)
 # One level: containers are brackets, and texts are whole.
 for part in ('.text="short", ', ".numbers=[...], ", ".map={...}, ", ".pair=(...), ", ".some=5, ", ".tree={...}}",
              ".color=kBlue, ", ".duration=1500ms, "):

@@ -40,12 +40,12 @@ expect(run(r"""
 probe process.function("referred") { printf("%s %s|%s|%s\n", $r$, $i$, $$parms, $$vars$) }
 probe process.function("referred").return { printf("%s %s|%s|%s\n", $r$, $i$, $$parms, $$vars$) }
 """), f"""\
-&{GOOD} &3|r=0xP i=0x3 n=0x0|r=&{GOOD} i=&3 n=0
-&{GOOD} &3|r=0xP i=0x3 n=0x0|r=&{GOOD} i=&3 n=0 return=0
-&NULL &NULL|r=0x0 i=? n=0x1|r=&NULL i=&NULL n=1
-&NULL &NULL|r=0x0 i=? n=0x1|r=&NULL i=&NULL n=1 return=1
-&{BAD} &{BAD}|r=0x1000 i=? n=0x2|r=&{BAD} i=&{BAD} n=2
-&{BAD} &{BAD}|r=0x1000 i=? n=0x2|r=&{BAD} i=&{BAD} n=2 return=2
+{GOOD} &3|r=0xP i=0x3 n=0x0|r={GOOD} i=&3 n=0
+{GOOD} &3|r=0xP i=0x3 n=0x0|r={GOOD} i=&3 n=0 return=0
+NULL &NULL|r=0x0 i=? n=0x1|r=NULL i=&NULL n=1
+NULL &NULL|r=0x0 i=? n=0x1|r=NULL i=&NULL n=1 return=1
+{BAD} &{BAD}|r=0x1000 i=? n=0x2|r={BAD} i=&{BAD} n=2
+{BAD} &{BAD}|r=0x1000 i=? n=0x2|r={BAD} i=&{BAD} n=2 return=2
 """)
 
 expect(run(r"""

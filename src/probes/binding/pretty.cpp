@@ -70,7 +70,7 @@ std::optional<PrettyPart> planned(TracedWorld& world, const StartPlace& start, c
                            (target.size() != 0 || kind == TypeKind::kStruct || kind == TypeKind::kUnion);
     if (is_object) {
       if (type.is_reference()) {  // a reference's value is the object; what it holds is a word
-        part.literal = "&";
+        if (kind != TypeKind::kStruct && kind != TypeKind::kUnion) part.literal = "&";
         part.path.emplace_back().kind = PathStep::Kind::kWord;
       } else if (!debuginfo::load(place).ok()) {
         return std::nullopt;

@@ -41,7 +41,7 @@ class Printer {
       Type target = type.target();
       TypeKind kind = target.kind();
       if (type.is_reference()) {
-        text_ += "&";
+        if (kind != TypeKind::kStruct && kind != TypeKind::kUnion) text_ += "&";
         return top(target, depth + 1);
       }
       if (kind == TypeKind::kStruct || kind == TypeKind::kUnion) {
@@ -159,13 +159,17 @@ class Printer {
   // A class whose bases' members are listed as its own.
   struct Listing {
     std::vector<std::string> bases;  // from the class to the base that is being listed
-    std::set<std::string> taken;     // names that mean members of classes derived from it, or listed already
+    std::set<std::string> masking;   // names that mean members of classes derived from that one
+    std::set<std::string> listed;
   };
 
   void list_members(const Type& type, int depth, bool& first, Listing& listing) {
-    std::set<std::string> hidden = listing.taken;
+    // Members of another base may have the same name; a path to the second one names the base.
+    const std::set<std::string> masked = listing.masking, ambiguous = listing.listed;
     for (const Member& member : type.members()) {
-      if (!member.is_base) listing.taken.insert(member.name);
+      if (member.is_base) continue;
+      listing.masking.insert(member.name);
+      listing.listed.insert(member.name);
     }
     for (const Member& member : type.members()) {
       if (member.name.starts_with("_vptr")) continue;
@@ -179,6 +183,7 @@ class Printer {
         listing.bases.pop_back();
         continue;
       }
+      if (!nameless && masked.contains(member.name)) continue;
       if (!first) text_ += ", ";
       first = false;
       if (is_full()) {
@@ -191,7 +196,7 @@ class Printer {
       }
       text_ += "." + member.name + "=";
       size_t outer = path_.size();
-      if (hidden.contains(member.name)) {
+      if (ambiguous.contains(member.name)) {
         for (const std::string& base : listing.bases) path_.push_back(member_step(base));
       }
       path_.push_back(member_step(member.name));
@@ -199,6 +204,7 @@ class Printer {
       else one(member.type, depth + 1, deep_);
       path_.resize(outer);
     }
+    listing.masking = masked;
   }
 
   void elements(const Type& type, int depth) {

@@ -59,10 +59,19 @@ TEST_F(PartList, ReachesMembersByTheirNames) {
   EXPECT_EQ(text(types_.pointer(int_, true)), "&%d<>");
 }
 
-TEST_F(PartList, NamesTheBaseOfAMemberThatIsHidden) {
+TEST_F(PartList, LeavesOutWhatADerivedClassMasks) {
   const uint64_t animal = types_.structure("animal", 8, {{"id", int_, 0}, {"legs", int_, 4}});
-  EXPECT_EQ(text(types_.structure("dog", 16, {base(animal, 0), {"id", int_, 8}})),
-            "{.id=%d<.struct animal.id>, .legs=%d<.legs>, .id=%d<.id>}");
+  const uint64_t dog = types_.structure("dog", 16, {base(animal, 0), {"id", int_, 8}});
+  EXPECT_EQ(text(dog), "{.legs=%d<.legs>, .id=%d<.id>}");
+  EXPECT_EQ(text(types_.structure("puppy", 20, {base(dog, 0), {"legs", int_, 16}})), "{.id=%d<.id>, .legs=%d<.legs>}");
+  EXPECT_EQ(text(types_.pointer(dog, true)), text(dog)) << "a reference";
+}
+
+TEST_F(PartList, NamesTheBaseOfAMemberThatAnotherBaseHas) {
+  const uint64_t animal = types_.structure("animal", 4, {{"id", int_, 0}});
+  const uint64_t asset = types_.structure("asset", 4, {{"id", int_, 0}});
+  EXPECT_EQ(text(types_.structure("cow", 12, {base(animal, 0), base(asset, 4), {"age", int_, 8}})),
+            "{.id=%d<.id>, .id=%d<.struct asset.id>, .age=%d<.age>}");
 }
 
 TEST_F(PartList, EndsAfterManyValues) { EXPECT_THAT(text(types_.array(int_, 1'000'000'000)), EndsWith("%d<[31]>, ...]")); }

@@ -277,8 +277,13 @@ void ValuePlanner::members(Routine& out, const Type& type, uint64_t offset, Deta
   out.text("}");
 }
 
-void ValuePlanner::list_members(Routine& out, const Type& type, uint64_t offset, Detail detail, bool& first) {
+void ValuePlanner::list_members(Routine& out, const Type& type, uint64_t offset, Detail detail, bool& first,
+                                const std::set<std::string>& masked) {
   if (!enter()) return out.text("...");
+  std::set<std::string> masked_in_bases = masked;
+  for (const Member& member : type.members()) {
+    if (!member.is_base) masked_in_bases.insert(member.name);
+  }
   for (const Member& member : type.members()) {
     if (member.name.starts_with("_vptr")) continue;
     const TypeKind kind = member.type.kind();
@@ -293,9 +298,10 @@ void ValuePlanner::list_members(Routine& out, const Type& type, uint64_t offset,
         out.inlined(0, add(std::move(known)));
         continue;
       }
-      list_members(out, member.type, at, detail, first);
+      list_members(out, member.type, at, detail, first, masked_in_bases);
       continue;
     }
+    if (!nameless && masked.contains(member.name)) continue;
     if (!first) out.text(", ");
     first = false;
     if (is_full() || out.size() > kMostBytes) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,7 +68,8 @@ class ValuePlanner {
   void array(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
   void bit_field(Routine& out, const debuginfo::Type& type, uint64_t offset, uint32_t bit_offset, uint32_t bit_size);
   void members(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
-  void list_members(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail, bool& first);
+  void list_members(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail, bool& first,
+                    const std::set<std::string>& masked = {});
   void plan_pending();
   bool enter();
   void unknown(Routine& out, const std::string& reason);
