@@ -163,11 +163,16 @@ void format_long(Sink& sink, int64_t value, uint32_t conversion, const FormatFie
     return put_padded(sink, text, length, field);
   }
   if (conversion == kFormatBinary) {
-    // %1b %2b %4b %8b: so many bytes of the value as they lie in memory.
+    // %1b %2b %4b %8b: so many bytes of the value as they lie in memory. %4.2b: the precision's number of bytes, padded with NULs.
     char bytes[8];
     for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
-    uint64_t count = field.columns();
-    return sink.put(bytes, count == 1 || count == 2 || count == 4 ? count : 8);
+    const uint64_t columns = field.columns(), wanted = field.precision < 0 ? columns : static_cast<uint64_t>(field.precision);
+    const uint64_t count = wanted == 1 || wanted == 2 || wanted == 4 ? wanted : 8;
+    const uint64_t padding = field.precision >= 0 && columns > count ? columns - count : 0;
+    if (!field.left()) sink.fill('\0', padding);
+    sink.put(bytes, count);
+    if (field.left()) sink.fill('\0', padding);
+    return;
   }
   format_number(sink, value, conversion == kFormatString ? static_cast<uint32_t>(kFormatSigned) : conversion, field);
 }

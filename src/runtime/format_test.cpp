@@ -104,6 +104,9 @@ TEST(Format, PointersAlwaysHaveTheirPrefix) {
 TEST(Format, BinaryWritesBytesInMemoryOrder) {
   EXPECT_EQ(formatted(0x0102, kFormatBinary, 0, 2, -1), std::string("\x02\x01", 2));
   EXPECT_EQ(formatted('A', kFormatBinary, 0, 1, -1), "A");
+  EXPECT_EQ(formatted(0x0102, kFormatBinary, 0, 4, 2), std::string("\0\0\x02\x01", 4)) << "as many bytes as the precision";
+  EXPECT_EQ(formatted(0x0102, kFormatBinary, kFormatLeft, 4, 2), std::string("\x02\x01\0\0", 4));
+  EXPECT_EQ(formatted(0x0102, kFormatBinary, 0, -1, 1), "\x02");
   EXPECT_EQ(formatted(-1, kFormatBinary, 0, -1, -1), std::string(8, '\xff'));
 }
 

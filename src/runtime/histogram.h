@@ -55,9 +55,7 @@ class HistogramWriter {
     while (low_ + 1 < count_ && buckets_[low_] == 0) ++low_;
     high_ = count_ - 1;
     while (high_ > low_ && buckets_[high_] == 0) --high_;
-    uint32_t margin =
-        shape_.elision >= 0 && shape_.elision < static_cast<int32_t>(kMargin) ? static_cast<uint32_t>(shape_.elision) : kMargin;
-    for (uint32_t i = 0; i < margin; ++i) {
+    for (uint32_t i = 0; i < kMargin; ++i) {
       if (low_ > 0 && !(shape_.is_log && low_ == kLogZero)) --low_;
       if (high_ + 1 < count_) ++high_;
     }
