@@ -21,10 +21,15 @@ probed_here.expect(err="1\n2\n", status=0)
 spile("-l", 'process("b.out").function("foo")', cwd=directory).expect(status=1,
                                                                       err_match="not found in PATH, nor in the current directory")
 spile("funcs", "1234", "foo", cwd=directory).expect(status=1, err_match="hint: -x 1234 names a process by its number")
-# MAXACTION: a turn of `for` costs its body and its condition; an empty body is one statement.
+# MAXACTION: a turn of `for` costs its body and its condition; with an empty body it is one
+# statement. No try catches that the limit is reached, neither around a loop nor around the function that has it.
 begin("for (i = 0; i < 4500; i++) x += i; println(x)", "10122750\n")
-begin("for (i = 0; i < 4900; i++) {} for (i = 0; i < 50; i++) ; println(i)", "50\n")
-begin("try { for (i = 0; i < 6000; i++) x += i } catch (m) { println(m, x > 0) }", "MAXACTION exceeded1\n")
+begin("for (i = 0; i < 9800; i++) {} for (i = 0; i < 90; i++) ; println(i)", "90\n")
+for endless in ["for (i = 0; i < 6000; i++) x += i println(x)", "println(f())", "println(g())"]:
+    spile("-e", """function f() { while (1) x++ return x } function g() { try { return f() } catch { println("in g") } return 1 }
+      probe begin { try { %s } catch (m) { println(m) } println("behind") }""" % endless).expect(
+          status=1, out="", err_match="ERROR: MAXACTION exceeded at <input>:")
+begin('try { error("x") } catch (m) { println(m) }', "x\n")
 begin("while (i < 3300) { i++; x += i } println(i)", "3300\n")
 # What is never read is shown when the script ends: numbers in decimal, pointers in hexadecimal.
 spile("-e", 'global n, s, a, t probe begin { n = 31; s = "x"; a["k", -2] = -3; t <<< 4; t <<< 9; exit() }').expect(

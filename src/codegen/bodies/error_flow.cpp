@@ -6,13 +6,21 @@
 
 namespace spile::codegen {
 
-void ErrorFlow::raise_if(llvm::Value* bad, SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments) {
+void ErrorFlow::branch_if_bad(llvm::Value* bad, const std::function<void()>& raise_it) {
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(bad); constant && constant->isZero()) return;
   llvm::BasicBlock *failed = block("error"), *good = block("good");
   b.CreateCondBr(bad, failed, good, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 100000));
   b.SetInsertPoint(failed);
-  raise(range, text, arguments);
+  raise_it();
   b.SetInsertPoint(good);
+}
+
+void ErrorFlow::raise_if(llvm::Value* bad, SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments) {
+  branch_if_bad(bad, [&] { raise(range, text, arguments); });
+}
+
+void ErrorFlow::raise_final_if(llvm::Value* bad, SourceRange range, const std::string& text) {
+  branch_if_bad(bad, [&] { raise_final(range, text); });
 }
 
 namespace {
@@ -50,6 +58,20 @@ void ErrorFlow::raise(SourceRange range, const std::string& text, llvm::ArrayRef
   b.CreateBr(handlers_.back().target);
 }
 
+void ErrorFlow::raise_final(SourceRange range, const std::string& text) {
+  const bool is_catchable = body.script_function ? unit.functions_abort() : open_tries() > 0;
+  if (!is_catchable || handlers_.back().silent) return raise(range, text, {});
+  const std::string place = range.to_string();
+  note([&] {
+    llvm::CallInst* write = b.CreateCall(
+        unit.raise_function(),
+        {context, b.getInt32(unit.tables.add_error({place.empty() ? text : text + " at " + place, place, excerpt_of(range)})),
+         number(0), number(0)});
+    write->setCallingConv(unit.raise_function()->getCallingConv());
+  });
+  b.CreateBr(aborted());
+}
+
 void ErrorFlow::raise_text(llvm::Value* text) {
   to_message_or_record([&](llvm::Value* message) { call("spile_rt_string_copy", unit.module.none(), {message, text}); },
                        [&] { write_record(body, abi::kErrorText, 0, {text}); });
@@ -57,13 +79,16 @@ void ErrorFlow::raise_text(llvm::Value* text) {
   start_dead_block();
 }
 
+// Makes the record of an error.
+void ErrorFlow::note(const std::function<void()>& put) {
+  put();
+  if (unit.place.stops_itself())
+    call("spile_rt_note_error", unit.module.none(), {context, number(unit.program.limits.max_errors)});
+}
+
 void ErrorFlow::to_message_or_record(const std::function<void(llvm::Value*)>& message, const std::function<void()>& put) {
   if (handlers_.back().silent) return;
-  auto record = [&] {
-    put();
-    if (unit.place.stops_itself())
-      call("spile_rt_note_error", unit.module.none(), {context, number(unit.program.limits.max_errors)});
-  };
+  auto record = [&] { note(put); };
   if (handlers_.back().message) return message(handlers_.back().message);
   if (!body.script_function) return record();
   llvm::Value* buffer = b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, message)));

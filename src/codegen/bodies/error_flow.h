@@ -30,6 +30,9 @@ class ErrorFlow : BodyPart {
   void raise_if(llvm::Value* bad, SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments = {});
   // Raises the error whatever happens, and ends the block: set another insert point, or start_dead_block(), before emitting more.
   void raise(SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments);
+  // Raises an error that no `try` catches, and ends the block: of a handler that has no time left, also for its `catch`.
+  void raise_final(SourceRange range, const std::string& text);
+  void raise_final_if(llvm::Value* bad, SourceRange range, const std::string& text);
   // Raises error() with `text`, a string that the script made. Code that is emitted next can't be reached.
   void raise_text(llvm::Value* text);
   // Emits, after a call of a script function, the jumps for its `status` (FunctionStatus): to where an error goes if it failed,
@@ -55,6 +58,8 @@ class ErrorFlow : BodyPart {
 
  private:
   std::string excerpt_of(SourceRange range) const;
+  void branch_if_bad(llvm::Value* bad, const std::function<void()>& raise_it);
+  void note(const std::function<void()>& put);
   struct Handler {
     llvm::BasicBlock* target;
     llvm::Value* message;  // null: not inside a try of this body

@@ -195,7 +195,7 @@ void MapLowering::note_loop(llvm::BasicBlock* head, llvm::BasicBlock* done, llvm
   llvm::BasicBlock* exhausted = block("exhausted");
   llvm::IRBuilderBase::InsertPointGuard guard(b);
   b.SetInsertPoint(exhausted);
-  errors_.raise(range, "MAXACTION exceeded", {});
+  errors_.raise_final(range, "MAXACTION exceeded");
   unit.loops.push_back({head, done, exhausted, exit});
 }
 

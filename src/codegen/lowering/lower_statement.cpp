@@ -157,6 +157,7 @@ bool may_leave(const syntax::Statement& s) {
 // Statements that one run of a loop's or function's body executes, at least: those of inner loops count there, and of
 // two branches it is the shorter one.
 int64_t count_statements(const syntax::Statement& s) {
+  if (s.kind == StatementKind::kNull) return 0;
   if (const auto* choice = syntax::as<syntax::If>(s)) {
     int64_t otherwise = choice->else_branch ? count_statements(*choice->else_branch) : 0;
     return 1 + std::min(count_statements(*choice->then_branch), otherwise);
@@ -181,10 +182,10 @@ int64_t count_statements(const syntax::Statement& s) {
 // Takes what the body costs from the handler's budget (MAXACTION).
 void Lowering::spend_actions(const syntax::Statement& statements, SourceRange range, int64_t more) {
   llvm::Value* place = actions_left();
-  int64_t cost = std::max<int64_t>(count_statements(statements), 1) + more;
+  int64_t cost = std::max<int64_t>(count_statements(statements) + more, 1);
   llvm::Value* left = b.CreateSub(b.CreateLoad(b.getInt32Ty(), place), b.getInt32(static_cast<uint32_t>(cost)));
   b.CreateStore(left, place);
-  errors_.raise_if(b.CreateICmpSLT(left, b.getInt32(0)), range, "MAXACTION exceeded");
+  errors_.raise_final_if(b.CreateICmpSLT(left, b.getInt32(0)), range, "MAXACTION exceeded");
 }
 
 }  // namespace spile::codegen

@@ -330,10 +330,17 @@ bool Unit::functions_ask_for_site() {
   return asks;
 }
 
+static bool has_try(const syntax::Statement& s) {
+  bool found = s.kind == syntax::StatementKind::kTry;
+  syntax::for_each_statement(s, [&](const syntax::Statement& inner) { found = found || has_try(inner); });
+  return found;
+}
+
 bool Unit::functions_abort() {
-  if (!functions_abort_)
-    functions_abort_ = std::any_of(program.functions.begin(), program.functions.end(),
-                                   [](const syntax::Function* f) { return f->body && calls(*f->body, {"abort"}); });
+  if (functions_abort_) return *functions_abort_;
+  auto may_abort = [](const syntax::Function* f) { return f->body && (calls(*f->body, {"abort"}) || has_try(*f->body)); };
+  functions_abort_ = std::ranges::any_of(program.functions, may_abort) ||
+                     std::ranges::any_of(program.probes, [](const sema::Probe& p) { return p.body && has_try(*p.body); });
   return *functions_abort_;
 }
 

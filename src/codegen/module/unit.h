@@ -90,7 +90,7 @@ class Unit {
   bool repeats();
   // Loops of this kind that were lowered: inner ones before those around them.
   std::vector<ScriptLoop> loops;
-  // Whether any script function may abort().
+  // Whether any script function may end its handler past a `try`: by abort(), or by using up MAXACTION where some `try` is.
   bool functions_abort();
   // Whether a probe of a traced program may call exit(): handlers look whether one has.
   bool targets_exit();
