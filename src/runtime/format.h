@@ -163,7 +163,7 @@ void format_long(Sink& sink, int64_t value, uint32_t conversion, const FormatFie
     return put_padded(sink, text, length, field);
   }
   if (conversion == kFormatBinary) {
-    // %1b %2b %4b %8b: so many bytes of the value as they lie in memory. %4.2b: the precision's number of bytes, padded with NULs.
+    // %1b %2b %4b %8b: so many bytes of the value as they lie in memory; %4.2b: two of them, padded with NULs.
     char bytes[8];
     for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
     const uint64_t columns = field.columns(), wanted = field.precision < 0 ? columns : static_cast<uint64_t>(field.precision);
