@@ -13,7 +13,17 @@ namespace spile {
 
 namespace {
 int output_error = 0;  // errno of the first write to standard output that failed
-}
+
+constexpr int kIgnored[] = {SIGPIPE, SIGXFSZ};
+
+sigset_t commands_default = [] {
+  sigset_t all;
+  sigemptyset(&all);
+  for (int signal : kIgnored) sigaddset(&all, signal);
+  return all;
+}();
+
+}  // namespace
 
 void print_text(std::FILE* stream, std::string_view text) noexcept {
   if (MessageSink* const sink = message_sink(); sink && stream == stderr) {
@@ -35,16 +45,22 @@ void open_standard_descriptors() {
     int access = descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR;
     if (open("/dev/null", access | O_CLOEXEC) != descriptor) _exit(1);
   }
-  signal(SIGPIPE, SIG_IGN);
+  for (int ignored : kIgnored)
+    if (signal(ignored, SIG_IGN) == SIG_IGN) sigdelset(&commands_default, ignored);
 }
 
-const char* write_error(int error) { return error == EBADF ? "standard output is closed" : std::strerror(error); }
+sigset_t signals_by_default() { return commands_default; }
+
+Error write_error(std::string what, int error) {
+  if (error == EBADF) return {std::move(what) + ": standard output is closed", {}};
+  return Error::from_errno(std::move(what), error);
+}
 
 int finish_standard_output(int status) {
   errno = 0;
   if (std::fflush(stdout) != 0 && output_error == 0) output_error = errno;
   if (output_error == 0 || output_error == EPIPE) return status;
-  fail(fmt::format("write output: {}", write_error(output_error)));
+  fail(write_error("write output", output_error));
   return status != 0 ? status : 1;
 }
 

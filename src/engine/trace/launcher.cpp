@@ -13,6 +13,7 @@
 
 #include <cstdlib>
 
+#include "base/print.h"
 #include "engine/process/process_status.h"
 
 namespace spile::engine {
@@ -54,6 +55,7 @@ struct ChildPlan {
   char* const* arguments;
   char* const* environment;
   const sigset_t* mask;
+  const sigset_t* defaults;
   int gate, report;
   std::optional<uid_t> user;
   std::optional<gid_t> group;
@@ -68,7 +70,9 @@ const sigset_t kMaskAtStart = [] {
 
 // Runs between fork and exec: makes only system calls, as the controller may have threads.
 [[noreturn]] void run_child(const ChildPlan& plan) {
-  signal(SIGPIPE, SIG_DFL);  // the session ignores it, and what is ignored stays so across exec
+  // What the session ignores would stay ignored across exec.
+  for (int number : {SIGPIPE, SIGXFSZ})
+    if (sigismember(plan.defaults, number) == 1) signal(number, SIG_DFL);
   // Not by read(): handlers in the kernel may count that already.
   for (pollfd gate{plan.gate, 0, 0}; poll(&gate, 1, -1) < 0 && errno == EINTR;) {
   }
@@ -115,10 +119,12 @@ Result<Launcher> Launcher::start(const LaunchOptions& options) {
   std::vector<char*> arguments = pointers(options.arguments);
   std::vector<char*> environment;
   if (options.environment) environment = pointers(*options.environment);
+  const sigset_t defaults = signals_by_default();
   ChildPlan plan{launcher.program_.c_str(),
                  arguments.data(),
                  options.environment ? environment.data() : environ,
                  &kMaskAtStart,
+                 &defaults,
                  gate_read.get(),
                  report_write.get(),
                  options.user,

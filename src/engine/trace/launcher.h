@@ -7,8 +7,8 @@
 namespace spile::engine {
 
 // A child before its exec: start(), seize it, go(), failure(). The program gets the signal mask that spile was started with, and
-// the default action of SIGPIPE. The caller reaps the child. A Launcher that is destroyed before go() lets the child exec, too:
-// kill it first. One thread.
+// its actions for signals that spile ignores. The caller reaps the child. A Launcher that is destroyed before go() lets the child
+// exec, too: kill it first. One thread.
 class Launcher {
  public:
   // Forks the child. Errors: no arguments, no such program, no such user, fork or pipe failed.

@@ -106,7 +106,7 @@ void OutputFile::flush() {
 void OutputFile::give_up(int error) {
   usable_ = false;
   reader_gone_ = error == EPIPE;
-  if (!reader_gone_) fail(fmt::format("write output{}: {}", path_.empty() ? "" : " file " + current_path(), write_error(error)));
+  if (!reader_gone_) fail(write_error(path_.empty() ? "write output" : "write output file " + current_path(), error));
 }
 
 void OutputFile::next_file() {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/messages.h"
+#include "base/print.h"
 
 namespace spile::session {
 
@@ -18,14 +19,13 @@ namespace {
 
 constexpr int kPatienceMs = 50;
 
-// The command gets the signals as spile's own caller had them: spile blocks some, and ignores SIGPIPE.
+// The command gets the signals as spile's own caller had them: spile blocks some, and ignores others.
 int spawn_shell(const std::string& command, pid_t& pid) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t none, defaults;
+  sigset_t none;
   sigemptyset(&none);
-  sigemptyset(&defaults);
-  sigaddset(&defaults, SIGPIPE);
+  const sigset_t defaults = signals_by_default();
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
