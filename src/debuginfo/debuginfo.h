@@ -168,6 +168,9 @@ void keep_matching(const FunctionPattern& pattern, CodePlaces& places);
 // malloc, where it says __libc_malloc.
 void keep_matching(const FunctionPattern& pattern, CodePlaces& places, Module& module);
 
+// Returns with_scopes() (terms/names.h) for a pattern that matched none of the module's functions.
+std::string name_with_scopes(Module& module, const std::string& pattern);
+
 // ---- paths from a variable: ->member  .member  [index]  *
 
 struct Step {

@@ -432,6 +432,12 @@ Result<std::shared_ptr<Module>> Module::open(const std::string& path, const Open
 }
 
 // aliased: the entries of functions whose own places (not those inlined) are kept whatever their name is.
+std::string name_with_scopes(Module& module, const std::string& pattern) {
+  std::vector<std::string> names;
+  for (const Function& function : module.all_functions()) names.push_back(function.name());
+  return with_scopes(pattern, names);
+}
+
 static void keep_matching(const FunctionPattern& pattern, CodePlaces& places, const std::unordered_set<uint64_t>& aliased) {
   // One name is matched once: there may be thousands of calls of it.
   const NamePattern name(pattern.name);

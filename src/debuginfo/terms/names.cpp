@@ -288,6 +288,22 @@ bool NamePattern::matches_scopes(std::string_view base) const {
   return false;
 }
 
+std::string with_scopes(const std::string& pattern, const std::vector<std::string>& names) {
+  if (pattern.find_first_not_of("*?") == pattern.npos) return {};
+  std::string scope, whole;
+  for (const std::string& name : names) {
+    if (name.find("::") == name.npos) continue;
+    const std::vector<std::string> scopes = split_demangled(name);
+    if (scopes.size() > 1 && glob_matches(pattern, scopes[0])) {
+      if (!scope.empty() && scope != scopes[0]) return pattern + "::*";
+      scope = scopes[0];
+    } else if (whole.empty() && glob_matches(pattern, name)) {
+      whole = name;
+    }
+  }
+  return scope.empty() ? whole : scope + "::*";
+}
+
 std::string last_scopes(std::string_view symbol, size_t count) {
   const std::string_view base = clone_name(symbol).base;
   std::vector<std::string> scopes = scopes_of(base);

@@ -13,7 +13,7 @@ namespace spile::debuginfo {
 bool file_matches(std::string_view pattern, std::string_view path);
 
 struct CloneName {
-  std::string_view base;         // without symbol version and clone suffixes
+  std::string_view base;  // without symbol version and clone suffixes
   // .cold, .warm, .__part.N: as parts of functions are named, which are jumped to (debuginfo/elf/entries.h decides); with
   // what follows.
   std::string_view part_suffix = {};
@@ -33,6 +33,10 @@ std::vector<std::string> scopes_of(std::string_view mangled_base);
 // Returns a symbol's name as people would write it, with at most `count` scopes (at least 1) and without template arguments:
 // "Foo::bar". "" for one that can't be demangled, or is not the name of a function.
 std::string last_scopes(std::string_view symbol, size_t count);
+
+// A pattern that found nothing, whose author may have meant names with their scopes: returns what finds those among `names`:
+// "shop::*" for "shop" and "sho*" where "shop::sell" is a name, or that name for "sh*ell". "": no such name.
+std::string with_scopes(const std::string& pattern, const std::vector<std::string>& names);
 
 // FunctionPattern::name, prepared to be matched against many symbols.
 class NamePattern {

@@ -175,6 +175,17 @@ TEST(NamePattern, OfEveryNameOfALibraryMatchesIt) {
     EXPECT_TRUE(NamePattern(function.name()).matches(clone_name(function.linkage_name).base)) << function.name();
 }
 
+TEST(Names, AreSuggestedWithTheirScopes) {
+  const std::vector<std::string> names = {"main", "shop::sell", "shop::Cart<int>::add", "shelf::put"};
+  EXPECT_EQ(with_scopes("shop*", names), "shop::*");
+  EXPECT_EQ(with_scopes("shop", names), "shop::*");
+  EXPECT_EQ(with_scopes("sh*", names), "sh*::*");
+  EXPECT_EQ(with_scopes("shelf*put", names), "shelf::put");
+  EXPECT_EQ(with_scopes("store*", names), "");
+  EXPECT_EQ(with_scopes("*", names), "");
+  for (const char* pattern : {"shop::*", "sh*::*"}) EXPECT_TRUE(NamePattern(pattern).matches("_ZN4shop4sellEi"));
+}
+
 TEST(NamePattern, MayMatchAllThatItMatches) {
   const std::vector<std::string> symbols = {
       "foo",     "foo.constprop.0",       "foo@@V_1", "food", "_ZN3bar3fooEi", "_ZN3bar3fooEi.isra.0", "_ZN3bar4foodEv",

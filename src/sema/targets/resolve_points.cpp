@@ -150,6 +150,7 @@ class Resolver {
     }
     for (ResolvedPoint& point : *resolved) {
       point.name = name;
+      point.optional = optional;
       points.push_back(std::move(point));
     }
     return found;

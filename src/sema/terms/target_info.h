@@ -117,6 +117,7 @@ struct ResolvedPoint {
   std::string text;          // process("/usr/bin/redis-server").function("call@server.c:3324").return
   std::string name;          // as the script wrote it, or the alias that it used: what pn() says
   int64_t sequence = 0;      // begin(N), end(N), error(N)
+  bool optional = false;     // the script has `?`: where it can't be armed, it is left out
   bool once = false;         // oneshot: the session ends when it has run
   int64_t interval_ns = 0;   // timers; timer.profile: 0 means the default rate
   int64_t randomize_ns = 0;  // timer.ms(N).randomize(M)

@@ -18,13 +18,14 @@ bool has_entries(const sema::Program& program, const sema::ArmedSite& armed) {
   return !program.site_groups[static_cast<size_t>(armed.group)].entry_probes.empty();
 }
 
-// The script names the function, rather than a pattern that it fits.
+// The script names the function, rather than a pattern that it fits, and without `?`.
 bool names_return(const sema::Program& program, const sema::ArmedSite& armed) {
   const sema::SiteGroup& group = program.site_groups[static_cast<size_t>(armed.group)];
   for (size_t i = 0; i < group.return_probes.size(); ++i) {
     const sema::Probe& probe = program.probes[static_cast<size_t>(group.return_probes[i])];
     const sema::ResolvedPoint& point = probe.points[static_cast<size_t>(armed.points[group.entry_probes.size() + i])];
-    if (point.name.find_first_of("*?[!") == point.name.npos && point.name.find(".callee") == point.name.npos) return true;
+    if (!point.optional && point.name.find_first_of("*?[!") == point.name.npos && point.name.find(".callee") == point.name.npos)
+      return true;
   }
   return false;
 }

@@ -40,6 +40,8 @@ Error no_function(const AskedFiles& files, const AskedPlace& place) {
                   files.world->program(), files.modules.size() > 1 ? " and its libraries" : "");
   for (const auto& module : files.modules) {
     if (!place.file.empty()) break;
+    if (std::string whole = debuginfo::name_with_scopes(*module, name); !whole.empty())
+      return {what, fmt::format("did you mean '{}'?", whole)};
     if (std::string near = nearest_name(name, module->function_names(name)); !near.empty())
       return {what, fmt::format("did you mean '{}'?", near)};
   }

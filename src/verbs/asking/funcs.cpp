@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/diagnostics.h"
 #include "base/messages.h"
 #include "base/print.h"
 #include "verbs/asking/asked_files.h"
@@ -83,6 +84,19 @@ void print_rows(const std::vector<Row>& rows, bool names_module, bool details) {
   }
 }
 
+Error nothing_matches(const AskedFiles& files, const NamePatterns& patterns) {
+  const std::string what =
+      fmt::format("no function of {}{} matches", files.world->program(), files.modules.size() > 1 ? " and its libraries" : "");
+  for (const auto& module : files.modules) {
+    for (const std::string& pattern : patterns.wanted) {
+      const std::vector<std::string> names = module->function_names(pattern);
+      for (const std::string& near : {debuginfo::name_with_scopes(*module, pattern), nearest_name(pattern, names)})
+        if (!near.empty()) return {what, fmt::format("did you mean '{}'?", near)};
+    }
+  }
+  return {what, {}};
+}
+
 }  // namespace
 
 Result<int> answer_funcs(const std::vector<std::string>& words, const session::Options& options) {
@@ -105,9 +119,7 @@ Result<int> answer_funcs(const std::vector<std::string>& words, const session::O
     TRY_DO(search());
   }
   if (rows.empty() && has_wanted) return refuse("all functions that match are left out");
-  if (rows.empty())
-    return refuse(
-        fmt::format("no function of {}{} matches", files.world->program(), files.modules.size() > 1 ? " and its libraries" : ""));
+  if (rows.empty()) return refuse(nothing_matches(files, patterns));
   std::ranges::stable_sort(rows, [](const Row& a, const Row& b) { return a.name < b.name; });
   if (options.verb.json) {
     for (const Row& row : rows) print_json(json_of(row));

@@ -28,8 +28,19 @@ std::vector<std::string> alternatives_of(const std::string& word) {
 
 }  // namespace
 
+bool pattern_matches(const std::string& pattern, std::string_view name) {
+  if (glob_matches(pattern, name)) return true;
+  int depth = 0;  // of template arguments and parameters
+  for (size_t i = 0; i + 1 < name.size(); ++i) {
+    if (name[i] == '<' || name[i] == '(') ++depth;
+    if (name[i] == '>' || name[i] == ')') --depth;
+    if (depth == 0 && name.substr(i, 2) == "::" && glob_matches(pattern, name.substr(i + 2))) return true;
+  }
+  return false;
+}
+
 bool NamePatterns::excludes(const std::string& name) const {
-  return std::ranges::any_of(unwanted, [&](const std::string& pattern) { return glob_matches(pattern, name); });
+  return std::ranges::any_of(unwanted, [&](const std::string& pattern) { return pattern_matches(pattern, name); });
 }
 
 Result<NamePatterns> parse_name_patterns(const std::vector<std::string>& words) {

@@ -2,6 +2,7 @@
 // Which names a verb is asked for: 'a*|b*' '!c*', as perf probe's filters have it.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -14,6 +15,10 @@ struct NamePatterns {
 
   bool excludes(const std::string& name) const;
 };
+
+// Whether the pattern matches the name or what follows one of its "::", as probe points have it: "sell" and "shop*" match
+// "shop::sell".
+bool pattern_matches(const std::string& pattern, std::string_view name);
 
 // Words are patterns joined by '|'; those that begin with '!' exclude. Without a pattern that includes, all names are meant.
 // Error: a pattern is empty.

@@ -16,6 +16,16 @@ TEST(NamePatterns, AreJoinedByBarsAndExcludedByExclamationMarks) {
   EXPECT_FALSE(patterns->excludes("getc"));
 }
 
+TEST(NamePatterns, ExcludeByTheNameWithoutItsScopes) {
+  auto patterns = parse_name_patterns({"!sell|buy*|Cart::*"});
+  ASSERT_TRUE(patterns.ok());
+  EXPECT_TRUE(patterns->excludes("shop::sell"));
+  EXPECT_TRUE(patterns->excludes("shop::Stall<a::b>::buy_all"));
+  EXPECT_TRUE(patterns->excludes("shop::Cart::add"));
+  EXPECT_FALSE(patterns->excludes("shop::sells"));
+  EXPECT_FALSE(patterns->excludes("shop::each<other::sell>"));
+}
+
 TEST(NamePatterns, MeanAllNamesWhereNoneIncludes) {
   auto patterns = parse_name_patterns({"!str*"});
   ASSERT_TRUE(patterns.ok());

@@ -6,10 +6,10 @@
 #include <memory>
 #include <unordered_set>
 
-#include "base/text/glob.h"
 #include "debuginfo/terms/names.h"
 #include "session/open_world.h"
 #include "syntax/tree.h"
+#include "verbs/terms/name_patterns.h"
 #include "verbs/terms/option_values.h"
 
 namespace spile::verbs {
@@ -83,7 +83,8 @@ Result<std::vector<std::string>> functions_in_processes(const session::TargetOpt
     }
     for (const auto& [point, variables] : points) {
       std::string name = function_in(point);
-      const bool is_excluded = std::ranges::any_of(excluded, [&](const std::string& each) { return glob_matches(each, name); });
+      const bool is_excluded =
+          std::ranges::any_of(excluded, [&](const std::string& each) { return pattern_matches(each, name); });
       if (!is_excluded && !name.empty() && known.insert(head + name).second) names.push_back(head + name);
     }
   }

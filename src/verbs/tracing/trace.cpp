@@ -8,6 +8,7 @@
 #include "base/embedded_text.h"
 #include "base/print.h"
 #include "verbs/calls/call_tree.h"
+#include "verbs/tasks/task_request.h"
 #include "verbs/terms/option_values.h"
 #include "verbs/terms/process_functions.h"
 #include "verbs/terms/run_facts.h"
@@ -55,13 +56,14 @@ std::string kernel_trace_script(const TraceRequest& request, const KernelCalls& 
 }
 
 std::string process_trace_script(const TraceRequest& request) {
-  std::string entries, returns;
+  std::string entries;
   for (const std::string& function : request.functions) {
     const char* separator = entries.empty() ? "" : ",\n  ";
     entries += fmt::format("{}{}.call", separator, function_point(function));
-    returns += fmt::format("{}{}.return", separator, function_point(function));
   }
-  return script_text(spile_verb_trace_process(), {{"WORDS", request.text}, {"CALLS", entries}, {"RETURNS", returns}});
+  return script_text(
+      spile_verb_trace_process(),
+      {{"WORDS", request.text}, {"CALLS", entries}, {"RETURNS", return_points(request.functions, !request.excluded.empty())}});
 }
 
 namespace {
