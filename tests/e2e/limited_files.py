@@ -19,7 +19,8 @@ def limited(limit, *words, ignored=False, **more):
 
 flood = 'probe timer.ms(1) { for (i = 0; i < 100; i++) printf("%080d\\n", i) } probe timer.s(20) { exit() }'
 REASON = "File too large\n  hint: a limit of file sizes \\(ulimit -f\\) holds for spile: raise it"
-for words in (["-o", directory / "text"], ["--rlimit-fsize=4096", "-o", directory / "option"], ["-S", "1", "-o", directory / "row"]):
+for words in (["-o", directory / "text"],
+              ["--rlimit-fsize=4096", "-o", directory / "option"], ["-S", "1", "-o", directory / "row"]):
     ended = limited(resource.RLIM_INFINITY if "--rlimit-fsize=4096" in words else 4 * KIB, *words, "-e", flood)
     expect(ended.returncode, 1, str(ended))
     expect_match(f"write output file .*{REASON}", ended.stderr)
