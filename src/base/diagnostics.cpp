@@ -73,9 +73,11 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     size_t gap = candidate.size() > name.size() ? candidate.size() - name.size() : name.size() - candidate.size();
-    if (gap >= best_distance) continue;
+    if (gap > best_distance) continue;
     size_t distance = edit_distance(name, candidate);
-    if (distance > 0 && distance < best_distance) {  // the name itself was not accepted
+    // The name itself was not accepted. A name that was not typed to its end is likelier than another letter.
+    const bool begins = distance == best_distance && !best.empty() && candidate.starts_with(name) && !best.starts_with(name);
+    if (distance > 0 && (distance < best_distance || begins)) {
       best_distance = distance;
       best = candidate;
     }

@@ -60,7 +60,7 @@ class Diagnostics {
 };
 
 // Returns the candidate nearest to `name` by edit distance, of those that differ from it by 1 to max(1, a third of its length)
-// edits; "": no name is near enough.
+// edits; of equally near ones, one that begins with `name`. "": no name is near enough.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace spile

@@ -51,6 +51,9 @@ TEST(Diagnostics, ShowsAWindowOfALineOfMegabytes) {
 TEST(NearestName, FindsASwapAndRefusesTheFar) {
   EXPECT_EQ(nearest_name("gettimefoday_ns", {"gettimeofday_us", "gettimeofday_ns"}), "gettimeofday_ns");
   EXPECT_EQ(nearest_name("abc", {"xyzzy"}), "");
+  EXPECT_EQ(nearest_name("proces", {"procfs", "process"}), "process");
+  EXPECT_EQ(nearest_name("printl", {"print", "println", "printd"}), "println");
+  EXPECT_EQ(nearest_name("printn", {"print", "println"}), "print");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Declarations: globals, functions, probes, probe aliases and embedded code at the top level.
 
+#include <fmt/format.h>
+
 #include "syntax/recursive_descent.h"
 
 namespace spile::syntax {
@@ -56,7 +58,65 @@ void Parser::parse_declaration() {
   if (!ok) skip_to_declaration();
 }
 
+namespace {
+
+// Probes of bpftrace's language, and how they are written here. Source: bpftrace(8), "Probes".
+struct ForeignProbe {
+  std::string_view name;
+  const char* here;
+};
+constexpr ForeignProbe kBpftraceProbes[] = {
+    {"BEGIN", "probe begin { ... }"},
+    {"END", "probe end { ... }"},
+    {"uprobe", "probe process(\"PROGRAM\").function(\"NAME\") { ... }"},
+    {"u", "probe process(\"PROGRAM\").function(\"NAME\") { ... }"},
+    {"uretprobe", "probe process(\"PROGRAM\").function(\"NAME\").return { ... }"},
+    {"ur", "probe process(\"PROGRAM\").function(\"NAME\").return { ... }"},
+    {"usdt", "probe process(\"PROGRAM\").mark(\"NAME\") { ... }"},
+    {"U", "probe process(\"PROGRAM\").mark(\"NAME\") { ... }"},
+    {"kprobe", "probe kernel.function(\"NAME\") { ... }"},
+    {"k", "probe kernel.function(\"NAME\") { ... }"},
+    {"kretprobe", "probe kernel.function(\"NAME\").return { ... }"},
+    {"kr", "probe kernel.function(\"NAME\").return { ... }"},
+    {"fentry", "probe kernel.function(\"NAME\") { ... }"},
+    {"f", "probe kernel.function(\"NAME\") { ... }"},
+    {"kfunc", "probe kernel.function(\"NAME\") { ... }"},
+    {"fexit", "probe kernel.function(\"NAME\").return { ... }"},
+    {"fr", "probe kernel.function(\"NAME\").return { ... }"},
+    {"kretfunc", "probe kernel.function(\"NAME\").return { ... }"},
+    {"tracepoint", "probe kernel.trace(\"SYSTEM:NAME\") { ... }, and probe syscall.NAME { ... } for system calls"},
+    {"t", "probe kernel.trace(\"SYSTEM:NAME\") { ... }, and probe syscall.NAME { ... } for system calls"},
+    {"rawtracepoint", "probe kernel.trace(\"NAME\") { ... }"},
+    {"rt", "probe kernel.trace(\"NAME\") { ... }"},
+    {"profile", "probe timer.hz(99) { ... }, or probe timer.profile { ... } where the program runs"},
+    {"p", "probe timer.hz(99) { ... }, or probe timer.profile { ... } where the program runs"},
+    {"interval", "probe timer.s(1) { ... }"},
+    {"i", "probe timer.s(1) { ... }"},
+    {"software", "probe perf.sw.NAME { ... }"},
+    {"s", "probe perf.sw.NAME { ... }"},
+    {"hardware", "probe perf.hw.NAME { ... }"},
+    {"h", "probe perf.hw.NAME { ... }"},
+    {"watchpoint", "probe process.data(\"VARIABLE\").write { ... }"},
+    {"asyncwatchpoint", "probe process.data(\"VARIABLE\").write { ... }"},
+};
+
+const char* of_bpftrace(const Token& first, const Token& second) {
+  for (const ForeignProbe& probe : kBpftraceProbes) {
+    if (first.text != probe.name) continue;
+    const bool stands_alone = probe.name == "BEGIN" || probe.name == "END";
+    if (second.is(op(stands_alone ? "{" : ":"))) return probe.here;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 void Parser::report_unknown_declaration() {
+  if (const char* const here = of_bpftrace(peek(), peek(1))) {
+    tokens_.error(peek().range, "this is bpftrace's language: spile reads SystemTap's")
+        .hint(fmt::format("write {}; docs/tutorial.md begins with the language", here));
+    return;
+  }
   Diagnostic& diagnostic = error_expected("'probe', 'global', 'private' or 'function'");
   const Token& token = peek();
   if (token.is(op("}"))) {

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/text/glob.h"
+
 namespace spile::debuginfo {
 namespace {
 
@@ -257,6 +259,13 @@ size_t SymbolTable::count() {
 }
 
 std::optional<uint64_t> SymbolTable::symbol_value(std::string_view name, int type, uint64_t* size) const {
+  // shop::total: a variable of C++ or Rust by its name for people.
+  const bool has_scopes = name.find("::") != name.npos && !is_glob(name);
+  const std::optional<NamePattern> scoped = has_scopes ? std::optional<NamePattern>(name) : std::nullopt;
+  const auto is_meant = [&](std::string_view symbol) {
+    const std::string_view base = clone_name(symbol).base;
+    return base == name || (scoped && scoped->matches(base));
+  };
   for (const ElfImage* image : {&image_, debug_}) {
     if (!image) continue;
     for (const ElfImage::Section& section : image->sections()) {
@@ -264,7 +273,7 @@ std::optional<uint64_t> SymbolTable::symbol_value(std::string_view name, int typ
       const auto strings = image->strings_of(section);
       for (const Elf64_Sym& symbol : image->symbols(section))
         if (ELF64_ST_TYPE(symbol.st_info) == type && symbol.st_shndx != SHN_UNDEF &&
-            clone_name(ElfImage::string_at(strings, symbol.st_name)).base == name) {
+            is_meant(ElfImage::string_at(strings, symbol.st_name))) {
           if (size) *size = symbol.st_size;
           return symbol.st_value;
         }

@@ -26,6 +26,34 @@ namespace {
 
 using namespace syntax;
 
+// Functions of C and of bpftrace's language that people write here, too.
+struct ForeignFunction {
+  std::string_view name;
+  const char* here;
+};
+constexpr ForeignFunction kForeignFunctions[] = {
+    {"str", "user_string(ADDRESS), or kernel_string(ADDRESS)"},
+    {"kstr", "kernel_string(ADDRESS)"},
+    {"ksym", "symname(ADDRESS)"},
+    {"usym", "usymname(ADDRESS)"},
+    {"kstack", "backtrace(), print_backtrace()"},
+    {"count", "values <<< 1, and @count(values)"},
+    {"sum", "values <<< N, and @sum(values)"},
+    {"avg", "values <<< N, and @avg(values)"},
+    {"stats", "values <<< N, and @count(values), @avg(values), @sum(values)"},
+    {"hist", "values <<< N, and print(@hist_log(values))"},
+    {"lhist", "values <<< N, and print(@hist_linear(values, FROM, TO, STEP))"},
+    {"strcmp", "a == b compares strings"},
+    {"strncmp", "substr(a, 0, N) == substr(b, 0, N)"},
+    {"strcontains", "isinstr(TEXT, PART)"},
+    {"strstr", "isinstr(TEXT, PART)"},
+    {"puts", "println(TEXT)"},
+    {"fprintf", "printf(FORMAT, ...)"},
+    {"strftime", "ctime(SECONDS), or tz_ctime(SECONDS)"},
+    {"clear", "delete ARRAY"},
+    {"atoi", "strtol(TEXT, 10)"},
+};
+
 // Functions of SystemTap's library that people will try and that later versions bring.
 constexpr std::string_view kLaterFunctions[] = {
     "thread_indent",
@@ -430,7 +458,10 @@ class SymbolResolver {
     for (const Intrinsic& intrinsic : intrinsics()) known.emplace_back(intrinsic.name);
     std::string near = nearest_name(call.name, known);
     auto& error = e_.diagnostics.error(name_of(call), fmt::format("unresolved function '{}'", call.name));
-    if (!near.empty()) error.hint(fmt::format("did you mean '{}'?", near));
+    for (const ForeignFunction& foreign : kForeignFunctions)
+      if (call.name == foreign.name) return (void)error.hint(fmt::format("in this language: {}", foreign.here));
+    error.hint(near.empty() ? "spile --dump-functions lists the functions of the library"
+                            : fmt::format("did you mean '{}'?", near));
   }
 
   // Calls that other nodes say as well.
