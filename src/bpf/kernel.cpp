@@ -9,8 +9,8 @@
 
 #include <chrono>
 #include <cstring>
-#include <future>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <thread>
@@ -63,7 +63,7 @@ class LoadedKernel final : public Kernel {
       : programs_spec_(spec.programs), verbosity_(spec.verbosity), arena_(spec.arena), shared_(spec.shared) {}
   ~LoadedKernel() override {
     (void)detach();
-    if (closing_.valid()) closing_.wait();
+    if (closing_.joinable()) closing_.join();
   }
 
   Result<void> create(const ObjectSpec& spec);
@@ -122,7 +122,7 @@ class LoadedKernel final : public Kernel {
   // Handlers that write records faster than they can be read must not hold up the rest of the session.
   static constexpr size_t kMostAtOnce = 200'000;
   std::vector<Attachment> attachments_;
-  std::future<void> closing_;                                          // detach()
+  std::thread closing_;                                                // detach()
   std::map<pid_t, std::map<const AttachPoint*, Attachment>> threads_;  // of points with AttachPoint::of_threads
   struct Counted {
     std::string text;
@@ -468,7 +468,9 @@ Result<void> LoadedKernel::detach() {
     __atomic_store_n(&reinterpret_cast<abi::KernelControl*>(memory.data())->enabled, 0, __ATOMIC_RELEASE);
   }
   threads_.clear();
-  closing_ = std::async(std::launch::async, close_all, std::exchange(attachments_, {}));
+  if (closing_.joinable()) closing_.join();
+  auto closed = std::make_shared<std::vector<Attachment>>(std::exchange(attachments_, {}));
+  if (!try_to_start(closing_, [closed] { close_all(std::move(*closed)); })) close_all(std::move(*closed));
   attached_.clear();
   counted_.clear();
   return wait_for_handlers();
