@@ -12,7 +12,8 @@ for script, here in (("BEGIN { printf(\"hi\") }", "probe begin"), ("END { }", "p
                      ("uprobe:/bin/true:main { @[comm] = count(); }", 'process("PROGRAM").function("NAME")'),
                      ("uretprobe:/bin/true:main { }", ".return"), ("kprobe:vfs_read /pid == 3/ { }", "kernel.function"),
                      ("k:vfs_read { }", "kernel.function"), ("tracepoint:syscalls:sys_enter_openat { }", "syscall.NAME"),
-                     ("interval:s:1 { }", "timer.s(1)"), ("profile:hz:99 { }", "timer.profile"), ("usdt:/bin/true:a { }", "mark")):
+                     ("interval:s:1 { }", "timer.s(1)"), ("profile:hz:99 { }", "timer.profile"),
+                      ("usdt:/bin/true:a { }", "mark")):
     refused(script, "this is bpftrace's language", here)
 refused('interval = 3', "statements belong inside a probe")
 for name, near in (("printl", "println"), ("gettimeofday_n", "gettimeofday_ns"), ("str", "user_string"), ("strcmp", "a == b"),
