@@ -1,10 +1,10 @@
 #pragma once
 // Sites in whose patches another tracer has written. The kernel does so for uprobes: it writes a breakpoint over the first byte
 // of an instruction, carries out what the file has there, and goes on behind that; when the uprobe goes, the file's byte is
-// written back (kernel/events/uprobes.c). So a thread may come into the midst of a jump of ours, or a jump may lead elsewhere. As far as
-// they could be chosen, the bytes where instructions began are no instructions (SitePlan::guarded), and jumps lead to a stub amid
-// such bytes: the thread is caught at once, and the site is taken out. Others are found by comparing the text. For the engine's
-// thread.
+// written back (kernel/events/uprobes.c). So a thread may come into the midst of a jump of ours, or a jump may lead elsewhere.
+// As far as they could be chosen, the bytes where instructions began are no instructions (SitePlan::guarded), and jumps lead to
+// a stub amid such bytes: the thread is caught at once, and the site is taken out. Others are found by comparing the text.
+// For the engine's thread.
 
 #include <optional>
 #include <vector>
