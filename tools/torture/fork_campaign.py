@@ -40,6 +40,8 @@ def round_of(target, log, script, number):
     session.wait_output("^attached$", 60)
     attached = time.monotonic_ns()
     time.sleep(0.02 + number % 5 * 0.01)
+    # On a busy machine few children are born meanwhile.
+    st.wait_until(lambda: sum(start > attached for *_, start, _ in read(log, before)) >= 2, 60, "children to be born and to end")
     stopping = time.monotonic_ns()
     result = session.stop()
     st.expect_true(result.status == 0, f"spile's end\n{result}")
