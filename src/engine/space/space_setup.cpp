@@ -235,6 +235,8 @@ Result<void> grow_arena(SetupContext& context, AddressSpace& space) {
   auto grown = grow_to(std::min<uint64_t>(wanted, geometry.slot_count));
   if (!grown.ok() && wanted > present + 1) grown = grow_to(present + 1);
   if (grown.ok()) return {};
+  // The thread that mapped it may have ended before it said so.
+  if (auto now = measure_arena(space, client); now.ok() && *now > present) return {};
   (void)write_inherited(space, client, offsetof(abi::InheritedState, slots_are_all), 1);
   (void)write_slots(space, client, present);
   return std::move(grown).error();
