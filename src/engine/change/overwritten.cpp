@@ -49,8 +49,7 @@ std::vector<PatchedSite> find_overwritten(const AddressSpace& space) {
 std::optional<Address> caught_at(const AddressSpace& space, Address pc, bool is_elsewhere) {
   const PatchedSite* site = site_at(space.sites.in_text(), pc);
   if (site && pc < site->begin + site->overwritten && !site->is_relay && !site->is_breakpoint()) {
-    // Nothing of ours leads into the midst of a patch: a uprobe is there, or has been.
-    if (pc != site->begin || is_changed(text_at(space.memory, *site))) return pc;
+    if (is_changed(text_at(space.memory, *site))) return pc;
   }
   if (!is_elsewhere && !space.in_code(pc)) return {};
   for (const PatchedSite& each : space.sites.in_text()) {

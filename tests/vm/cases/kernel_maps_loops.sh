@@ -52,7 +52,8 @@ out=$(spile -DMAXACTION=20000 -e 'global a probe kernel.trace("sched:sched_proce
 check 'two thousand elements, sorted' "$out" '^499[0-9] 499[0-9] 2000 499[0-9]$'
 out=$(spile -e 'probe kernel.trace("sched:sched_process_exit") { if (pid() == target()) { for (i = 0; i < 3000; i++) n += i; println(n) } }' -c true 2>&1)
 check 'MAXACTION' "$out" 'ERROR: MAXACTION exceeded'
-out=$(spile -e 'probe kernel.trace("sched:sched_process_exit") { if (pid() == target()) { try { while (1) n++ } catch { println("caught") } } }' -c true 2>&1)
+out=$(spile -e 'probe kernel.trace("sched:sched_process_exit") { if (pid() == target()) {
+    try { while (1) n++ } catch { println("caught") } } }' -c true 2>&1)
 check 'MAXACTION within a try' "$out" 'ERROR: MAXACTION exceeded'
 ! echo "$out" | grep -q '^caught$' || fail "MAXACTION was caught: $out"
 

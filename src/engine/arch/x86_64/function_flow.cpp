@@ -68,6 +68,8 @@ FunctionFlow analyze_function(std::span<const uint8_t> text, Address entry, uint
   flow.entry = entry;
   flow.size = std::min<uint64_t>(size, text.size());
   Tables tables;
+  // Where another tracer's breakpoint stands within the code, what follows may be the rest of an instruction.
+  bool goes_on = true, has_breakpoint = false;
   for (size_t at = 0; at < flow.size;) {
     auto instruction = decode(text.subspan(at));
     if (!instruction) {
@@ -76,6 +78,9 @@ FunctionFlow analyze_function(std::span<const uint8_t> text, Address entry, uint
       continue;
     }
     size_t next = at + instruction->length;
+    has_breakpoint = has_breakpoint || (goes_on && instruction->flow == Flow::kBreakpoint);
+    const bool is_padding = instruction->nop || instruction->flow == Flow::kBreakpoint;
+    if (!is_padding) goes_on = instruction->flow != Flow::kLeaves && instruction->flow != Flow::kJump;
     bool direct = instruction->flow == Flow::kJump || instruction->flow == Flow::kConditional ||
                   instruction->flow == Flow::kCounted || instruction->flow == Flow::kCall;
     uint64_t target = next + static_cast<uint64_t>(instruction->relative);
@@ -96,6 +101,10 @@ FunctionFlow analyze_function(std::span<const uint8_t> text, Address entry, uint
   }
   flow.by_table = flow.table_jumps != 0;
   if (flow.by_table) add_table_targets(flow, tables, read);
+  if (has_breakpoint) {
+    flow.known = false;
+    flow.islands.clear();
+  }
   std::sort(flow.targets.begin(), flow.targets.end());
   flow.targets.erase(std::unique(flow.targets.begin(), flow.targets.end()), flow.targets.end());
   return flow;

@@ -127,6 +127,18 @@ TEST(SitePlanner, GuardsWhereInstructionsBegin) {
   EXPECT_EQ(guarded("b8 01 00 00 00 c3"), 0);
   EXPECT_EQ(guarded("f3 0f 1e fa 55 48 89 e5 31 c0 5d c3"), 0b1001);  // behind endbr64
 }
+FunctionFlow flow_of(std::string_view hex) {
+  std::vector<uint8_t> bytes = bytes_of(hex);
+  auto read_nothing = [](Address, std::span<uint8_t>) { return size_t{0}; };
+  return native_architecture().analyze_function(bytes, Address(0x1000), bytes.size(), read_nothing);
+}
+TEST(FunctionFlow, IsNotKnownBehindABreakpointWithinTheCode) {
+  EXPECT_TRUE(flow_of("55 48 89 e5 c9 c3 cc cc cc").known);
+  EXPECT_TRUE(flow_of("55 48 89 e5 c9 c3 90 cc 90").known);
+  EXPECT_FALSE(flow_of("55 cc 89 e5 c9 c3 90 90 90").known);
+  EXPECT_TRUE(flow_of("55 cc 89 e5 c9 c3 90 90 90 90 90 90 90 90 90 90").islands.empty());
+  EXPECT_FALSE(flow_of("55 48 89 e5 c9 c3 90 90 90 90 90 90 90 90 90 90").islands.empty());
+}
 TEST(SitePlanner, TakesNoBytesOfABreakpointIntoAJump) {
   SitePlan plan = native_architecture().plan_single(bytes_of("31 c0 48 89 cc f8 c3 90 90"), Address(0x1000000), 9);
   EXPECT_EQ(plan.mechanism, Mechanism::kInt3);
