@@ -69,7 +69,8 @@ FunctionFlow analyze_function(std::span<const uint8_t> text, Address entry, uint
   flow.size = std::min<uint64_t>(size, text.size());
   Tables tables;
   // Where another tracer's breakpoint stands within the code, what follows may be the rest of an instruction.
-  bool goes_on = true, has_breakpoint = false;
+  // (Go pads behind a call that doesn't return.)
+  bool goes_on = true, may_be_padding = false, has_breakpoint = false;
   for (size_t at = 0; at < flow.size;) {
     auto instruction = decode(text.subspan(at));
     if (!instruction) {
@@ -78,8 +79,9 @@ FunctionFlow analyze_function(std::span<const uint8_t> text, Address entry, uint
       continue;
     }
     size_t next = at + instruction->length;
-    has_breakpoint = has_breakpoint || (goes_on && instruction->flow == Flow::kBreakpoint);
     const bool is_padding = instruction->nop || instruction->flow == Flow::kBreakpoint;
+    may_be_padding = may_be_padding || (goes_on && instruction->flow == Flow::kBreakpoint);
+    has_breakpoint = has_breakpoint || (may_be_padding && !is_padding);
     if (!is_padding) goes_on = instruction->flow != Flow::kLeaves && instruction->flow != Flow::kJump;
     bool direct = instruction->flow == Flow::kJump || instruction->flow == Flow::kConditional ||
                   instruction->flow == Flow::kCounted || instruction->flow == Flow::kCall;

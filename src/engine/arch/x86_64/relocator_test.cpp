@@ -135,6 +135,7 @@ FunctionFlow flow_of(std::string_view hex) {
 TEST(FunctionFlow, IsNotKnownBehindABreakpointWithinTheCode) {
   EXPECT_TRUE(flow_of("55 48 89 e5 c9 c3 cc cc cc").known);
   EXPECT_TRUE(flow_of("55 48 89 e5 c9 c3 90 cc 90").known);
+  EXPECT_TRUE(flow_of("55 e8 00 00 00 00 90 cc cc cc").known);  // behind a call that doesn't return
   EXPECT_FALSE(flow_of("55 cc 89 e5 c9 c3 90 90 90").known);
   EXPECT_TRUE(flow_of("55 cc 89 e5 c9 c3 90 90 90 90 90 90 90 90 90 90").islands.empty());
   EXPECT_FALSE(flow_of("55 48 89 e5 c9 c3 90 90 90 90 90 90 90 90 90 90").islands.empty());
