@@ -8,7 +8,7 @@ namespace spile {
 // left): whoever sets one then learns why.
 bool watchpoints_work();
 
-// What users are shown then, and what to do.
+// The message for users where they do not work, and its hint.
 extern const char* const kNoWatchpoints;
 extern const char* const kNoWatchpointsHint;
 
