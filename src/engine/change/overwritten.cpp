@@ -12,6 +12,11 @@ namespace {
 
 bool is_changed(TextState state) { return state == TextState::kMixed || state == TextState::kOriginal; }
 
+// Whether the sites that are listed stand in the text, as far as nobody else has changed it.
+bool stand_in_text(const AddressSpace& space) {
+  return space.memory.is_open() && !space.sites.is_restored() && !space.sites.may_lack_patches();
+}
+
 // Where the jump leads that stands at the site now; 0: none stands there.
 Address jump_target(const AddressSpace& space, const PatchedSite& site) {
   std::array<uint8_t, kMaxPatch> text;
@@ -23,7 +28,7 @@ Address jump_target(const AddressSpace& space, const PatchedSite& site) {
 
 std::vector<PatchedSite> find_overwritten(const AddressSpace& space) {
   std::vector<PatchedSite> found;
-  if (!space.memory.is_open() || space.sites.is_restored() || space.sites.may_lack_patches()) return found;
+  if (!stand_in_text(space)) return found;
   constexpr uint64_t kAtOnce = 64 << 10;
   std::vector<uint8_t> bytes;
   const std::span<const PatchedSite> sites = space.sites.in_text();
@@ -47,6 +52,7 @@ std::vector<PatchedSite> find_overwritten(const AddressSpace& space) {
 }
 
 std::optional<Address> caught_at(const AddressSpace& space, Address pc, bool is_elsewhere) {
+  if (!stand_in_text(space)) return {};
   const PatchedSite* site = site_at(space.sites.in_text(), pc);
   if (site && pc < site->begin + site->overwritten && !site->is_relay && !site->is_breakpoint()) {
     if (is_changed(text_at(space.memory, *site))) return pc;
