@@ -11,7 +11,7 @@ namespace spile::abi {
 
 inline constexpr uint32_t kMatchHead = 136;  // bytes of what a handler remembers of its last =~, before a copy of the text
 
-inline constexpr uint32_t kNoDepth = ~uint32_t{0};  // of a stack of pending returns
+inline constexpr uint32_t kNoDepth = ~uint32_t{0};    // of a stack of pending returns
 inline constexpr uint32_t kAbandoned = kNoDepth - 1;  // of a frame that stays where it is, as the controller has died
 
 // One per running handler, on its stack. The runtime's enter fills arena, slot, epoch, overflow and held (bpf: kernel_context);
@@ -35,12 +35,17 @@ struct Context {
 };
 static_assert(sizeof(Context) == 96);
 
+// Bytes of a long and of the number of its updates, by which what a merge can't keep is counted. Any string is longer.
+constexpr uint32_t kCountedLong = 16;
+
 // A map's constant properties; codegen emits one constant per array. Sizes are in bytes.
 struct MapShape {
-  uint32_t key_size;    // most bytes a packed key takes, a multiple of 8
-  uint32_t value_size;  // a multiple of 8: 8 for a long, the string size, or an aggregate with its buckets
-  uint32_t capacity;    // most elements
-  uint32_t wraps;       // 1: the oldest element makes room (a%[N])
+  uint32_t key_size;  // most bytes a packed key takes, a multiple of 8
+  // A multiple of 8: 8 for a long, kCountedLong for one with the number of its updates behind it, the string size, or an aggregate
+  // with its buckets.
+  uint32_t value_size;
+  uint32_t capacity;  // most elements
+  uint32_t wraps;     // 1: the oldest element makes room (a%[N])
   uint32_t key_count;
   uint32_t string_keys;  // bit n: the n-th key is a string
   // native: of the hash index, map_buckets() (map_layout.h); bpf: 1: keys end in their shard (kernel.h), else 0; cells of

@@ -138,7 +138,7 @@ typedef struct spile_snapshot {
   size_t probe_count;
   uint64_t skipped;       /* hits whose handler could not run */
   uint64_t lost_records;  /* events that were lost: buffers were full, or the program did not read them in time */
-  uint64_t lost_elements; /* elements that arrays had no room for */
+  uint64_t lost_elements; /* updates of elements that arrays had no room for */
   /* of those that had come: dropped, the oldest first, while spile_read() waited and nobody took them */
   uint64_t dropped_events;
   int32_t is_final; /* 1: the run has ended, and this is what there was when its probes were removed */

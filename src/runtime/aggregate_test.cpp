@@ -244,7 +244,7 @@ TEST(Aggregates, InMapsAreMergedAndSortedByStatistic) {
       spile_rt_aggregate_add(value, &aggregate, 100 - 10 * key);
     }
   }
-  ASSERT_TRUE(spile_rt_map_merge(&context, map, shard, &shape, &aggregate));
+  ASSERT_EQ(spile_rt_map_merge(&context, map, shard, &shape, &aggregate), 0u);
   auto order = [&](uint32_t statistic, int32_t direction) {
     std::vector<int64_t> keys;
     Iteration* iteration = spile_rt_iterate(&context, map, &shape, 0, direction, statistic, -1);

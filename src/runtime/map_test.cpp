@@ -235,7 +235,7 @@ TEST_F(Maps, MergingAddsAndEmptiesTheShard) {
       ++*static_cast<int64_t*>(spile_rt_map_insert_long(&context_, shard, &shape, key));
       ++model[key];
     }
-    ASSERT_TRUE(spile_rt_map_merge(&context_, map_, shard, &shape, nullptr));
+    ASSERT_EQ(spile_rt_map_merge(&context_, map_, shard, &shape, nullptr), 0u);
     ASSERT_EQ(spile_rt_map_size(&context_, shard, &shape), 0);
     for (int64_t key = 0; key < 200; ++key) {
       ASSERT_EQ(spile_rt_map_find_long(&context_, shard, &shape, key * 1024), nullptr);
@@ -260,16 +260,32 @@ TEST_F(Maps, MergingDoesNotCrashOnGarbage) {
     spile_rt_map_clear(&context_, map_, &shape);
   }
   for (int64_t key = 0; key < 40; ++key) spile_rt_map_insert_long(&context_, shard, &shape, key);
-  EXPECT_TRUE(spile_rt_map_merge(&context_, map_, shard, &shape, nullptr));
+  EXPECT_EQ(spile_rt_map_merge(&context_, map_, shard, &shape, nullptr), 0u);
   EXPECT_EQ(spile_rt_map_size(&context_, map_, &shape), 40);
 }
 
-TEST_F(Maps, MergeReportsOverflow) {
+TEST_F(Maps, MergeCountsUpdatesOfElementsThatDoNotFit) {
   auto shape = shape_of(8, 8, 4);
   Handle shard = spile_rt_shard(&context_, 0);
-  for (int64_t key = 0; key < 4; ++key) insert(shape, key), spile_rt_map_insert_long(&context_, shard, &shape, key + 2);
-  EXPECT_FALSE(spile_rt_map_merge(&context_, map_, shard, &shape, nullptr));
+  for (int64_t key = 0; key < 4; ++key) insert(shape, key);
+  for (int64_t key = 2; key < 6; ++key)
+    *static_cast<int64_t*>(spile_rt_map_insert_long(&context_, shard, &shape, key)) = 10 * key;
+  EXPECT_EQ(spile_rt_map_merge(&context_, map_, shard, &shape, nullptr), 40u + 50u);
   EXPECT_EQ(spile_rt_map_size(&context_, map_, &shape), 4);
+}
+
+TEST_F(Maps, MergeCountsUpdatesOfSums) {
+  auto shape = shape_of(8, abi::kCountedLong, 4);
+  Handle shard = spile_rt_shard(&context_, 0);
+  for (int64_t key = 0; key < 4; ++key) insert(shape, key);
+  for (int64_t key = 2; key < 6; ++key) {
+    auto* sum = static_cast<int64_t*>(spile_rt_map_insert_long(&context_, shard, &shape, key));
+    sum[0] = 1000 * key;
+    sum[1] = key;
+  }
+  EXPECT_EQ(spile_rt_map_merge(&context_, map_, shard, &shape, nullptr), 4u + 5u);
+  EXPECT_EQ(find(shape, 3)[0], 3000);
+  EXPECT_EQ(find(shape, 3)[1], 3);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "abi/aggregate.h"
+#include "abi/handler.h"
 #include "abi/kernel.h"
 #include "base/text/glob.h"
 #include "bpf/bpf.h"
@@ -210,7 +211,7 @@ class Script {
     return text;
   }
   static std::string value_text(std::span<const uint8_t> value) {
-    if (value.size() == 8) return std::to_string(long_at(value.data()));
+    if (value.size() <= abi::kCountedLong) return std::to_string(long_at(value.data()));
     if (value.size() == abi::kDefaultKernelString) return reinterpret_cast<const char*>(value.data());
     abi::Aggregate a;
     std::memcpy(&a, value.data(), sizeof a);

@@ -71,7 +71,7 @@ def lat():
     by = rows(spile("lat", "foo", "--by", "$arg", "--json", "-c", f"{calls} 10 3").expect(status=0, err=""))
     expect(sorted((int(row["value"]), row["calls"]) for row in by), [(i, 3) for i in range(10)])
     # More values than there is room for: the others are counted, and end nothing.
-    by = spile("lat", "foo", "--by", "$arg", "--json", "-c", f"{calls} 5000").expect(status=0, err_match=r"^WARNING: 904 calls are not in the table: there are more than 4096 values$")
+    by = spile("lat", "foo", "--by", "$arg", "--json", "-c", f"{calls} 5000").expect(status=0, err_match=r"^WARNING: 904 updates lost, array full \(spile --script lat \.\.\. prints")
     expect((len(rows(by)), {row["calls"] for row in rows(by)}), (4096, {1}))
     spile("lat", "foo", "--by", "1 / $arg", "-c", f"{calls} 3").expect(status=0, err_match="WARNING: 1 hit left out: division by 0 near")
     target = start(program("server"), 60, ready="ready")

@@ -89,6 +89,8 @@ class Lowering : BodyPart {
   llvm::Value* lower_assignment(const syntax::Assignment& assignment);
   llvm::Value* lower_increment(const syntax::Increment& increment);
   llvm::Value* assign_variable(const syntax::Variable& variable, const syntax::Assignment& assignment);
+  // Adds one to the number of updates of the element at `place`, if the array keeps it (sema::Program::counts_updates).
+  void count_update(const syntax::Global& global, llvm::Value* place);
   llvm::Value* assign_element(const syntax::Index& element, const syntax::Assignment& assignment);
   void accumulate(const syntax::Expression& target, llvm::Value* value);
   void store_variable(const syntax::Variable& variable, llvm::Value* value);

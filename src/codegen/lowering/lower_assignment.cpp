@@ -101,6 +101,12 @@ void Lowering::add_to_global(const syntax::Global& global, llvm::Value* delta) {
   call("spile_rt_long_add", unit.module.none(), {context, unit.place.global(body, global), delta});
 }
 
+void Lowering::count_update(const syntax::Global& global, llvm::Value* place) {
+  if (!unit.program.counts_updates[static_cast<size_t>(global.index)] || !unit.place.has_shards()) return;
+  llvm::Value* updates = at_offset(place, 8);
+  b.CreateStore(b.CreateAdd(b.CreateLoad(b.getInt64Ty(), updates), number(1)), updates);
+}
+
 llvm::Value* Lowering::assign_element(const syntax::Index& element, const syntax::Assignment& assignment) {
   const syntax::Global& global = *element.array->global;
   std::vector<const syntax::Expression*> indexes;
@@ -128,6 +134,7 @@ llvm::Value* Lowering::assign_element(const syntax::Index& element, const syntax
   }
   value = combine(assignment, b.CreateLoad(b.getInt64Ty(), place), value);
   b.CreateStore(value, place);
+  count_update(global, place);
   return value;
 }
 
@@ -141,6 +148,7 @@ llvm::Value* Lowering::lower_increment(const syntax::Increment& increment) {
     llvm::Value* old = b.CreateLoad(b.getInt64Ty(), place);
     llvm::Value* updated = b.CreateAdd(old, delta);
     b.CreateStore(updated, place);
+    count_update(*element->array->global, place);
     return increment.is_prefix ? updated : old;
   }
   const auto* variable = syntax::as<syntax::Variable>(increment.operand);

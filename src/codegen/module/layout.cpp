@@ -60,21 +60,22 @@ abi::AggregateShape aggregate_shape(const sema::AggregateUse& use) {
   return shape;
 }
 
-uint32_t value_size(const syntax::Global& global, const GlobalLayout& layout, uint32_t string_size) {
+uint32_t value_size(const syntax::Global& global, const GlobalLayout& layout, uint32_t string_size, bool counts_updates) {
   if (global.type == ValueType::kStats) return layout.aggregate.size;
-  return global.type == ValueType::kString ? string_size : 8;
+  if (global.type == ValueType::kString) return string_size;
+  return counts_updates ? abi::kCountedLong : 8;
 }
 
 abi::MapShape map_shape(const syntax::Global& global, const GlobalLayout& layout, uint32_t string_size,
-                        int64_t default_capacity) {
+                        const sema::Program& program) {
   abi::MapShape shape{};
   for (size_t key = 0; key < global.key_types.size(); ++key) {
     bool is_string = global.key_types[key] == ValueType::kString;
     shape.key_size += is_string ? string_size : 8;
     if (is_string) shape.string_keys |= 1u << key;
   }
-  int64_t capacity = global.declared_size.value_or(default_capacity);
-  shape.value_size = value_size(global, layout, string_size);
+  int64_t capacity = global.declared_size.value_or(program.limits.max_map_entries);
+  shape.value_size = value_size(global, layout, string_size, program.counts_updates[static_cast<size_t>(global.index)]);
   shape.capacity = static_cast<uint32_t>(std::clamp<int64_t>(capacity, 1, 1 << 30));
   shape.wraps = global.array_kind == syntax::ArrayKind::kWrapping ? 1 : 0;
   shape.key_count = static_cast<uint32_t>(global.key_types.size());
@@ -359,7 +360,7 @@ GlobalLayout measure_global(const sema::Program& program, const syntax::Global& 
   GlobalLayout layout;
   if (global.type == ValueType::kStats) layout.aggregate = aggregate_shape(sema::aggregate_use(program, global));
   if (global.is_array) {
-    layout.map = map_shape(global, layout, string_size, program.limits.max_map_entries);
+    layout.map = map_shape(global, layout, string_size, program);
     layout.size = abi::map_bytes(layout.map.key_size, layout.map.value_size, layout.map.capacity, layout.map.buckets);
     const auto index = static_cast<size_t>(global.index);
     if (program.sharing[index] == Sharing::kThreadCells) {
@@ -368,7 +369,7 @@ GlobalLayout measure_global(const sema::Program& program, const syntax::Global& 
     }
     if (program.sharing[index] == Sharing::kStriped) divide(layout, program.sides[index].kernel);
   } else {
-    layout.size = value_size(global, layout, string_size);
+    layout.size = value_size(global, layout, string_size, false);
   }
   return layout;
 }

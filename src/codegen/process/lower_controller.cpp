@@ -105,9 +105,8 @@ void merge_shard(ControllerFunction& f, const syntax::Global& global, llvm::Valu
     f.call("spile_rt_aggregate_merge", f.unit.module.none(), {f.handle(global), shard, aggregate});
     return;
   }
-  llvm::Value* fits =
-      f.call("spile_rt_map_merge", f.unit.module.i1(), {f.context, f.handle(global), shard, f.unit.map_shape(global), aggregate});
-  llvm::Value* more = f.b.CreateZExt(f.b.CreateNot(fits), f.b.getInt64Ty());
+  llvm::Value* more =
+      f.call("spile_rt_map_merge", f.b.getInt64Ty(), {f.context, f.handle(global), shard, f.unit.map_shape(global), aggregate});
   f.b.CreateStore(f.b.CreateAdd(f.b.CreateLoad(f.b.getInt64Ty(), lost), more), lost);
 }
 
@@ -256,8 +255,11 @@ void add_value(ControllerFunction& f, const syntax::Global& global, llvm::Value*
     f.call("spile_rt_aggregate_merge", f.unit.module.none(), {place, value, f.unit.aggregate_shape(global)});
     return;
   }
-  llvm::Value* sum = f.b.CreateAdd(f.b.CreateLoad(f.b.getInt64Ty(), place), f.b.CreateLoad(f.b.getInt64Ty(), value));
-  f.b.CreateStore(sum, place);
+  const uint32_t size = global.is_array ? f.unit.layout_of(global).map.value_size : 8;
+  for (uint32_t at = 0; at < size; at += 8) {
+    llvm::Value *to = f.offset(place, f.number(at)), *from = f.offset(value, f.number(at));
+    f.b.CreateStore(f.b.CreateAdd(f.b.CreateLoad(f.b.getInt64Ty(), to), f.b.CreateLoad(f.b.getInt64Ty(), from)), to);
+  }
 }
 
 // global_put and global_add: they differ in what is done with an element once it is there.

@@ -128,8 +128,9 @@ SPILE_INLINE Iteration* spile_rt_iterate(Context* context, Handle map, const Map
   if (bytes > spile_rt_scratch_size) return nullptr;
   char* memory = static_cast<char*>(spile_rt_frame(context, static_cast<uint32_t>(bytes)));
   if (!memory) return nullptr;
-  // A value is a long (8 bytes), an aggregate, or else a string.
-  bool by_string = column ? (shape->string_keys >> (column - 1) & 1) != 0 : !shape->aggregate && shape->value_size > 8;
+  // A value is an aggregate, a long (of at most kCountedLong bytes), or else a string.
+  bool by_string =
+      column ? (shape->string_keys >> (column - 1) & 1) != 0 : !shape->aggregate && shape->value_size > abi::kCountedLong;
   Order order = {map, shape, column, statistic, by_string, direction < 0};
   return make_iteration(order, memory, count, direction, limit);
 }

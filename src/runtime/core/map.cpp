@@ -260,9 +260,10 @@ void spile_rt_map_init(Handle, const MapShape*) {}
   return number ? map_element(map, shape, number) : nullptr;
 }
 
-[[gnu::noinline]] bool spile_rt_map_merge(Context*, Handle to, Handle shard, const MapShape* shape,
-                                          const abi::AggregateShape* aggregate) {
-  bool complete = true;
+[[gnu::noinline]] uint64_t spile_rt_map_merge(Context*, Handle to, Handle shard, const MapShape* shape,
+                                              const abi::AggregateShape* aggregate) {
+  uint64_t lost = 0;
+  const bool is_counted = !aggregate && shape->value_size == abi::kCountedLong;
   uint32_t number = map_header(shard)->first;
   for (uint32_t steps = 0; number && number <= shape->capacity && steps < shape->capacity; ++steps) {
     MapElement* element = map_element(shard, shape, number);
@@ -273,15 +274,17 @@ void spile_rt_map_init(Handle, const MapShape*) {}
     void* from = element_value(element, shape);
     void* value = insert_element(to, shape, key, length, hash_key(key, length));
     if (!value) {
-      complete = false;
+      // An aggregate begins with its number of updates; a sum of ones is that number.
+      lost += static_cast<uint64_t*>(from)[is_counted ? 1 : 0];
     } else if (aggregate) {
       spile_rt_aggregate_merge(static_cast<abi::Aggregate*>(value), static_cast<abi::Aggregate*>(from), aggregate);
     } else {
-      *static_cast<uint64_t*>(value) += *static_cast<uint64_t*>(from);
+      static_cast<uint64_t*>(value)[0] += static_cast<uint64_t*>(from)[0];
+      if (is_counted) static_cast<uint64_t*>(value)[1] += static_cast<uint64_t*>(from)[1];
     }
   }
   empty_map(shard, shape);
-  return complete;
+  return lost;
 }
 
 }  // extern "C"

@@ -35,7 +35,7 @@ SPILE_INLINE inline VisitEntry* entry_at(void* visits, uint64_t number) {
 }
 SPILE_INLINE inline char* key_of(VisitEntry* entry) { return reinterpret_cast<char*>(entry + 1); }
 SPILE_INLINE inline bool sorts_strings(const MapShape* shape, uint32_t column) {
-  return column ? (shape->string_keys >> (column - 1) & 1) != 0 : !shape->aggregate && shape->value_size > 8;
+  return column ? (shape->string_keys >> (column - 1) & 1) != 0 : !shape->aggregate && shape->value_size > abi::kCountedLong;
 }
 SPILE_INLINE inline char* column_of(VisitEntry* entry, const MapShape* shape, uint32_t column) {
   if (column == 0) return key_of(entry) + shape->key_size;

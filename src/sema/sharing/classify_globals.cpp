@@ -23,6 +23,7 @@ struct Uses {
 void add(Touch& sum, const Touch& touch) {
   sum.read |= touch.read;
   sum.accumulated |= touch.accumulated;
+  sum.summed |= touch.summed;
   sum.written |= touch.written;
 }
 
@@ -99,6 +100,7 @@ void classify_globals(Elaboration& e) {
   }
   e.program.sharing.assign(e.program.globals.size(), Sharing::kUnused);
   e.program.sides.assign(e.program.globals.size(), {});
+  e.program.counts_updates.assign(e.program.globals.size(), false);
   const std::set<const syntax::Global*> keyed = arrays_keyed_by_thread(e.program);
   const std::set<const syntax::Global*> numbers = numbers_of_one_step(e.program);
   if (is_recorded(e.program)) {
@@ -107,6 +109,8 @@ void classify_globals(Elaboration& e) {
   for (const auto& [global, uses] : all) {
     e.program.sharing[global->index] = choose(*global, uses, e.program.limits, keyed.contains(global), numbers.contains(global));
     e.program.sides[global->index] = uses.sides;
+    e.program.counts_updates[global->index] = e.program.sharing[global->index] == Sharing::kSharded && global->is_array &&
+                                              global->type == ValueType::kLong && uses.traced.summed;
   }
   lock_together(e.program, found);
 }

@@ -49,7 +49,7 @@ class Scanner {
 
   void visit(const Expression& x, bool unused) {
     if (auto* increment = as<Increment>(x)) {
-      change(*increment->operand, unused, !unused);
+      change(*increment->operand, unused, !unused, increment->delta != 1);
       return;
     }
     if (auto* assignment = as<Assignment>(x)) {
@@ -73,11 +73,11 @@ class Scanner {
   void visit_assignment(const Assignment& x, bool unused) {
     switch (x.op) {
       case Assignment::Operator::kSet: write(*x.target); break;
-      case Assignment::Operator::kAccumulate: change(*x.target, unused, false); break;
-      case Assignment::Operator::kConcatenate: change(*x.target, false, true); break;
+      case Assignment::Operator::kAccumulate: change(*x.target, unused, false, true); break;
+      case Assignment::Operator::kConcatenate: change(*x.target, false, true, true); break;
       case Assignment::Operator::kArithmetic: {
         bool adds = x.arithmetic == Binary::Operator::kAdd || x.arithmetic == Binary::Operator::kSubtract;
-        change(*x.target, unused && adds, true);
+        change(*x.target, unused && adds, true, true);
         break;
       }
     }
@@ -89,11 +89,12 @@ class Scanner {
     for (Global* global : globals.written) code_.touches[global].written = true;
   }
 
-  void change(const Expression& target, bool accumulates, bool also_reads) {
+  void change(const Expression& target, bool accumulates, bool also_reads, bool sums) {
     if (Global* global = global_of(target)) {
       Touch& touch = code_.touches[global];
       if (accumulates) {
         touch.accumulated = true;
+        touch.summed |= sums;
       } else {
         touch.written = true;
         touch.read |= also_reads;
@@ -101,7 +102,7 @@ class Scanner {
     }
     visit_keys(target);
   }
-  void write(const Expression& target) { change(target, false, false); }
+  void write(const Expression& target) { change(target, false, false, false); }
 
   void visit_keys(const Expression& target) {
     auto* index = as<Index>(target);
@@ -143,6 +144,7 @@ GlobalUses::Code GlobalUses::close(Code code) {
       Touch& sum = code.touches[global];
       sum.read |= touch.read;
       sum.accumulated |= touch.accumulated;
+      sum.summed |= touch.summed;
       sum.written |= touch.written;
     }
     code.intrinsics.insert(callee.intrinsics.begin(), callee.intrinsics.end());

@@ -28,6 +28,7 @@ inline const void* variable_of(const syntax::Expression& x) {
 struct Touch {
   bool read = false;
   bool accumulated = false;  // x++, x += e, x <<< e, a[k]++ ... as a statement: the value isn't used
+  bool summed = false;       // accumulated other than by x++ and a[k]++: how often doesn't follow from the sum
   bool written = false;      // any other change
 };
 using Touches = std::map<syntax::Global*, Touch>;

@@ -123,11 +123,13 @@ struct Limits {                           // SystemTap's names and defaults (-D)
 };
 
 struct Program {
-  std::vector<std::string> library_functions;           // all that the library has, for did-you-mean: most are not in scripts
-  std::vector<syntax::Script> scripts;                  // own the trees; [0] is the user's
-  std::vector<syntax::Global*> globals;                 // used ones, index = Global::index
-  std::vector<Sharing> sharing;                         // by global index
-  std::vector<Sides> sides;                             // by global index
+  std::vector<std::string> library_functions;  // all that the library has, for did-you-mean: most are not in scripts
+  std::vector<syntax::Script> scripts;         // own the trees; [0] is the user's
+  std::vector<syntax::Global*> globals;        // used ones, index = Global::index
+  std::vector<Sharing> sharing;                // by global index
+  std::vector<Sides> sides;                    // by global index
+  // By global index: a sharded array of sums, whose elements also say how many updates they are of, for a report of losses.
+  std::vector<bool> counts_updates;
   std::vector<syntax::Function*> functions;             // used ones, index = Function::index
   std::vector<std::vector<Binding>> function_bindings;  // by function index: the tables that bindings in their bodies index
   std::vector<Probe> probes;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "abi/handler.h"
 #include "abi/stack_tables.h"
 #include "base/check.h"
 #include "codegen/terms/global_cursor.h"
@@ -54,7 +55,7 @@ void Controller::initialize() { call<void()>(code_.init); }
 
 void Controller::merge() {
   uint32_t old = arena_.advance_epoch();
-  lost_elements_ += call<uint64_t(uint32_t)>(code_.merge, old);
+  lost_updates_ += call<uint64_t(uint32_t)>(code_.merge, old);
 }
 
 void Controller::run_probe(int probe) { call<void()>(code_.probes[static_cast<size_t>(probe)]); }
@@ -93,7 +94,12 @@ void Controller::add_element(int global, std::span<const char> key, std::span<co
   char* value_at = hand_over(key, value);
   bool fits = call<bool(uint32_t, const char*, uint32_t, void*)>(code_.global_add, static_cast<uint32_t>(global), exchanged_key(),
                                                                  static_cast<uint32_t>(key.size()), value_at);
-  if (!fits) ++lost_elements_;
+  if (fits) return;
+  // The first number of an aggregate, and of a sum of ones, is that of its updates; other sums have it behind them.
+  uint64_t updates = 1;
+  const size_t at = value.size() == abi::kCountedLong ? 8 : 0;
+  if (value.size() >= at + 8) std::memcpy(&updates, value.data() + at, sizeof updates);
+  lost_updates_ += updates;
 }
 
 bool Controller::for_each_element(int global, const std::function<void(std::span<const char>, const void*)>& visit) {

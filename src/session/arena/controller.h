@@ -48,7 +48,7 @@ class Controller {
   void clear_global(int global);
   // Sets an element. Returns false if the map is full.
   bool put_element(int global, std::span<const char> key, std::span<const uint8_t> value);
-  // Adds a shard's long or aggregate to an element. Elements that find no room are counted by lost_elements().
+  // Adds a shard's long or aggregate to an element. What finds no room is counted by lost_updates().
   void add_element(int global, std::span<const char> key, std::span<const uint8_t> value);
   // Calls `visit` for each element; key and value are valid during the call. Returns false if the global's lock could not be had,
   // and some elements may be missing. REQUIRES: visit calls no function of this.
@@ -59,8 +59,8 @@ class Controller {
   // Handlers that still run when CLOCK_MONOTONIC has reached this are given up soon after; 0: never.
   void set_limit(int64_t monotonic_ns) { guard_->set_limit(monotonic_ns); }
 
-  // Returns the number of elements that found no room in merge() and add_element().
-  uint64_t lost_elements() const { return lost_elements_; }
+  // Returns the number of updates whose elements found no room in merge() and add_element().
+  uint64_t lost_updates() const { return lost_updates_; }
 
  private:
   // Copies a key and a value into the arena, since the code reaches no other memory of spile's. Returns where the value is.
@@ -106,7 +106,7 @@ class Controller {
   std::function<void()> drain_;
   char* text_ = nullptr;
   size_t text_size_ = 0;
-  uint64_t lost_elements_ = 0;
+  uint64_t lost_updates_ = 0;
   std::unique_ptr<HandlerGuard> guard_;
   std::optional<Error> failure_;
 };

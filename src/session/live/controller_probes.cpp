@@ -13,13 +13,13 @@ ControllerProbes::ControllerProbes(const RunParts& parts, const EndConditions& e
     : parts_(parts), ends_(ends), hits_(parts.program.probes.size()) {}
 
 Result<void> ControllerProbes::fetch_globals() {
-  const uint64_t lost = parts_.controller.lost_elements();
+  const uint64_t lost = parts_.controller.lost_updates();
   if (parts_.shares_arena()) {
     parts_.output.records().collect(parts_.arena);  // merging waits for handlers, and these may wait for room in their rings
     parts_.controller.merge();
   }
   if (parts_.kernel) TRY_DO(parts_.kernel->import_globals(parts_.controller));
-  if (parts_.controller.lost_elements() != lost) parts_.output.errors().raise_overflow();
+  if (parts_.controller.lost_updates() != lost) parts_.output.errors().raise_overflow();
   return {};
 }
 

@@ -47,7 +47,9 @@ Warnings of_released(const TargetSide* target) {
 std::vector<std::string> losses_of(const LossSources& run) {
   const RunParts& parts = run.parts;
   const std::string advice = when_full(run.messages);
-  Warnings warnings = count_skips(parts.arena).warnings(advice);
+  Skips skips = count_skips(parts.arena);
+  skips.by_reason[abi::kSkipMapFull] += parts.controller.lost_updates();
+  Warnings warnings = skips.warnings(advice);
   add(warnings, parts.output.errors().refusals());
   if (run.output.presenter) add(warnings, run.output.presenter->losses());
   if (parts.kernel) add(warnings, parts.kernel->losses(advice));
@@ -55,8 +57,6 @@ std::vector<std::string> losses_of(const LossSources& run) {
   add(warnings, run.timers.losses());
   add(warnings, of_sampler(run.sampler));
   add(warnings, of_released(parts.target));
-  if (const uint64_t lost = parts.controller.lost_elements(); lost > 0)
-    warnings.push_back(fmt::format("{} array elements lost, array full ({})", lost, advice));
   return warnings;
 }
 

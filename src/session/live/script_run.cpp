@@ -399,7 +399,7 @@ void ScriptRun::housekeeping() {
   trust_->warn_of_users(monotonic_ns());
   procfs_.serve_http();
   const Skips skips = count_skips(*arena_);
-  if (presenter()) presenter()->note_losses(skips.all() + controller_->lost_elements());
+  if (presenter()) presenter()->note_losses(skips.all() + controller_->lost_updates());
   ends_->check_skips(skips);
 }
 
@@ -442,6 +442,8 @@ Result<void> ScriptRun::stop() {
   output_->records().collect(*arena_);
   output_->records().hand_on(true);
   TRY_DO(reports_->tick_last());
+  // Where arrays overflow as the threads' parts of them are merged, the run has failed like any other with this error.
+  TRY_DO(probes_->fetch_globals());
   // Counts are reported even where not all probes could be removed.
   TRY_DO(probes_->run_all(ends_->failed() && !ends_after_errors() ? sema::ProbeKind::kError : sema::ProbeKind::kEnd));
   output_->finish_presentation();

@@ -152,7 +152,7 @@ runs::RunTick LiveRun::tick(Controller& controller, std::span<const uint64_t> ru
   const Skips skips = count_skips(arena_);
   tick.skipped = skips.skipped_probes();
   tick.lost_records = skips.lost_records();
-  tick.lost_elements = skips.by_reason[abi::kSkipMapFull] + controller.lost_elements();
+  tick.lost_elements = skips.by_reason[abi::kSkipMapFull] + controller.lost_updates();
   for (const sema::Probe& probe : program_.probes) tick.hits.push_back(hits_of(probe, script_, arena_, runs));
   return tick;
 }

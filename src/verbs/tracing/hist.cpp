@@ -243,9 +243,9 @@ class HistScript {
     if (!request_.max_of.empty()) arrays.emplace_back("peak");
     for (size_t i = 0; i < saved_.size(); ++i) arrays.push_back(fmt::format("saved{}", i));
     if (order_.size() > 1) arrays.emplace_back("order");
-    std::string text = "global dropped";
+    std::string text = "global seen";
     for (const std::string& array : arrays) text += fmt::format(", {}[{}]", array, request_.size);
-    if (events_.size() == 2) text += fmt::format(", started[{}]", kPendingEntries);
+    if (events_.size() == 2) text += fmt::format(", dropped, started[{}]", kPendingEntries);
     if (uses_ours()) text += fmt::format(", ours[{}], uncounted", kPendingEntries);
     return text + "\n";
   }
@@ -332,9 +332,9 @@ class HistScript {
       body += fmt::format("  if (!({})) next\n", condition);
     }
     for (const Column& key : keys_) body += fmt::format("  {}\n", key_value(key));
-    body += "  try {\n";
+    body += "  seen++\n  try {\n";
     for (const std::string& addition : additions()) body += fmt::format("    {}\n", addition);
-    body += "  } catch { dropped++ }\n}\n";
+    body += "  } catch { }\n}\n";
     if (record_read_) text += "  if ($common_type < 0) next  # the fields are those of the record\n";
     return text + body;
   }
@@ -434,7 +434,8 @@ class HistScript {
     text += fmt::format("  foreach {} {{\n{}  }}\n",
                         order_.size() > 1 ? fmt::format("([{}] in order+)", key_list()) : order_[0].foreach_list,
                         print_entry("    "));
-    text += "  printf(\"\\nTotals:\\n    Hits: %d\\n    Entries: %d\\n    Dropped: %d\\n\", hits, entries, dropped)\n";
+    text += "  printf(\"\\nTotals:\\n    Hits: %d\\n    Entries: %d\\n    Dropped: %d\\n\", hits, entries, " +
+            std::string(events_.size() == 2 ? "dropped + seen - hits" : "seen - hits") + ")\n";
     if (uses_ours()) text += "  if (uncounted) printf(\"    Processes not counted: %d\\n\", uncounted)\n";
     return text + "}\n";
   }
