@@ -64,6 +64,7 @@ struct ModuleTable {
   uint32_t row_count, page_count, symbol_count, line_count;
   uint64_t pages, pcs, rules, symbols, lines, text;  // offsets from the table's start
   uint32_t path, name;                               // offsets into the text: the file, and its name without directories
+  uint32_t build_id;                                 // offset into the text: hexadecimal, "" for none
 };
 
 struct StackModule {

@@ -94,6 +94,27 @@ syscall_num("nope") | -1
 syscall_num("") | -1
 rlimit_from_str("RLIMIT_NOFILE") | 7
 rlimit_from_str("x") | -1
+WIFEXITED(3 << 8) | 1
+WIFEXITED(9) | 0
+WEXITSTATUS(3 << 8) | 3
+WIFSIGNALED(139) | 1
+WIFSIGNALED(0x137f) | 0
+WTERMSIG(139) | 11
+WCOREDUMP(139) | 1
+WCOREDUMP(11) | 0
+WIFSTOPPED(0x137f) | 1
+WSTOPSIG(0x137f) | 19
+WIFCONTINUED(0xffff) | 1
+msg_flags_num2str(0x4042) | PEEK|DONTWAIT|NOSIGNAL
+msg_flags_num2str(0x100400) | 0x100400
+msg_flags_num2str(0) |
+sock_flags_num2str(0x24) | NOSPACE|0x20
+sock_type_num2str(5) | SEQPACKET
+sock_type_num2str(99) | UNKNOWN(99)
+sock_type_str2num("DGRAM") | 2
+sock_type_str2num("x") | -1
+tcp_sockopt_str(1) | TCP_NODELAY
+tcp_sockopt_str(999) | 999
 sock_prot_num2str(6) | TCP
 sock_prot_num2str(999) | UNKNOWN(999)
 sock_prot_str2num("UDP") | 17
@@ -163,6 +184,9 @@ user_string_n_quoted(0, 1, 1) | NULL
 user_string_n_quoted(8, 1) | 0x8
 user_string_utf16(8, "bad") | bad
 user_string_utf32(8, "bad") | bad
+user_string2_utf16(8, "bad") | bad
+user_string2_utf32(8, "bad") | bad
+user_string_n2_quoted(0, 1, 1) | NULL
 user_string_quoted_utf16(0) | NULL
 user_string_quoted_utf32(8) | 0x8
 user_buffer_quoted(0, 1) | NULL
@@ -174,6 +198,8 @@ kernel_string_quoted(0) | NULL
 kernel_string_quoted(8) | 0x8
 kernel_string_utf16(8, "bad") | bad
 kernel_string_utf32(8, "bad") | bad
+kernel_string2_utf16(8, "bad") | bad
+kernel_string2_utf32(8, "bad") | bad
 kernel_string_quoted_utf16(0) | NULL
 kernel_string_quoted_utf32(8) | 0x8
 nfsderror(0) | NFS_OK

@@ -1,5 +1,5 @@
-# Arguments that a script changes where a function is entered, in registers and on the stack (-g); and stacks from registers that
-# the script gives.
+# Arguments that a script changes where a function is entered, in registers and on the stack, and results (-g); and stacks from
+# registers that the script gives.
 from spiletest import *
 
 calls = f"{program('calls')} 10"
@@ -13,7 +13,19 @@ global sum
 expect_match(r"^foo 3145$", result.out, "the program's own output")  # 3 * (45 + 1000) + 10
 expect_match(r"^eight 8204$", result.out, "the program's own output")
 
+# A result, in the probe and in a function of the script, which later handlers see.
+result = spile("-g", "-e", r"""
+function more() { set_returnval(returnval() + 1) }
+probe process.function("bar").return { set_returnval(7)  println(returnval())  more() }
+probe process.function("bar").return { println(returnval()) }
+""", "-c", f"{program('calls')} 1", "-o", "/dev/stderr").expect(err="7\n8\n", out_match=r"^bar 8$")
+
 for probe, why in {
+        'process.function("foo") { set_returnval(1) }': "'set_returnval' needs a .return probe",
+        'process.function("bar") { f() } function f() { set_returnval(2) }': "'set_returnval' needs a .return probe",
+        'begin { set_returnval(1) }': "'set_returnval' needs a traced program",
+        'kernel.trace("sched:sched_switch") { set_returnval(1) }': "'set_returnval' in a handler that runs in the kernel: the "
+                                                                   "kernel does not let handlers change registers",
         'process.function("foo").return { set_int_arg(1, 1) }': "'set_int_arg' needs a probe at a function's entry",
         'process.function("foo") { set_int_arg(pid(), 1) }': "'set_int_arg' needs the argument's number as a literal",
         'process.function("foo") { set_int_arg(0, 1) }': "arguments are numbered from 1",
@@ -21,6 +33,8 @@ for probe, why in {
         'kernel.trace("sched:sched_switch") { set_int_arg(1, 1) }': "'set_int_arg' in a handler that runs in the kernel: the "
                                                                     "kernel does not let handlers change registers"}.items():
     spile("-g", "-p2", "-e", f"probe {probe}", "-c", calls).expect(status=1, err_match=f"error: {why}")
+spile("-p2", "-e", 'probe process.function("foo").return { set_returnval(1) }', "-c",
+      calls).expect(status=1, err_match="'set_returnval' changes the traced program, which needs guru mode")
 spile("-p2", "-e", 'probe process.function("foo") { set_int_arg(1, 1) }', "-c",
       calls).expect(status=1, err_match="'set_int_arg' changes the traced program, which needs guru mode")
 

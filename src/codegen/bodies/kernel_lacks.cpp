@@ -60,6 +60,8 @@ constexpr KernelLack kLacks[] = {
     {"print_usyms", kNames, kKeepAddress},
     {"sprint_usyms", kNames, kKeepAddress},
     {"umodname", kNames, kKeepAddress},
+    {"umodbuildid", kNames, kKeepAddress},
+    {"umodaddr", kNames, kKeepAddress},
     {"addr", "the place in the kernel's code is known there from Linux 6.12 on", "pp() names the probe point"},
     {"print_stack", kNames, kKeepAddress},
     {"sprint_stack", kNames, kKeepAddress},

@@ -160,6 +160,16 @@ llvm::Value* RegisterAccess::returned(SourceRange range) {
   return value ? returned_part(value) : number(0);
 }
 
+void RegisterAccess::set_returned(llvm::Value* value, SourceRange range) {
+  llvm::Value* all = unit.place.may_write() && unit.place.chooses_registers() ? registers() : nullptr;
+  if (!all) return unit.refuse(range, "set_returnval() is only available at a function's return in a process");
+  require_knowledge(kKnowsReturned, range, "the returned value is only known in .return probes near 'set_returnval'");
+  errors_.raise_if(b.CreateIsNull(all), range, std::string(kNoRegisters) + "set_returnval'");
+  b.CreateStore(value, at_offset(all, 8 * kConvention.result_registers[0]));
+  // what returnval() reads in script functions
+  if (state) b.CreateStore(returned_part(value), at_offset(state, offsetof(State, returned)));
+}
+
 llvm::Value* RegisterAccess::read(const std::string& name, const std::string* text, const std::function<llvm::Value*()>& computed,
                                   SourceRange range) {
   bool is_signed = name == "register";

@@ -32,6 +32,9 @@ class RegisterAccess : BodyPart {
   // Returns returnval(): the bits of the first result register that the function's type has (in a script function: of the probe
   // that runs).
   llvm::Value* returned(SourceRange range);
+  // Sets the first result register to a value, for the caller of the function that returns. Elsewhere than at a return in a
+  // process it is rejected, or in a script function a script error.
+  void set_returned(llvm::Value* value, SourceRange range);
   // Returns register() or u_register(), as `name` says. text: the register's name, where the script spells it out, else null;
   // computed: emits it, a string. An unknown name is a script error, or rejected where chooses_registers() is false.
   llvm::Value* read(const std::string& name, const std::string* text, const std::function<llvm::Value*()>& computed,

@@ -77,6 +77,10 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
   if (intrinsic.needs & sema::kNeedsArguments)
     return intrinsic.needs & sema::kNeedsGuru ? lower_set_argument(syntax_call) : lower_argument(syntax_call);
   if (name == "returnval") return registers_.returned(syntax_call.range);
+  if (name == "set_returnval") {
+    registers_.set_returned(lower(*syntax_call.arguments[0]), syntax_call.range);
+    return number(0);
+  }
   if (intrinsic.needs & sema::kNeedsRegisters) return lower_register(syntax_call);
   if (name == "call_history_add") {
     call("spile_rt_call_history_add", unit.module.none(), {context, lower(*syntax_call.arguments[0])});
@@ -234,9 +238,9 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
   if (fault) {
     llvm::Value* failed = b.CreateICmpNE(b.CreateLoad(b.getInt8Ty(), fault), b.getInt8(0));
     bool has_address = arguments.size() > 1 && arguments[1]->getType()->isIntegerTy(64);
-    if (name == "spile_fn_umodname" || name == "spile_fn_modname") {
+    if (is_one_of(name, {"spile_fn_umodname", "spile_fn_modname", "spile_fn_umodbuildid", "spile_fn_umodaddr"})) {
       errors_.raise_if(failed, syntax_call.range, "no module has the address %p near '" + syntax_call.name + "'", {arguments[1]});
-      return out;
+      return out ? out : result;
     }
     if (name == "spile_fn___cmdline_args" || name == "spile_fn___env_var") {
       errors_.raise_if(failed, syntax_call.range,

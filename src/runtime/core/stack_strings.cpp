@@ -299,6 +299,18 @@ SPILE_INLINE void spile_fn_sprint_ustack(Context* context, const char* addresses
   spile_rt_string_copy(out, found.module ? found.string(found.table->name) : "");
 }
 
+[[gnu::noinline]] void spile_fn_umodbuildid(Context* context, int64_t address, char* out, bool* fault) {
+  Found found = find_symbol(context, module_map_offset(context), static_cast<uint64_t>(address));
+  *fault = !found.module;
+  spile_rt_string_copy(out, found.module ? found.string(found.table->build_id) : "");
+}
+
+[[gnu::noinline]] int64_t spile_fn_umodaddr(Context* context, int64_t address, bool* fault) {
+  const abi::StackModule* module = find_module(context, module_map_offset(context), static_cast<uint64_t>(address));
+  *fault = !module;
+  return module ? static_cast<int64_t>(static_cast<uint64_t>(address) - module->bias) : 0;
+}
+
 [[gnu::noinline]] void spile_fn_usymfile(Context* context, int64_t address, char* out) {
   TextBuffer text = {out, 0};
   Found found;

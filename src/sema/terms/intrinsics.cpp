@@ -204,6 +204,8 @@ std::vector<Intrinsic> make_table() {
       {"usymname", kString, {kLong}, kNeedsSymbols, kEverywhere, true},
       {"usymdata", kString, {kLong}, kNeedsSymbols, kEverywhere, true},
       {"umodname", kString, {kLong}, kNeedsSymbols | kCanFail, kEverywhere, true},
+      {"umodbuildid", kString, {kLong}, kNeedsSymbols | kCanFail, kEverywhere, true},
+      {"umodaddr", kLong, {kLong}, kNeedsSymbols | kCanFail, kEverywhere, true},
       {"usymfile", kString, {kLong}, kNeedsLines, kEverywhere, true},
       {"usymline", kString, {kLong}, kNeedsLines, kEverywhere, true},
       {"usymfileline", kString, {kLong}, kNeedsLines, kEverywhere, true},
@@ -231,6 +233,7 @@ std::vector<Intrinsic> make_table() {
       {"register", kLong, {kString}, kNeedsRegisters, kEverywhere, true},
       {"u_register", kLong, {kString}, kNeedsRegisters, kEverywhere, true},
       {"returnval", kLong, {}, kNeedsRegisters, kEverywhere, true},
+      {"set_returnval", kNone, {kLong}, kNeedsGuru | kNeedsRegisters | kCanFail, kInTarget, false},
   };
   // Numbers in the traced program's memory: 0 if it can't be read, or an error.
   static constexpr std::string_view kNumbers[][2] = {

@@ -85,7 +85,7 @@ class DomainChecker {
         error(shown, from, fmt::format("'{}' needs a traced program, and {} probe does not run in one", shown.name, article()),
               {});
       } else {
-        const bool sets = intrinsic.needs & kNeedsArguments;
+        const bool sets = intrinsic.needs & (kNeedsArguments | kNeedsRegisters);
         error(shown, from,
               sets ? fmt::format("'{}' in a handler that runs in the kernel: the kernel does not let handlers change registers",
                                  shown.name)
@@ -103,6 +103,10 @@ class DomainChecker {
       return;
     }
     if ((intrinsic.needs & kNeedsGuru) && (intrinsic.needs & kNeedsArguments)) return check_set_argument(call, from);
+    if ((intrinsic.needs & kNeedsGuru) && (intrinsic.needs & kNeedsRegisters)) {  // set_returnval()
+      if (!at_return_) error(shown, from, fmt::format("'{}' needs a .return probe", shown.name), {});
+      return;
+    }
     // Elsewhere the function fails when it runs, and the script may catch the error.
     if (domain != kInKernel) return;
     bool in_function = info(probe_->kind).in_function;

@@ -39,6 +39,7 @@ std::vector<abi::CodeRange> handler_callers(const kernelinfo::CodeMap& code) {
 StackTable names_of(const kernelinfo::CodeMap& code, const kernelinfo::CodeMap::Module& module, size_t index) {
   StackTable table;
   table.header.path = table.header.name = table.text.add(module.name);
+  table.header.build_id = table.text.add("");
   table.header.text_begin = module.begin;
   table.header.text_size = module.end - module.begin;
   for (const auto& function : code.functions()) {

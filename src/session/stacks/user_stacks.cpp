@@ -110,6 +110,7 @@ uint64_t UserStacks::write_table(const LoadedFile& file) {
   abi::ModuleTable& header = table.header;
   header.path = table.text.add(file.path);
   header.name = table.text.add(file.path.substr(file.path.rfind('/') + 1));
+  header.build_id = table.text.add(file.module ? file.module->build_id() : "");
   if (file.module) {
     find_text(*file.module, header);
     if (needs_ & sema::kNeedsStack) add_rows(*file.module, table);
