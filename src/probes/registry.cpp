@@ -10,18 +10,19 @@
 namespace spile::probes {
 
 // Each is defined in the file of its family.
-extern const Family begin_family, oneshot_family, end_family, error_family, never_family;
+extern const Family init_family, begin_family, oneshot_family, end_family, error_family, never_family;
 extern const Family timer_family;
 extern const Family procfs_family;
 extern const Family process_function_family, process_statement_family, process_mark_family, process_plt_family;
 extern const Family process_lifecycle_family, process_data_family;
-extern const Family kernel_trace_family, perf_counter_family, perf_sample_family, perfcounter_family;
+extern const Family kernel_trace_family, module_trace_family, perf_counter_family, perf_sample_family, perfcounter_family;
 extern const Family kernel_data_family, netfilter_family;
-extern const Family kernel_function_family, module_function_family, kprobe_family;
+extern const Family lsm_family, kernel_function_family, module_function_family, kprobe_family;
 extern const Family unavailable_family;
 
 const std::vector<const Family*>& families() {
   static const std::vector<const Family*> all = {
+      &init_family,
       &begin_family,
       &oneshot_family,
       &end_family,
@@ -36,12 +37,14 @@ const std::vector<const Family*>& families() {
       &process_lifecycle_family,
       &process_data_family,
       &kernel_trace_family,
+      &module_trace_family,
       &perf_counter_family,
       &perf_sample_family,
       &perfcounter_family,
       &kernel_data_family,
       &netfilter_family,
       &kernel_function_family,
+      &lsm_family,
       &module_function_family,
       &kprobe_family,
       &unavailable_family,  // last: it takes what the others leave

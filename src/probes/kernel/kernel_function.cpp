@@ -101,13 +101,13 @@ Result<void> parse_suffix(const syntax::ProbePoint& point, size_t index, bool kp
   } else if (part.name == "maxactive" && part.number) {
     return Error{"'.maxactive' is for returns",
                  fmt::format("{}.return.maxactive({})", request.head + ".function(\"" + request.pattern + "\")", *part.number)};
-  } else if (part.name == "call" && plain && !kprobe && !request.is_return) {
+  } else if (part.name == "call" && plain && !request.is_hook && !request.is_return) {
     request.suffix += ".call";
   } else if (part.name == "exported" && plain && !kprobe && !request.is_return) {
     request.only_exported = true;
     request.suffix += ".exported";
   } else {
-    return unexpected_component(point, index, kprobe ? std::vector<std::string>{"return", "maxactive"} : after_function);
+    return unexpected_component(point, index, kprobe ? std::vector<std::string>{"return", "maxactive", "call"} : after_function);
   }
   return {};
 }
@@ -150,9 +150,8 @@ Result<Request> parse_statement(const syntax::ProbePoint& point) {
   request.head = parts[0].name;
   request.is_statement = true;
   if (parts[1].number) {
-    if (parts.size() < 3 || parts[2].name != "absolute")
-      return Error{fmt::format("{}.statement(ADDRESS) needs .absolute behind it", request.head),
-                   fmt::format("{}.statement({:#x}).absolute", request.head, static_cast<uint64_t>(*parts[1].number))};
+    // Without debug information every address is one of the running kernel.
+    if (parts.size() > 2 && parts[2].name != "absolute") return unexpected_component(point, 2, {"absolute"});
     if (parts.size() > 3) return unexpected_component(point, 3, {});
     request.address = static_cast<uint64_t>(*parts[1].number);
     return request;
@@ -173,8 +172,12 @@ Result<Request> parse_hook(const syntax::ProbePoint& point) {
   Request request;
   request.head = "kernel";
   request.is_hook = true;
-  if (!parts[1].text || parts[1].text->empty()) return Error{"lsm needs the name of a hook", "kernel.lsm(\"file_open\")"};
-  request.pattern = std::string(kHookPrefix) + *parts[1].text;
+  const bool alone = parts[0].name == "lsm";  // lsm.NAME
+  if (alone && (parts[0].text || parts[0].number)) return unexpected_component(point, 0, {"lsm"});
+  if (alone && (parts[1].text || parts[1].number)) return unexpected_component(point, 1, {parts[1].name});
+  if (!alone && (!parts[1].text || parts[1].text->empty()))
+    return Error{"lsm needs the name of a hook", "kernel.lsm(\"file_open\")"};
+  request.pattern = std::string(kHookPrefix) + (alone ? parts[1].name : *parts[1].text);
   for (size_t i = 2; i < parts.size(); ++i) {
     if (parts[i].name != "return") return unexpected_component(point, i, {"return"});
     TRY_DO(parse_suffix(point, i, true, request));
@@ -184,7 +187,7 @@ Result<Request> parse_hook(const syntax::ProbePoint& point) {
 
 Result<Request> parse(const syntax::ProbePoint& point) {
   const auto& parts = point.components;
-  if (parts[0].name == "kernel" && parts[1].name == "lsm") return parse_hook(point);
+  if (parts[0].name == "lsm" || (parts[0].name == "kernel" && parts[1].name == "lsm")) return parse_hook(point);
   if (parts[0].name != "module" && parts.size() > 1 && parts[1].name == "statement") return parse_statement(point);
   const bool kprobe = parts[0].name == "kprobe";
   Request request;
@@ -697,6 +700,7 @@ bool takes_kernel(const syntax::ProbePoint& point) {
   return point.components[0].name == "kernel" && point.components.size() > 1 &&
          (point.components[1].name == "function" || point.components[1].name == "statement" || point.components[1].name == "lsm");
 }
+bool takes_hook(const syntax::ProbePoint& point) { return point.components[0].name == "lsm" && point.components.size() > 1; }
 bool takes_module(const syntax::ProbePoint& point) { return point.components[0].name == "module"; }
 bool takes_kprobe(const syntax::ProbePoint& point) { return point.components[0].name == "kprobe"; }
 
@@ -706,6 +710,10 @@ std::vector<std::string> kernel_components(const syntax::ProbePoint& point, size
   if (point.components[1].name == "statement")
     return index == 2 ? std::vector<std::string>{"absolute", "nearest"} : std::vector<std::string>{};
   return point.components[1].name == "function" ? after_function : std::vector<std::string>{};
+}
+// Any name may be a hook's.
+std::vector<std::string> hook_components(const syntax::ProbePoint&, size_t index) {
+  return index == 2 ? std::vector<std::string>{"return"} : std::vector<std::string>{};
 }
 std::vector<std::string> module_components(const syntax::ProbePoint& point, size_t index) {
   if (index == 1) return {"function", "statement"};
@@ -718,7 +726,7 @@ std::vector<std::string> kprobe_components(const syntax::ProbePoint& point, size
   if (point.components[1].name == "statement")
     return index == 2 ? std::vector<std::string>{"absolute"} : std::vector<std::string>{};
   if (index == 2 && point.components[1].name == "module") return {"function"};
-  return {"return", "maxactive"};
+  return {"return", "maxactive", "call"};
 }
 
 }  // namespace
@@ -732,7 +740,8 @@ extern const Family kernel_function_family = {
      "kernel.function(string).return", "kernel.function(string).return.maxactive(number)", "kernel.function(string).inline",
      "kernel.function(string).callee(string)", "kernel.function(string).callee(string).call", "kernel.function(string).callees",
      "kernel.function(string).label(string)", "kernel.statement(string)", "kernel.statement(string).nearest",
-     "kernel.statement(number).absolute", "kernel.lsm(string)", "kernel.lsm(string).return"}};
+     "kernel.statement(number)", "kernel.statement(number).absolute", "kernel.lsm(string)", "kernel.lsm(string).return"}};
+extern const Family lsm_family = {"lsm", takes_hook, resolve, hook_components, {"lsm.NAME", "lsm.NAME.return"}};
 extern const Family module_function_family = {
     "module",
     takes_module,
@@ -749,8 +758,9 @@ extern const Family kprobe_family = {
     takes_kprobe,
     resolve,
     kprobe_components,
-    {"kprobe.function(string)", "kprobe.function(string).return", "kprobe.function(string).return.maxactive(number)",
-     "kprobe.statement(number).absolute", "kprobe.module(string).function(string)",
+    {"kprobe.function(string)", "kprobe.function(string).call", "kprobe.function(string).return",
+     "kprobe.function(string).return.maxactive(number)", "kprobe.statement(number)", "kprobe.statement(number).absolute",
+     "kprobe.module(string).function(string)", "kprobe.module(string).function(string).call",
      "kprobe.module(string).function(string).return", "kprobe.module(string).function(string).return.maxactive(number)"}};
 
 }  // namespace spile::probes

@@ -57,6 +57,7 @@ TEST_F(KernelFunctionTest, FindsFunctionsByName) {
 TEST_F(KernelFunctionTest, KeepsWhatFollowsInTheText) {
   EXPECT_THAT(texts("kernel.function(\"vfs_read\").call"), ElementsAre("kernel.function(\"vfs_read\").call"));
   EXPECT_THAT(texts("kernel.function(\"vfs_read\").return.maxactive(5)"), ElementsAre("kernel.function(\"vfs_read\").return"));
+  EXPECT_THAT(texts("kprobe.function(\"vfs_read\").call"), ElementsAre("kprobe.function(\"vfs_read\").call"));
   EXPECT_THAT(texts("kprobe.function(\"vfs_read\").return"), ElementsAre("kprobe.function(\"vfs_read\").return"));
   EXPECT_THAT(texts("kprobe.module(\"loop\").function(\"lo_open\")"),
               ElementsAre("kprobe.module(\"loop\").function(\"lo_open\")"));
@@ -108,6 +109,7 @@ TEST_F(KernelFunctionTest, FindsInstructions) {
   EXPECT_THAT(texts("kernel.statement(\"vfs_read+4\")"), ElementsAre("kernel.statement(\"vfs_read+0x4\")"));
   auto made = elaborate("probe kernel.statement(0xffffffff81000105).absolute { next }");
   EXPECT_THAT(made->texts(), ElementsAre("kernel.statement(0xffffffff81000105).absolute"));
+  EXPECT_THAT(texts("kernel.statement(0xffffffff81000105)"), ElementsAre("kernel.statement(0xffffffff81000105).absolute"));
   EXPECT_EQ(made->program.probes[0].points[0].kind, sema::ProbeKind::kStatement);
 }
 

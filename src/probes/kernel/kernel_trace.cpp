@@ -1,5 +1,6 @@
 // kernel.trace("SYSTEM:EVENT"), or kernel.trace("EVENT") in any system; both may be globs. The kernel's tracepoints,
-// found in tracefs. $NAME is an argument of the tracepoint, or a field of its record: see kernel_trace.h.
+// found in tracefs. kernel.tracepoint is the same. module("NAME").trace("EVENT") and .tracepoint have those of a module. $NAME
+// is an argument of the tracepoint, or a field of its record: see kernel_trace.h.
 
 #include "probes/kernel/kernel_trace.h"
 
@@ -28,13 +29,19 @@ using kernelinfo::Btf;
 using sema::Binding;
 using sema::ResolvedPoint;
 
-std::vector<std::string> components(const syntax::ProbePoint&, size_t index) {
-  return index == 1 ? std::vector<std::string>{"trace", "function", "statement", "data", "lsm"} : std::vector<std::string>{};
+std::vector<std::string> components(const syntax::ProbePoint& point, size_t index) {
+  if (index == 1 && point.components[0].name == "module") return {"trace", "tracepoint"};
+  return index == 1 ? std::vector<std::string>{"trace", "tracepoint", "function", "statement", "data", "lsm"}
+                    : std::vector<std::string>{};
 }
 
+template <const char* const& Head>
 bool takes(const syntax::ProbePoint& point) {
-  return point.components[0].name == "kernel" && point.components.size() > 1 && point.components[1].name == "trace";
+  return point.components[0].name == Head && point.components.size() > 1 &&
+         (point.components[1].name == "trace" || point.components[1].name == "tracepoint");
 }
+constexpr const char* kKernel = "kernel";
+constexpr const char* kModule = "module";
 
 // Directories in a directory of tracefs.
 std::vector<std::string> directories_in(int root, const std::string& path) {
@@ -77,10 +84,33 @@ Found find_events(int root, const std::string& system, const std::string& event)
   return found;
 }
 
+// Keeps the events of a module, which calls their system as itself, or has the tracepoints among its symbols (where the kernel
+// lists those of data: CONFIG_KALLSYMS_ALL). Error: none is left.
+Result<void> keep_events_of_module(TracedWorld& world, const std::string& module, std::vector<std::string>& events) {
+  auto symbols = world.kernel().symbols();
+  const auto has = [&](const std::string& event) {
+    const size_t colon = event.find(':');
+    if (event.substr(0, colon) == module) return true;
+    if (!symbols.ok()) return false;
+    const std::string name = "__tracepoint_" + event.substr(colon + 1);
+    return !(*symbols)->named(name, module).empty();
+  };
+  std::erase_if(events, [&](const std::string& event) { return !has(event); });
+  if (!events.empty()) return {};
+  if (!world.kernel().has_module(module))
+    return Error{fmt::format("the module '{}' is not loaded", module), fmt::format("load it first: modprobe {}", module)};
+  return Error{fmt::format("no such tracepoint in the module '{}'", module),
+               "spile -l 'kernel.trace(\"*\")' lists the tracepoints of the kernel and of its modules"};
+}
+
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   const auto& parts = point.components;
   if (parts.size() > 2) return unexpected_component(point, 2, {});
-  if (!parts[1].text) return Error{"trace needs the name of a tracepoint", "kernel.trace(\"sched:sched_switch\")"};
+  if (!parts[1].text)
+    return Error{fmt::format("{} needs the name of a tracepoint", parts[1].name), "kernel.trace(\"sched:sched_switch\")"};
+  const bool of_module = parts[0].name == kModule;
+  if (of_module && (!parts[0].text || parts[0].text->empty()))
+    return Error{"module needs the name of a module", "module(\"ext4\").trace(\"*\")"};
   TRY_DO(world.require_kernel("kernel.trace"));
   TRY(UniqueFd root, open_tracefs());
   const std::string& name = *parts[1].text;
@@ -91,6 +121,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
         fmt::format("'{}' can't be probed: the events of the system ftrace only describe what ftrace's own tracers write", name),
         "spile -l 'kernel.trace(\"*\")' lists the kernel's tracepoints"};
   Found found = find_events(root.get(), system, colon == std::string::npos ? name : name.substr(colon + 1));
+  if (of_module) TRY_DO(keep_events_of_module(world, *parts[0].text, found.events));
   if (found.events.empty()) {
     // Tracepoints of a module come with it, and most modules call their system as themselves.
     const bool lacks_system = !system.empty() && !has_wildcard(system) && found.others.empty();
@@ -327,6 +358,9 @@ std::vector<std::string> tracepoint_variables(TracedWorld& world, const Resolved
   return names;
 }
 
-extern const Family kernel_trace_family = {"kernel", takes, resolve, components, {"kernel.trace(string)"}};
+extern const Family kernel_trace_family = {
+    "kernel", takes<kKernel>, resolve, components, {"kernel.trace(string)", "kernel.tracepoint(string)"}};
+extern const Family module_trace_family = {
+    "module", takes<kModule>, resolve, components, {"module(string).trace(string)", "module(string).tracepoint(string)"}};
 
 }  // namespace spile::probes

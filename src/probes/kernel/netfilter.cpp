@@ -1,6 +1,6 @@
-// netfilter.hook("NAME").pf("FAMILY"), with .priority(N): each packet that passes a hook of the kernel's netfilter, in the
-// network namespace of spile. Handlers only look: the packet goes on in any case. Names and numbers are those of
-// linux/netfilter.h, with or without NF_INET_ and NFPROTO_, in any case.
+// netfilter.hook("NAME").pf("FAMILY") in either order, with .priority(N) or .priority("N"): each packet that passes a hook of the
+// kernel's netfilter, in the network namespace of spile. Handlers only look: the packet goes on in any case. Names and numbers
+// are those of linux/netfilter.h, with or without NF_INET_ and NFPROTO_, in any case.
 
 #include "probes/kernel/netfilter.h"
 
@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <limits>
+#include <optional>
 
 #include "base/diagnostics.h"
 #include "probes/terms/family.h"
@@ -29,9 +31,19 @@ constexpr Named kFamilies[] = {{"ipv4", 2}, {"ipv6", 10}};
 
 bool takes(const syntax::ProbePoint& point) { return point.components[0].name == "netfilter"; }
 
-std::vector<std::string> components(const syntax::ProbePoint&, size_t index) {
-  if (index == 1) return {"hook"};
-  return index == 2 ? std::vector<std::string>{"pf"} : std::vector<std::string>{"priority"};
+std::vector<std::string> components(const syntax::ProbePoint& point, size_t index) {
+  if (index == 1) return {"hook", "pf"};
+  if (index == 2) return {point.components[1].name == "pf" ? "hook" : "pf"};
+  return {"priority"};
+}
+
+// The number of .priority(-5) or .priority("-5"); nullopt: it has none.
+std::optional<int64_t> priority_of(const syntax::PointComponent& part) {
+  if (part.number || !part.text) return part.number;
+  int64_t number = 0;
+  const char* end = part.text->data() + part.text->size();
+  const auto [rest, error] = std::from_chars(part.text->data(), end, number);
+  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
 }
 
 std::string plain_name(std::string name, std::string_view prefix) {
@@ -63,25 +75,28 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     if (at >= parts.size())
       return Error{fmt::format("the probe point '{}' is incomplete", text_of(point)),
                    "netfilter.hook(\"local_in\").pf(\"ipv4\")"};
-    if (parts[at].name != components(point, at).front() || !parts[at].text)
-      return unexpected_component(point, at, components(point, at));
+    const std::vector<std::string> known = components(point, at);
+    if (std::ranges::find(known, parts[at].name) == known.end() || !parts[at].text) return unexpected_component(point, at, known);
   }
-  if (parts.size() > 3 && (parts[3].name != "priority" || !parts[3].number))
-    return unexpected_component(point, 3, components(point, 3));
   if (parts.size() > 4) return unexpected_component(point, 4, {});
+  const std::optional<int64_t> priority = parts.size() > 3 ? priority_of(parts[3]) : std::nullopt;
+  if (parts.size() > 3 && parts[3].name == "priority" && parts[3].text && !priority)
+    return Error{fmt::format("the priority '{}' is not a number", *parts[3].text), ""};
+  if (parts.size() > 3 && (parts[3].name != "priority" || !priority)) return unexpected_component(point, 3, components(point, 3));
   sema::PacketHook packet;
-  TRY(Named hook, find(kHooks, *parts[1].text, "nf_inet_", "hook"));
-  TRY(Named family, find(kFamilies, *parts[2].text, "nfproto_", "family of protocols"));
+  const size_t hook_part = parts[1].name == "hook" ? 1 : 2;
+  TRY(Named hook, find(kHooks, *parts[hook_part].text, "nf_inet_", "hook"));
+  TRY(Named family, find(kFamilies, *parts[3 - hook_part].text, "nfproto_", "family of protocols"));
   packet.hook = hook.number;
   packet.family = family.number;
-  if (parts.size() > 3) {
+  if (priority) {
     // The kernel keeps the first and the last number for itself.
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
-    if (*parts[3].number > kMost || *parts[3].number < -kMost) {
+    if (*priority > kMost || *priority < -kMost) {
       return Error{fmt::format("the priority of '{}' is out of range", text_of(point)),
                    fmt::format("it can be {} to {}", -kMost, kMost)};
     }
-    packet.priority = static_cast<int32_t>(*parts[3].number);
+    packet.priority = static_cast<int32_t>(*priority);
   }
   TRY_DO(world.require_kernel("netfilter"));
   sema::ResolvedPoint made;
@@ -151,6 +166,8 @@ extern const Family netfilter_family = {
     takes,
     resolve,
     components,
-    {"netfilter.hook(string).pf(string)", "netfilter.hook(string).pf(string).priority(number)"}};
+    {"netfilter.hook(string).pf(string)", "netfilter.hook(string).pf(string).priority(number)",
+     "netfilter.hook(string).pf(string).priority(string)", "netfilter.pf(string).hook(string)",
+     "netfilter.pf(string).hook(string).priority(number)", "netfilter.pf(string).hook(string).priority(string)"}};
 
 }  // namespace spile::probes

@@ -29,7 +29,7 @@ constexpr Later kLater[] = {
     {"python", nullptr},
     {"python2", nullptr},
     {"python3", nullptr},
-    {"debuginfod", nullptr},
+    {"debuginfod", nullptr},  // but debuginfod.process(...).NAME, which expand-aliases makes process(...).NAME of
     {"stap", nullptr},
 };
 

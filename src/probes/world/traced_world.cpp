@@ -74,7 +74,7 @@ std::string interpreter_of(const std::string& path) {
 bool needs_kernel(const syntax::ProbePoint& point) {
   const auto& parts = point.components;
   static const std::set<std::string> kernel_families = {
-      "kernel", "module", "kprobe", "perf", "perfcounter", "netfilter",
+      "kernel", "module", "kprobe", "perf", "perfcounter", "netfilter", "lsm",
       // The library's aliases of these. Not syscall and its like: with -x and -c, handlers in the processes serve them.
       "vfs", "ioblock", "ioscheduler", "scheduler", "kprocess", "signal", "vm", "memory", "socket", "tcp", "tcpmib", "udp", "ip",
       "ipmib", "linuxmib", "netdev", "irq_handler", "softirq", "workqueue", "scsi", "nfs", "nfsd", "sunrpc", "tty", "generic",

@@ -10,6 +10,11 @@
 // Where the library has an alias FAMILY.__NAME_by_function beside FAMILY.NAME, it serves the handlers that read $variables which
 // the body of FAMILY.NAME does not read: those are the function's, and the tracepoint of the other one lacks them.
 //
+// `.maxactive(N)` behind the return of a system call or behind a tracepoint, and `.call` there, are left out where they follow an
+// alias: scripts write them for the functions that other kernels and SystemTap have behind these aliases.
+//
+// debuginfod.process(...) is process(...), whose debug information may come from a server anyway.
+//
 // A pattern counts a system call once: an alias with another name than the call's (send) is left out if the one with the call's
 // name (sendto) matches.
 //
@@ -83,6 +88,23 @@ void add_variables(const Statement& body, bool only_set, std::set<std::string>& 
     if (!only_set) return add(x);
     if (auto* assignment = as<Assignment>(x)) add(*assignment->target);
   });
+}
+
+// The components that follow an alias's name, and mean nothing at a system call or a tracepoint.
+void drop_function_suffixes(ProbePoint& point, size_t begin) {
+  std::vector<PointComponent>& parts = point.components;
+  const bool is_call = parts.size() > 1 && parts[0].name == "process" && parts[1].name == "syscall";
+  const bool is_tracepoint = parts.size() > 1 && parts[0].name == "kernel" && parts[1].name == "trace";
+  if (!is_call && !is_tracepoint) return;
+  bool at_return = is_tracepoint;
+  for (size_t i = 2; i < parts.size(); ++i) {
+    at_return |= parts[i].name == "return";
+    const bool bounds = parts[i].name == "maxactive" && at_return && parts[i].number.value_or(0) > 0;
+    const bool is_entry = parts[i].name == "call" && i == 2 && !parts[i].number && !parts[i].text;
+    if (i < begin || (!bounds && !is_entry)) continue;
+    parts.erase(parts.begin() + static_cast<long>(i));
+    --i;
+  }
 }
 
 // Whether a point is process.syscall, with or without the call's name, or its return.
@@ -166,12 +188,16 @@ class Expander {
     int shared = -1;  // the draft of all points of this list that have no condition
     for (const ProbePoint& written : points) {
       for (ProbePoint& point : without_braces(written)) {
+        const size_t own = point.components.size();
         point.components.insert(point.components.end(), suffix.begin(), suffix.end());
         std::vector<AliasMatch> aliases = find(point);
         if (!aliases.empty()) {
           expand_alias(point, aliases, parent);
           continue;
         }
+        if (!chain_.empty()) drop_function_suffixes(point, own);
+        if (point.components.size() > 2 && point.components[0].name == "debuginfod" && point.components[1].name == "process")
+          point.components.erase(point.components.begin());
         PointNode leaf;
         if (common_draft_ >= 0 && !point.condition) {
           leaf.draft = common_draft_;
