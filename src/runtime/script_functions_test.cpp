@@ -5,6 +5,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 
 #include "runtime/test_arena.h"
 
@@ -12,7 +13,7 @@ namespace spile::rt {
 extern "C" {
 int64_t spile_fn_strlen(Context*, const char*);
 void spile_fn_substr(Context*, const char*, int64_t, int64_t, char*);
-int64_t spile_fn_stringat(Context*, const char*, int64_t);
+int64_t spile_fn_stringat(Context*, const char*, int64_t, bool*);
 int64_t spile_fn_isinstr(Context*, const char*, const char*);
 int64_t spile_fn_strtol(Context*, const char*, int64_t);
 void spile_fn_str_replace(Context*, const char*, const char*, const char*, char*);
@@ -65,9 +66,13 @@ TEST_F(ScriptFunctions, Substr) {
 
 TEST_F(ScriptFunctions, StringsAreSearched) {
   EXPECT_EQ(spile_fn_strlen(&context_, "four"), 4);
-  EXPECT_EQ(spile_fn_stringat(&context_, "abc", 2), 'c');
-  EXPECT_EQ(spile_fn_stringat(&context_, "abc", 3), 0);
-  EXPECT_EQ(spile_fn_stringat(&context_, "abc", -1), 0);
+  bool fault = true;
+  EXPECT_EQ(spile_fn_stringat(&context_, "abc", 2, &fault), 'c');
+  EXPECT_FALSE(fault);
+  for (const int64_t outside : {int64_t{3}, int64_t{-1}}) {
+    EXPECT_EQ(spile_fn_stringat(&context_, "abc", outside, &fault), 0);
+    EXPECT_TRUE(std::exchange(fault, false));
+  }
   EXPECT_EQ(spile_fn_isinstr(&context_, "haystack", "sta"), 1);
   EXPECT_EQ(spile_fn_isinstr(&context_, "haystack", "stb"), 0);
   EXPECT_EQ(spile_fn_isinstr(&context_, "hay", "haystack"), 0);

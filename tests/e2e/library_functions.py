@@ -11,7 +11,7 @@ substr("hello", 3, 10) | lo
 substr("hello", 9, 1) |
 substr("hello", -1, 2) |
 stringat("a", 0) | 97
-stringat("a", 1) | 0
+stringat("ab", 1) | 98
 isinstr("abc", "bc") | 1
 isinstr("abc", "x") | 0
 strpos("hello", "l") | 2
@@ -269,6 +269,9 @@ println(d_name(1)) | not an address of the kernel's memory: only probes that run
 printk(1, "x") | printk: only kernel modules write to the kernel's log
 ftrace("x") | ftrace: only kernel modules write to the kernel's trace buffer
 error("mine") | mine
+println(stringat("ab", 2)) | position 2 is outside of the string
+println(stringat("ab", -1)) | position -1 is outside of the string
+println(stringat("", 0)) | position 0 is outside of the string
 assert(0) | assertion failed
 assert(1 == 2, "told so") | told so
 """

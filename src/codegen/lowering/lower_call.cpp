@@ -247,6 +247,10 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
                        "the process has ended, or can't be read, near '" + syntax_call.name.substr(2) + "'", {});
       return out;
     }
+    if (name == "spile_fn_stringat") {
+      errors_.raise_if(failed, syntax_call.range, "position %d is outside of the string near 'stringat'", {arguments[2]});
+      return result;
+    }
     if (name == "spile_fn_raise") {
       errors_.raise_if(failed, syntax_call.range, "signal %d could not be sent near 'raise'", {arguments[1]});
       return number(0);

@@ -42,9 +42,9 @@ SPILE_INLINE int64_t spile_fn_strlen(Context*, const char* text) { return spile_
   out[count] = 0;
 }
 
-SPILE_INLINE int64_t spile_fn_stringat(Context*, const char* text, int64_t position) {
-  if (position < 0 || position >= static_cast<int64_t>(spile_rt_string_length(text))) return 0;
-  return static_cast<uint8_t>(text[position]);
+SPILE_INLINE int64_t spile_fn_stringat(Context*, const char* text, int64_t position, bool* fault) {
+  *fault = position < 0 || position >= static_cast<int64_t>(spile_rt_string_length(text));
+  return *fault ? 0 : static_cast<uint8_t>(text[position]);
 }
 
 [[gnu::noinline]] int64_t spile_fn_isinstr(Context*, const char* text, const char* needle) {

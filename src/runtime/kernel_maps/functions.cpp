@@ -164,9 +164,10 @@ SPILE_CLOCK_FUNCTION(s, 1'000'000'000)
 
 SPILE_INLINE int64_t spile_fn_strlen(Context*, const char* text) { return spile_rt_string_length(text); }
 
-SPILE_INLINE int64_t spile_fn_stringat(Context*, const char* text, int64_t position) {
+SPILE_INLINE int64_t spile_fn_stringat(Context*, const char* text, int64_t position, bool* fault) {
   uint32_t length = spile_rt_string_length(text);
   uint64_t at = opaque(static_cast<uint64_t>(position));
+  *fault = at >= length || at >= spile_rt_string_size;
   if (at >= length || at >= spile_rt_string_size) return 0;
   return static_cast<uint8_t>(text[at]);
 }

@@ -1,7 +1,18 @@
 // gather-library: which library scripts take part with probes of their own. A library script's functions, globals and
 // aliases are taken one by one where they are used; its probes only run when anything of it is (as SystemTap's tapsets:
 // a probe there keeps the library's globals up to date).
+//
+// An alias is used by points that may mean it: they begin with its name, or are the beginning of it, as an alias over them may
+// add components (`vm.fault` and `.return`).
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/text/glob.h"
+#include "sema/names/alias_names.h"
 #include "sema/terms/elaboration.h"
 #include "syntax/visitor.h"
 
@@ -14,7 +25,7 @@ using namespace syntax;
 struct Names {
   std::set<std::string> called;
   std::set<std::string> variables;
-  std::set<std::string> first_components;
+  std::map<std::string, std::set<const ProbePoint*>> points;  // by their first component
 
   void add(const Expression& e) {
     for_each_expression(e, [&](const Expression& x) { note(x); });
@@ -22,11 +33,17 @@ struct Names {
   void add(const Statement& s) {
     for_each_expression(s, [&](const Expression& x) { note(x); });
   }
-  void add(const std::vector<ProbePoint>& points) {
-    for (const ProbePoint& point : points) {
-      if (!point.components.empty()) first_components.insert(point.components[0].name);
+  void add(const std::vector<ProbePoint>& more) {
+    for (const ProbePoint& point : more) {
+      if (!point.components.empty()) points[point.components[0].name].insert(&point);
       if (point.condition) add(*point.condition);
     }
+  }
+
+  size_t size() const {
+    size_t count = called.size() + variables.size();
+    for (const auto& [head, its] : points) count += its.size();
+    return count;
   }
 
  private:
@@ -36,20 +53,44 @@ struct Names {
   }
 };
 
+// What the user's script declares itself, and so does not mean the library's by these names.
+struct Own {
+  std::set<std::pair<std::string, size_t>> functions;  // name and number of parameters
+  std::set<std::string> globals;
+};
+
+// Whether the point may come to mean an alias. Braces are not expanded here: what they stand for is any name.
+bool may_mean(const ProbePoint& point, const ProbePoint& name) {
+  const auto has_braces = [](const PointComponent& part) { return part.name.find('{') != std::string::npos; };
+  if (std::ranges::any_of(point.components, has_braces)) return true;
+  if (begins_with_alias(point, name)) return true;
+  ProbePoint beginning;
+  for (size_t i = 0; i < std::min(point.components.size(), name.components.size()); ++i)
+    beginning.components.push_back(name.components[i]);
+  return begins_with_alias(point, beginning);
+}
+bool may_mean(const Names& names, const ProbePoint& name) {
+  if (name.components.empty()) return false;
+  return std::ranges::any_of(names.points, [&](const auto& of_head) {
+    const std::string& head = of_head.first;
+    if (head != name.components[0].name && !is_glob(head) && head.find('{') == std::string::npos) return false;
+    return std::ranges::any_of(of_head.second, [&](const ProbePoint* point) { return may_mean(*point, name); });
+  });
+}
+
 // Adds the names that a declaration of the library refers to, if the declaration is referred to itself; true if it is.
-bool uses_script(const Script& script, const Names& names, Names& more) {
+bool uses_script(const Script& script, const Own& own, const Names& names, Names& more) {
   bool used = false;
   for (const auto& function : script.functions) {
-    if (function->is_private || !names.called.count(function->name)) continue;
-    used = true;
+    if (!names.called.count(function->name)) continue;
+    if (!function->is_private && own.functions.contains({function->name, function->parameters.size()})) continue;
+    used |= !function->is_private;  // a private one is called by others of the script
     if (function->body) more.add(*function->body);
   }
-  for (const auto& global : script.globals) used |= !global->is_private && names.variables.count(global->name) > 0;
+  for (const auto& global : script.globals)
+    used |= !global->is_private && names.variables.count(global->name) > 0 && !own.globals.contains(global->name);
   for (const auto& alias : script.aliases) {
-    bool matches = false;
-    for (const ProbePoint& name : alias->names) {
-      matches |= !name.components.empty() && names.first_components.count(name.components[0].name) > 0;
-    }
+    const bool matches = std::ranges::any_of(alias->names, [&](const ProbePoint& name) { return may_mean(names, name); });
     if (!matches) continue;
     used = true;
     if (alias->body) more.add(*alias->body);
@@ -64,13 +105,16 @@ bool uses_script(const Script& script, const Names& names, Names& more) {
 void gather_library(Elaboration& e) {
   if (e.program.scripts.size() < 2) return;
   Names names;
+  Own own;
   for (const Script& user : e.program.scripts) {
     if (!Elaboration::is_user_script(user)) continue;
     for (const auto& probe : user.probes) {
       names.add(probe->points);
       if (probe->body) names.add(*probe->body);
     }
+    for (const auto& global : user.globals) own.globals.insert(global->name);
     for (const auto& function : user.functions) {
+      own.functions.insert({function->name, function->parameters.size()});
       if (function->body) names.add(*function->body);
     }
     for (const auto& alias : user.aliases) {
@@ -87,15 +131,14 @@ void gather_library(Elaboration& e) {
     for (size_t i = 1; i < e.program.scripts.size(); ++i) {
       const Script& script = e.program.scripts[i];
       if (Elaboration::is_user_script(script)) continue;
-      if (!uses_script(script, before, names) || script.probes.empty()) continue;
+      if (!uses_script(script, own, before, names) || script.probes.empty()) continue;
       if (!e.active_libraries.insert(&script).second) continue;
       for (const auto& probe : script.probes) {
         names.add(probe->points);
         if (probe->body) names.add(*probe->body);
       }
     }
-    grew = names.called.size() > before.called.size() || names.variables.size() > before.variables.size() ||
-           names.first_components.size() > before.first_components.size();
+    grew = names.size() > before.size();
   }
 }
 

@@ -91,7 +91,7 @@ std::vector<Intrinsic> make_table() {
       // Strings.
       {"strlen", kLong, {kString}, kNeedsNothing, kEverywhere, true},
       {"substr", kString, {kString, kLong, kLong}, kNeedsNothing, kEverywhere, true},
-      {"stringat", kLong, {kString, kLong}, kNeedsNothing, kEverywhere, true},
+      {"stringat", kLong, {kString, kLong}, kCanFail, kEverywhere, true},
       {"isinstr", kLong, {kString, kString}, kNeedsNothing, kEverywhere, true},
       {"strtol", kLong, {kString, kLong}, kNeedsNothing, kEverywhere, true},
       {"str_replace", kString, {kString, kString, kString}, kNeedsNothing, kEverywhere, true},
