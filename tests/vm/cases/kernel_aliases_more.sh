@@ -91,8 +91,8 @@ counted "tty" '^1 1 10 10 10 10 1$' 'exec causes pty 10' '
   probe tty.release { if (pid() == target() && (file_name == "0" || file_name == "1")) closed++ }
   probe tty.ioctl { if (pid() == target() && cmd == 0x5414 && arg && name == "ptmx") sizes++ }
   probe tty.poll { if (pid() == target() && file_name == "ptmx") polls++ }
-  probe tty.read { if (pid() == target() && nr == 6 && driver_name == "pty_slave" && buffer) reads++ }
-  probe tty.write { if (pid() == target() && nr == 6 && driver_name == "pty_master" && buffer) writes++ }
+  probe tty.read { if (pid() == target() && nr == 6 && driver_name == "pty_slave") reads++ }
+  probe tty.write { if (pid() == target() && nr == 6 && driver_name == "pty_master" && strlen(buffer) == 6) writes++ }
   probe tty.receive { if (driver_name == "pty_slave") received += count }
   probe end { printf("%d %d %d %d %d %d %d\n", opened, closed, sizes, polls, reads, writes, received >= 60) }'
 counted "tty.resize" '^30 80 30 100$' 'stty -F /dev/ttyS1 rows 24 cols 80; stty -F /dev/ttyS1 rows 30 cols 100' '
@@ -116,7 +116,7 @@ counted "netdev of packets" '^50 50 1 1$' 'ifconfig lo >/dev/null; exec causes u
   global sent, come, asked, stats
   probe netdev.hard_transmit { if (dev_name == "lo" && protocol == 0x800 && length == 48 && truesize >= length) sent++ }
   probe netdev.rx { if (dev_name == "lo" && protocol == 0x800) come++ }
-  probe netdev.ioctl { if (cmd == 0x8913 && arg) asked++ }
+  probe netdev.ioctl { if (cmd == 0x8913 && arg == "lo") asked++ }
   probe netdev.get_stats { if (dev_name == "lo") stats++ }
   probe end { printf("%d %d %d %d\n", sent, come, asked >= 1, stats >= 1) }'
 

@@ -26,7 +26,7 @@ cd /
 rm -r $1/d1 $1/data $1/big
 TEXT
 server='global n, bytes, names
-  probe nfsd.dispatch { if (prog == 100003) n[sprintf("dispatch %s %d %d", ip_ntop(client_ip), version, proto)]++ }
+  probe nfsd.dispatch { if (prog == 100003) n[sprintf("dispatch %s %d %d", client_ip, version, proto)]++ }
   probe nfsd.dispatch.return { n["dispatched " . retstr]++ }
   probe sunrpc.svc.send { if (rq_prog == 100003) n[sprintf("answers %d", rq_vers)]++ }
   probe nfsd.lookup { if (filename =~ "^missing" && filelen == 8) names["lookup " . filename]++ }
@@ -46,7 +46,7 @@ server='global n, bytes, names
 requests='global n, bytes, names
   probe nfsd.proc.lookup { if (filename =~ "^missing" && uid == 0 && gid == 0 && strlen(fh) > 8) names["lookup " . filename]++ }
   probe nfsd.proc.lookup.return { if (retstr == "NFSERR_NOENT") n["unknown"]++ }
-  probe nfsd.proc.read { bytes["read"] += size; n[sprintf("%s %d %d", ip_ntop(client_ip), proto, version)]++ }
+  probe nfsd.proc.read { bytes["read"] += size; n[sprintf("%s %d %d", client_ip, proto, version)]++ }
   probe nfsd.proc.write { bytes["write"] += size; if (stable == 0) n["unstable"]++ }
   probe nfsd.proc.commit { if (offset == 0) n["commit"]++ }
   probe nfsd.proc.create { names["create " . filename]++ }

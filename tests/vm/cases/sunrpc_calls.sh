@@ -9,7 +9,7 @@ out=$(spile -e 'global n
   probe sunrpc.sched.new_task { if (prog == 100003 && vers == 4 && prot == 6) n["new"]++ }
   probe sunrpc.sched.execute { if (prog == 100003 && vers == 4 && prot == 6) n["execute"]++ }
   probe sunrpc.sched.release_task { if (prog == 100003 && vers == 4 && xid) n["release"]++ }
-  probe sunrpc.svc.process { if (rq_prog == 100003 && rq_vers == 4 && rq_proc == 1 && rq_prot == 6 && sv_nrthreads == 2 && peer_ip == "127.0.0.1" && sv_name == "nfsd") n["process"]++ }
+  probe sunrpc.svc.process { if (rq_prog == 100003 && rq_vers == 4 && rq_proc == 1 && rq_prot == 6 && sv_nrthreads == 2 && ip_ntop(peer_ip) == "127.0.0.1" && sv_name == "nfsd") n["process"]++ }
   probe sunrpc.svc.authorise { if (rq_prog == 100003 && sv_prog == 100003) n["authorise"]++ }
   probe sunrpc.svc.send { if (rq_prog == 100003 && rq_xid) n["send"]++ }
   probe sunrpc.svc.recv { if (sv_name == "nfsd") n["receive"]++ }
