@@ -18,16 +18,33 @@ out = spile("-e", r"""probe begin {
 }""").expect(status=0).out.splitlines()
 expect(out[0], "0 0 -22 0 0 -22 0 -22 0")
 expect(json.loads(out[1]), {
-    "generation": 1, "prefix": "p", "metadata": [
+    "prefix": "p", "metrics": [
         {"name": "n", "type": "integer", "pointer": "/n", "description": 'a "number"', "units": "bytes"},
         {"name": "s", "type": "string", "pointer": "/s"},
-        {"name": "a", "type": "array", "pointer": "/a", "index": "/__id", "description": "all", "metadata": [
+        {"name": "a", "type": "array", "pointer": "/a", "index": "/__id", "description": "all", "metrics": [
             {"name": "x", "type": "integer", "pointer": "/x"},
             {"name": "y", "type": "string", "pointer": "/y", "description": "why"}]}]})
-expect(json.loads(out[2]), {"generation": 1, "data": {"n": 5, "a": [{"__id": "i", "x": 1, "y": "q"}, {"__id": "j", "x": 2}],
-                                                      "s": "t"}})
-expect(json.loads(out[3]), {"generation": 1, "data": {"a": [{"__id": "i", "x": 1}]}})
-expect(json.loads(out[4]), {"generation": 1, "data": {}})
+expect(json.loads(out[2]), {"n": 5, "a": [{"__id": "i", "x": 1, "y": "q"}, {"__id": "j", "x": 2}], "s": "t"})
+expect(json.loads(out[3]), {"a": [{"__id": "i", "x": 1}]})
+expect(json.loads(out[4]), {})
+
+
+def pointed(document, pointer):
+    """What a JSON pointer (RFC 6901) leads to."""
+    for part in pointer.split("/")[1:]:
+        document = document[part.replace("~1", "/").replace("~0", "~")]
+    return document
+
+
+# The pointers of the description lead to the values.
+metrics, values = json.loads(out[1])["metrics"], json.loads(out[2])
+expect([pointed(values, metric["pointer"]) for metric in metrics[:2]], [5, "t"])
+elements = {pointed(element, metrics[2]["index"]): element for element in pointed(values, metrics[2]["pointer"])}
+expect([pointed(elements["i"], metric["pointer"]) for metric in metrics[2]["metrics"]], [1, "q"])
+out = spile("-e", 'probe begin { json_add_string_metric("~s/~1", "") print(__json_metadata(), __json_start(), '
+            '__json_value("~s/~1", "5"), __json_end()) exit() }').expect(status=0).out.splitlines()
+expect(json.loads(out[0]), {"prefix": "", "metrics": [{"name": "~s/~1", "type": "string", "pointer": "/~0s~1~01"}]})
+expect(pointed(json.loads(out[1]), json.loads(out[0])["metrics"][0]["pointer"]), 5)
 
 spile("-p1", "-e", 'global a probe prometheus { @prometheus_dump_array2(a, "m", "x", "y") }').expect(
     status=0, out_match=r'\$value \.= sprintf\("%s\{%s=\\"%s\\",%s=\\"%s\\"\} %s\\n", "m", "x", text_str')
