@@ -37,7 +37,8 @@ for points in (['kernel.trace("sched:sched_switch")', 'kernel.tracepoint("sched:
                 'module("sched").tracepoint("sched_switch")', 'module("sched").trace("sched:sched_switch")'],
                ['netfilter.hook("local_in").pf("ipv4").priority(-5)', 'netfilter.pf("ipv4").hook("local_in").priority("-5")'],
                ["kprocess.exec_complete", "kprocess.exec_complete.maxactive(5)"], ["vm.mmap", "vm.mmap.call"],
-               ["vm.pagefault", "vm.pagefault.call"]):
+               ["vm.pagefault", "vm.pagefault.call"], ["generic.fop.llseek", "generic.fop.llseek.return"],
+               ["generic.fop.read_iter", "generic.fop.aio_read"], ["generic.fop.mmap", "generic.fop.open"]):
     for point in points:
         spile("-p2", "-e", f"probe {point} {{ next }}").expect(status=0)
 for point, message in {'module("nosuch").trace("sched_switch")': "the module 'nosuch' is not loaded",

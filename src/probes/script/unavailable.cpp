@@ -20,7 +20,6 @@ constexpr Later kLater[] = {
     {"kernel", "mark"},
     {"kernel", "syscall"},
     // The library's aliases over them.
-    {"generic", nullptr},
     {"sctp", nullptr},
     {"ip", nullptr},
     // Of interpreters and other programs.
@@ -37,7 +36,7 @@ constexpr Later kLater[] = {
 // aliases are not known here.
 constexpr const char* kLibrary[] = {"syscall",     "nd_syscall", "vfs",  "vm",  "scheduler", "kprocess",    "signal", "ioblock",
                                     "ioscheduler", "socket",     "tcp",  "udp", "netdev",    "irq_handler", "input",  "softirq",
-                                    "workqueue",   "tty",        "scsi", "nfs", "nfsd",      "sunrpc"};
+                                    "workqueue",   "tty",        "scsi", "nfs", "nfsd",      "sunrpc",      "generic"};
 
 // What may follow the first part of points: of all families with that name.
 std::vector<std::string> second_parts(const syntax::ProbePoint& point) {
