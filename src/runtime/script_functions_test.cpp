@@ -202,5 +202,18 @@ TEST_F(ScriptFunctions, ClocksOfProcessors) {
   EXPECT_NEAR(static_cast<double>(spile_fn_cpu_clock_us(&context_, 0)), static_cast<double>(time(nullptr)) * 1e6, 2e6);
 }
 
+TEST_F(ScriptFunctions, EscapesUtf8ByItsNumber) {
+  EXPECT_EQ(escaped("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z"), "a\\u00e4\\u20ac\\U0001f600z");
+  EXPECT_EQ(escaped("\xc2\x80\xef\xbf\xbf\xf4\x8f\xbf\xbf"), "\\u0080\\uffff\\U0010ffff");
+  // Cut off, overlong, a surrogate, beyond the last one, a byte that begins nothing.
+  EXPECT_EQ(escaped("\xc3"), "\\303");
+  EXPECT_EQ(escaped("\xc0\xaf"), "\\300\\257");
+  EXPECT_EQ(escaped("\xe0\x80\xaf"), "\\340\\200\\257");
+  EXPECT_EQ(escaped("\xed\xa0\x80"), "\\355\\240\\200");
+  EXPECT_EQ(escaped("\xf4\x90\x80\x80"), "\\364\\220\\200\\200");
+  EXPECT_EQ(escaped("\xc3(\xa4"), "\\303(\\244");
+  EXPECT_EQ(quoted("\xc3\xa4"), "\"\\u00e4\"");
+}
+
 }  // namespace
 }  // namespace spile::rt

@@ -28,6 +28,13 @@ isdigit("") | 0
 str_replace("a-b-c", "-", "++") | a++b++c
 str_replace("abc", "", "x") | abc
 text_str("a\tb\"c\001") | a\tb\"c\001
+text_str("aä€😀z") | a\u00e4\u20ac\U0001f600z
+text_str("\344\303x\340\200\200\355\240\200\364\220\200\200\303") | \344\303x\340\200\200\355\240\200\364\220\200\200\303
+string_quoted("ä\n") | "\u00e4\n"
+text_strn("aä", 6, 0) | a
+text_strn("aä", 7, 0) | a\u00e4
+text_strn("aä", 9, 1) | "a\u00e4"
+text_strn("aä", 8, 1) | "a"...
 text_strn("abcdefghij", 5, 0) | abcde
 text_strn("abcdefghij", 9, 1) | "abcd"...
 text_strn("abc", 9, 1) | "abc"

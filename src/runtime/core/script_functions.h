@@ -8,6 +8,11 @@ namespace spile::rt {
 // Writes the byte as a C string literal has it, without a NUL; returns the number of characters, 1 to 4.
 uint32_t escape_byte(char* out, uint8_t byte);
 
+// Writes how a C string literal has the beginning of a text of `left` bytes, which are 1 or more: a character of valid UTF-8
+// beyond ASCII as \u and four hexadecimal digits, or \U and eight, and what else there is as escape_byte(). Stores the number of
+// bytes that it stands for. out: at least 10 bytes; returns the number of characters.
+uint32_t escape_character(char* out, const char* text, uint32_t left, uint32_t* taken);
+
 // Returns the name of an errno value ("ENOENT"), in 16 bytes of which the last ones are NUL where it is shorter; "" for numbers
 // not in use. REQUIRES: number < kErrorCount.
 inline constexpr uint32_t kErrorCount = 134;
@@ -41,9 +46,10 @@ struct TextBuffer {
   }
   // Appends the text with escapes, as far as whole escapes fit and `spared` bytes are left over.
   void put_escaped(const char* text, uint32_t length, uint32_t spared = 0) {
-    for (uint32_t i = 0; i < length; ++i) {
-      char escaped[4];
-      uint32_t count = escape_byte(escaped, static_cast<uint8_t>(text[i]));
+    uint32_t taken = 1;
+    for (uint32_t i = 0; i < length; i += taken) {
+      char escaped[10];
+      uint32_t count = escape_character(escaped, text + i, length - i, &taken);
       if (count + spared > room()) return;
       put(escaped, count);
     }
@@ -60,7 +66,10 @@ class QuotedText {
   // Appends a byte. False: it did not fit, and cut() has ended the text.
   bool put(uint8_t byte) {
     char escaped[4];
-    uint32_t count = escape_byte(escaped, byte);
+    return put(escaped, escape_byte(escaped, byte));
+  }
+  // Appends what a byte or a character is escaped as. False: as put(byte).
+  bool put(const char* escaped, uint32_t count) {
     if (at_ + count + 2 > limit_) return cut();
     // Until the end is known, this is where the ellipsis would still fit.
     if (at_ + count + kRest <= limit_) fits_ = at_ + count;
@@ -91,8 +100,10 @@ class QuotedText {
 // Quotes a whole text. cut: whether it is only the beginning of one, so that "..." follows.
 inline void put_quoted(char* out, uint32_t limit, const char* text, uint32_t length, bool cut) {
   QuotedText quoted(out, limit);
-  for (uint32_t i = 0; i < length; ++i) {
-    if (!quoted.put(static_cast<uint8_t>(text[i]))) return;
+  uint32_t taken = 1;
+  for (uint32_t i = 0; i < length; i += taken) {
+    char escaped[10];
+    if (!quoted.put(escaped, escape_character(escaped, text + i, length - i, &taken))) return;
   }
   if (cut) {
     quoted.cut();

@@ -29,6 +29,44 @@ uint32_t digit_value(char c) {
 // One byte as C source would have it: itself, \n and the like, or \ooo. The number of characters.
 uint32_t escape_byte(char* out, uint8_t byte) { return write_escaped(out, byte); }
 
+namespace {
+
+// Returns the number of bytes of the character of UTF-8 beyond ASCII that a text of `left` bytes begins with; 0: it is not valid
+// (RFC 3629).
+uint32_t utf8_length(const char* text, uint32_t left, uint32_t* code) {
+  const auto first = static_cast<uint8_t>(text[0]);
+  if (first < 0xc2 || first > 0xf4) return 0;
+  const uint32_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (left < length) return 0;
+  uint32_t value = first & (0x7fu >> length);
+  for (uint32_t i = 1; i < length; ++i) {
+    const auto byte = static_cast<uint8_t>(text[i]);
+    if ((byte & 0xc0) != 0x80) return 0;
+    value = value << 6 | (byte & 0x3f);
+  }
+  if (length == 3 && (value < 0x800 || (value >= 0xd800 && value < 0xe000))) return 0;
+  if (length == 4 && (value < 0x10000 || value > 0x10ffff)) return 0;
+  *code = value;
+  return length;
+}
+
+}  // namespace
+
+SPILE_APART uint32_t escape_character(char* out, const char* text, uint32_t left, uint32_t* taken) {
+  uint32_t code = 0;
+  const uint32_t length = utf8_length(text, left, &code);
+  *taken = length ? length : 1;
+  if (!length) return escape_byte(out, static_cast<uint8_t>(text[0]));
+  const uint32_t digits = code < 0x10000 ? 4 : 8;
+  out[0] = '\\';
+  out[1] = digits == 4 ? 'u' : 'U';
+  for (uint32_t i = 0; i < digits; ++i) {
+    out[2 + i] = "0123456789abcdef"[code >> (4 * (digits - 1 - i)) & 15];
+    compiler_barrier();
+  }
+  return 2 + digits;
+}
+
 extern "C" {
 
 SPILE_INLINE int64_t spile_fn_strlen(Context*, const char* text) { return spile_rt_string_length(text); }
@@ -102,9 +140,10 @@ SPILE_INLINE int64_t spile_fn_stringat(Context*, const char* text, int64_t posit
   uint32_t length = spile_rt_string_length(text);
   if (quoted) return put_quoted(out, most, text, length, false);
   TextBuffer buffer = {out, 0};
-  for (uint32_t i = 0; i < length; ++i) {
-    char escaped[4];
-    uint32_t count = escape_byte(escaped, static_cast<uint8_t>(text[i]));
+  uint32_t taken = 1;
+  for (uint32_t i = 0; i < length; i += taken) {
+    char escaped[10];
+    uint32_t count = escape_character(escaped, text + i, length - i, &taken);
     if (buffer.at + count + 1 > most) break;
     buffer.put(escaped, count);
   }
