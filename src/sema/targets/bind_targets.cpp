@@ -204,7 +204,11 @@ class Binder {
 
   // The variables of the function no longer exist then. The memory that @var, @cast and @uderef read does: it is read at the
   // return.
-  bool is_read_at_return(const Expression& x) const { return x.kind == ExpressionKind::kAtOperation || is_return_value(x); }
+  bool is_read_at_return(const Expression& x) const {
+    const auto* operation = as<AtOperation>(x);
+    if (operation && operation->name == "@var" && e_.program.var_at_entry && e_.is_user_text(x.range)) return false;
+    return operation || is_return_value(x);
+  }
 
   // ---- the walk, parents first
   void visit(Statement& s) {
@@ -246,7 +250,7 @@ class Binder {
     if (!target || (!is_target(*target) && target->kind != ExpressionKind::kDereference)) return false;
     if (!e_.program.guru && e_.is_user_text(target->range)) {
       problem(*target, "writing to variables of the traced program needs guru mode", "run spile with -g");
-    } else if (is_return_ && target->kind == ExpressionKind::kTargetVariable && !is_return_value(*target)) {
+    } else if (is_return_ && is_target(*target) && !is_read_at_return(*target)) {
       problem(*target, "'" + to_source(*target) + "' can't be written to: it is gone when the function returns", {});
     } else {
       return false;

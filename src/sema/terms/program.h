@@ -139,6 +139,7 @@ struct Program {
   Limits limits;
   bool guru = false;
   bool unoptimized = false;         // -u
+  bool var_at_entry = false;        // --compatible=4.0 and before: in .return probes, @var is read at the function's entry
   bool skip_bad_variables = false;  // --skip-badvars: a $variable that can't be found is 0
   bool time_probes = false;         // -t: hits and times of every probe are printed at the end
   bool counts_hits = false;         // handlers in processes count how often they run, for `spile list`

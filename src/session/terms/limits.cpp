@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
 #include "base/diagnostics.h"
 #include "base/messages.h"
@@ -130,6 +131,7 @@ Result<void> apply_settings(const ScriptOptions& script, const ProgramOptions& o
     program.global_overrides[pair.first] = pair.second;
   }
   program.unoptimized = options.unoptimized;
+  program.var_at_entry = !script.compatible.empty() && strverscmp(script.compatible.c_str(), "4.0") <= 0;
   program.skip_bad_variables = options.skip_bad_variables;
   program.time_probes = options.time_probes;
   program.hide_globals = !options.display_globals;
