@@ -13,7 +13,7 @@ struct CommandLine {
   session::Options options;
   std::optional<int> leave;
 };
-// Reads the options of the file $SPILE_DIR/rc (~/.spile/rc), then those of the command line, and checks that they go together.
+// Reads the options of the rc file (rc_file.h), then those of the command line, and checks that they go together.
 // Does what is not the run of a script: -i and --language-server return here when they end. Thread rule: one thread, as it uses
 // getopt_long(3).
 CommandLine read_command_line(int argc, char** argv);

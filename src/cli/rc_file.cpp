@@ -44,15 +44,23 @@ Result<std::vector<std::string>> split_words(const std::string& text) {
 }
 
 Result<std::vector<std::string>> read_rc_file() {
-  const char* folder = getenv("SPILE_DIR");
-  const char* home = getenv("HOME");
-  if (!folder && !home) return std::vector<std::string>();
-  std::string path = folder ? std::string(folder) + "/rc" : std::string(home) + "/.spile/rc";
-  const Result<std::string> text = read_file(path);
-  if (!text.ok()) return std::vector<std::string>();
-  auto words = split_words(*text);
-  if (!words.ok()) return Error{fmt::format("{}: {}", path, words.error().message), {}};
-  return words;
+  const char *own = getenv("SPILE_DIR"), *systemtap = getenv("SYSTEMTAP_DIR"), *home = getenv("HOME");
+  std::vector<std::string> places;
+  if (own) {
+    places.push_back(std::string(own) + "/rc");
+  } else {
+    if (home) places.push_back(std::string(home) + "/.spile/rc");
+    if (systemtap) places.push_back(std::string(systemtap) + "/rc");
+    else if (home) places.push_back(std::string(home) + "/.systemtap/rc");
+  }
+  for (const std::string& path : places) {
+    const Result<std::string> text = read_file(path);
+    if (!text.ok()) continue;
+    auto words = split_words(*text);
+    if (!words.ok()) return Error{fmt::format("{}: {}", path, words.error().message), {}};
+    return words;
+  }
+  return std::vector<std::string>();
 }
 
 }  // namespace spile::cli

@@ -1,7 +1,8 @@
 #pragma once
-// Reads the options that a user always wants: the words of $SPILE_DIR/rc, or ~/.spile/rc where SPILE_DIR is not set, put before
-// those of the command line. Words are separated by blanks and line ends. '...' and "..." keep blanks. \ keeps the next character
-// as it is, but not in '...', and joins a line with the next one. # at a word's beginning begins a comment.
+// Reads the options that a user always wants, put before those of the command line: the words of $SPILE_DIR/rc, or where
+// SPILE_DIR is not set, of the first of these files that can be read: ~/.spile/rc and SystemTap's, $SYSTEMTAP_DIR/rc or
+// ~/.systemtap/rc. Words are separated by blanks and line ends. '...' and "..." keep blanks. \ keeps the next character as it is,
+// but not in '...', and joins a line with the next one. # at a word's beginning begins a comment.
 
 #include <string>
 #include <vector>
@@ -10,7 +11,7 @@
 
 namespace spile::cli {
 
-// Returns the words of the file, or an empty list if the file does not exist or can't be read. Errors: as split_words().
+// Returns the words of the file, or an empty list if no such file can be read. Errors: as split_words().
 Result<std::vector<std::string>> read_rc_file();
 // Splits a text into words by these rules. Errors: a quote that is not closed.
 Result<std::vector<std::string>> split_words(const std::string& text);

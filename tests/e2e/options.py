@@ -69,6 +69,26 @@ spile("-e", "global bound probe oneshot { println(bound) }").expect(out="11\n", 
 (directory / "rc").write_text("'")
 spile("-e", "probe oneshot {}").expect(status=1, err_match="rc: a ' is never closed")
 (directory / "rc").unlink()
+# Without a folder of its own, that of SystemTap: by its variable, or at home. spile's own at home comes first.
+homes = {**os.environ, "HOME": str(directory)}
+del homes["SPILE_DIR"]
+
+
+def bound(**more):
+    run = subprocess.run([SPILE, "-e", "global bound = 0 probe oneshot { println(bound) }"], env={**homes, **more},
+                         capture_output=True, text=True)
+    expect((run.returncode, run.stderr), (0, ""), "a run with an rc file")
+    return int(run.stdout)
+
+
+for folder, number in {".systemtap": 3, "elsewhere": 4, ".spile": 5}.items():
+    (directory / folder).mkdir()
+    (directory / folder / "rc").write_text(f"-G bound={number}\n")
+    if folder == ".systemtap":
+        expect((bound(), bound(SYSTEMTAP_DIR=str(directory / "nowhere")), bound(SPILE_DIR=str(directory))), (3, 0, 0))
+    if folder == "elsewhere":
+        expect(bound(SYSTEMTAP_DIR=str(directory / "elsewhere")), 4)
+expect(bound(SYSTEMTAP_DIR=str(directory / "elsewhere")), 5)
 spile("--suppress-handler-errors", "-e", "probe begin { error(\"x\") } probe end { println(2) }", "-T", "2").expect(
     out="2\n", status=0, err="WARNING: Number of errors: 1, skipped probes: 0\n")
 spile("--no-global-var-display", "-e", "global a probe oneshot { a = 3 }").expect(status=0, out="")
