@@ -100,7 +100,7 @@ Result<void> apply_all(std::vector<char*>& argv, Reading& reading, std::span<con
     }
     reading.given.push_back(name_of(spec->letter, spec->name));
     TRY_DO(spec->apply(reading, optarg ? optarg : ""));
-    // "-x $(pidof NAME)" gives as many numbers as there are processes.
+    // The shell puts all numbers that pidof(1) prints behind one -x.
     while (spec->letter == 'x' && is_number(optarg) && argv[static_cast<size_t>(optind)] &&
            is_number(argv[static_cast<size_t>(optind)])) {
       optarg = argv[static_cast<size_t>(optind++)];

@@ -143,7 +143,7 @@ for question, command, how, expected in chosen:
             end_started(before)
             begun.clear()
             begun[server] = BEGIN[server]()
-        command, named = re.subn(r"\$\((?:pidof|pgrep) [\w -]+\)|\bPID\b", str(begun[server]), command)
+        command, named = re.subn(r"(?<=-x )(?:redis-server|python3|postgres)\b|\bPID\b", str(begun[server]), command)
         expect(named, 1, f"processes in {command}")
         asked = {"recorder": ask_recorder, "http": ask_over_http}.get(how)
         out = asked(command, expected) if asked else run_traced(command, begun[server], expected)

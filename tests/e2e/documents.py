@@ -55,6 +55,15 @@ for path in documents:
             named += 1
 expect_true(named > 50, f"{named} paths in the documents")
 
+# -x takes names. pidof and pgrep print the numbers of several processes, or none: not what a reader wants to copy.
+kinds = re.compile(r"\.(md|stpm?|py|c|cpp|h|txt|[1-9])$")
+readers = [path for pattern in ("*.md", "docs/**/*", "examples/**/*", "tapset/**/*", "tools/**/*.md", "src/**/*")
+           for path in ROOT.glob(pattern) if path.is_file() and kinds.search(path.name.removesuffix(".in"))]
+expect_true(len(readers) > 500 and any(path.parent.name == "man" for path in readers), f"{len(readers)} files")
+substituted = re.compile(r"""-x\s*["']?(?:\$\(|`)\s*(?:pidof|pgrep)""")
+expect([str(path.relative_to(ROOT)) for path in readers if substituted.search(path.read_text(errors="replace"))], [],
+       "files that write -x $(pidof NAME) rather than -x NAME")
+
 glossary = (ROOT / "docs/glossary.md").read_text()
 terms = [term.lower() for term in re.findall(r"^\*\*(.*?)\*\*", glossary, re.M)]
 expect(terms, sorted(terms), "the glossary's order")
