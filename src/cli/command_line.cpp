@@ -24,6 +24,7 @@
 #include "editor/language_server.h"
 #include "runs/text/merge_streams.h"
 #include "runs/text/presenter.h"
+#include "verbs/terms/output_form.h"
 #include "verbs/tracing/report.h"
 #include "verbs/verb.h"
 
@@ -119,6 +120,12 @@ Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& 
     if (!has) return no_option(verb, "--" + name);
   }
   if (options.verb.json && !verb.has_json) return no_option(verb, "--json");
+  if (!verb.checks_file && options.passes.last == 5 && !reading.shows_script) {
+    TRY_DO(verbs::check_output_form(
+        {.verb = verb.name, .files = verb.files, .has_page = verb.has_page, .has_json = verb.has_json, .json = options.verb.json},
+        options.output.file));
+    if (verbs::is_page(options.output.file)) reading.page_of = &verb;
+  }
   TRY(verbs::VerbScript script, verb.make({{words.begin() + 1, words.end()}, reading.verb_options}, options));
   if (script.presenter && (options.output.bulk || options.output.flight_recorder))
     return Error{fmt::format("spile {} can't be used with {}: its output is made of all records together", verb.name,
@@ -129,7 +136,8 @@ Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& 
                  fmt::format("run it on that machine, or take its script: spile --script {} ...", verb.name)};
   if (script.sends_spans) options.output.otlp.clear();
   // What -p shows is the script's; a document has the script's records.
-  if (options.passes.last == 5 && !options.output.record.is_on()) options.output.presenter = std::move(script.presenter);
+  if (options.passes.last == 5 && !options.output.record.is_on() && !reading.page_of)
+    options.output.presenter = std::move(script.presenter);
   const std::string script_printer = fmt::format("spile --script {} ... prints the script, whose arrays can be made", verb.name);
   options.messages.verb = {verb.name, script.when_full.empty() ? script_printer + " larger" : std::move(script.when_full),
                            script.when_large.empty() ? script_printer + " smaller" : std::move(script.when_large)};
@@ -271,7 +279,7 @@ Result<int> do_other(Reading& reading, const std::vector<std::string>& words) {
   return 0;
 }
 
-Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
+Result<std::optional<int>> read(int argc, char** argv, Reading& reading, std::optional<verbs::RunPage>& page) {
   TRY(std::vector<std::string> of_rc, read_rc_file());
   of_rc.insert(of_rc.begin(), argv[0]);
   TRY(std::vector<std::string> words, apply_options(of_rc, reading, verb_options()));
@@ -305,6 +313,9 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
     TRY(int status, run_remotely(reading.remotes, reading.options, reading.processes));
     return std::optional<int>(status);
   }
+  if (reading.page_of) {
+    TRY(page, verbs::RunPage::begin(reading.options, reading.page_of->name));
+  }
   if (reading.interactive) return std::optional<int>(editor::run_interactive(reading.options));
   if (reading.language_server) {
     return std::optional<int>(editor::run_language_server(reading.options, std::cin, std::cout));
@@ -316,8 +327,8 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
 
 CommandLine read_command_line(int argc, char** argv) {
   Reading reading;
-  auto leave = read(argc, argv, reading);
   CommandLine line;
+  auto leave = read(argc, argv, reading, line.page);
   if (leave.ok()) {
     line.leave = *leave;
   } else {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "session/terms/options.h"
+#include "verbs/tracing/report.h"
 
 namespace spile::cli {
 
@@ -12,6 +13,7 @@ namespace spile::cli {
 struct CommandLine {
   session::Options options;
   std::optional<int> leave;
+  std::optional<verbs::RunPage> page = {};  // to finish when the options have run
 };
 // Reads the options of the rc file (rc_file.h), then those of the command line, and checks that they go together.
 // Does what is not the run of a script: -i and --language-server return here when they end. Thread rule: one thread, as it uses

@@ -8,5 +8,7 @@ int main(int argc, char** argv) {
   spile::open_standard_descriptors();
   spile::session::Signals::keep_interrupt();
   spile::cli::CommandLine line = spile::cli::read_command_line(argc, argv);
-  return spile::finish_standard_output(line.leave ? *line.leave : spile::session::run(line.options));
+  int status = line.leave ? *line.leave : spile::session::run(line.options);
+  if (line.page) status = line.page->finish(status);
+  return spile::finish_standard_output(status);
 }

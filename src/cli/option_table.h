@@ -28,9 +28,10 @@ struct Reading {
   std::vector<std::string> processes;  // of -x, as given: --remote looks for names where the script runs
   // a name or number of -x that no process here has; an error unless the script runs elsewhere
   std::optional<Error> no_process;
-  const verbs::Verb* asks = nullptr;  // the verb that answers; its words are options.script.arguments
-  bool shows_script = false;          // --script
-  std::vector<std::string> given;     // the options of the line, as name_of() names them; not those of the rc file
+  const verbs::Verb* asks = nullptr;     // the verb that answers; its words are options.script.arguments
+  bool shows_script = false;             // --script
+  const verbs::Verb* page_of = nullptr;  // the verb of whose run -o x.html is the page
+  std::vector<std::string> given;        // the options of the line, as name_of() names them; not those of the rc file
   std::vector<std::pair<std::string, std::string>> verb_options = {};  // by name, in their order
 };
 

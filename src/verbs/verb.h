@@ -31,6 +31,10 @@ struct Verb {
   bool has_json = false;  // of make: --json gives JSON Lines
   // of answer: those of the program's options that have a meaning for it, beside those about messages; others are rejected
   std::span<const std::string_view> takes = {};
+  // of make: the endings of -o's file by which it writes other forms than text; whether x.html is the page of its run, as record
+  // and report make it; or whether it looks at the ending itself
+  std::span<const std::string_view> files = {};
+  bool has_page = false, checks_file = false;
 };
 std::span<const Verb> verbs();
 // Returns the verb of a name; null: absent.

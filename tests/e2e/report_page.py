@@ -30,6 +30,33 @@ spile("report", of_process, "--html", folder / "c.html").expect(status=0)
 [paused] = re.findall(r"places in processes: .*; paused (.*)", spile("report", of_process).expect(status=0).out)
 expect_true(f'"paused":"{paused}"' in (folder / "c.html").read_text(), paused)
 
+# The page of a verb's run, and names of files that say another form than what would be in them.
+for verb in "lat", "top":
+    for name in "verb.html", "verb.htm":
+        made = folder / name
+        spile(verb, "foo", "-o", made, "-c", f"{program('calls')} 1000").expect(status=0, err="")
+        of_verb = made.read_text()
+        expect_true(of_verb.startswith("<!DOCTYPE html>") and f"spile {verb}" in of_verb, f"the page of {verb}")
+        expect(len(list(folder.glob("*spile-run*"))), 3, "documents of the commands above")
+        made.unlink()
+    spile(verb, "foo", "-o", folder / "verb%%.html", "-c", f"{program('calls')} 1000").expect(status=0, err="")
+    expect_true((folder / "verb%.html").exists(), "conversions of strftime in the name")
+    spile(verb, "nothing_has_this_name", "-o", made, "-c", program("calls")).expect(status=1, err_match="no function")
+    expect(made.exists(), False, "a page of a run that never began")
+spile("lat", "foo", "-o", "/nowhere/x.html", "-c", program("calls")).expect(
+    status=1, err="spile: open output file /nowhere/x.html: No such file or directory\n")
+spile("lat", "foo", "-S1", "-o", folder / "x.html", "-c", program("calls")).expect(status=1, err_match="used with -S")
+for words in (["syscalls"], ["errno"], ["files"], ["leaks"], ["locks"], ["trace", "foo"], ["snap", "foo"], ["record", "syscalls"],
+              ["report", run]):
+    spile(*words, "-o", folder / "x.html", *(["-c", program("calls")] if words[0] != "report" else [])).expect(
+        status=1, out="", err_match=r"^spile: -o \S*/x.html: spile \w+ writes .* there\n  hint: .*(--html|pftrace)")
+    expect((folder / "x.html").exists(), False)
+for ending in "csv", "json", "jsonl", "svg", "folded", "pftrace", "pb.gz", "spile-run", "pdf":
+    spile("lat", "foo", "-o", folder / f"x.{ending}", "-c", program("calls")).expect(status=1, out="", err_match="hint: ")
+spile("lat", "foo", "--json", "-o", folder / "x.json", "-c", f"{program('calls')} 10").expect(status=0)
+expect_true(all(json.loads(line) for line in (folder / "x.json").read_text().splitlines()), "JSON Lines")
+spile("report", run, "--csv", "-o", folder / "x.csv").expect(status=0, out="", err="")
+
 chromium = shutil.which("chromium")
 if not chromium:
     skip("chromium is not installed")

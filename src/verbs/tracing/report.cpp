@@ -1,7 +1,11 @@
 #include "verbs/tracing/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -17,14 +21,17 @@
 #include "runs/run/run_timeline.h"
 #include "runs/send/otlp_sender.h"
 #include "runs/stacks/sample_files.h"
+#include "runs/text/output_file.h"
 #include "runs/timeline/perfetto_file.h"
 #include "verbs/calls/recorded_calls.h"
 #include "verbs/terms/option_values.h"
+#include "verbs/terms/output_form.h"
 
 namespace spile::verbs {
 
 namespace {
 
+constexpr std::string_view kDocuments[] = {".spile-run"}, kCsv[] = {".csv"}, kFolded[] = {".folded"};
 constexpr int64_t kShortestTick = 10'000'000, kLongestTick = int64_t{86'400} * 1'000'000'000;
 
 // Writes texts to a file as they come.
@@ -100,6 +107,24 @@ Result<int> send(const std::vector<runs::RunDocument>& runs, const std::string& 
   return losses.empty() ? 0 : 1;
 }
 
+// What excludes that a run is recorded as one document; null: nothing.
+const char* other_output(const session::Options& options) {
+  return options.output.bulk               ? "-b"
+         : options.output.flight_recorder  ? "-F"
+         : options.output.rotate_bytes > 0 ? "-S"
+         : options.verb.json               ? "--json"
+                                           : nullptr;
+}
+
+void record_into(session::Options& options, std::string file) {
+  options.output.record.file = std::move(file);
+  options.output.file.clear();
+  options.program.is_recorded = true;
+  options.program.display_globals = false;  // the document has them
+}
+
+std::string path_of(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+
 }  // namespace
 
 Result<void> take_record(session::Options& options, std::vector<std::pair<std::string, std::string>>& of_verbs) {
@@ -115,19 +140,48 @@ Result<void> take_record(session::Options& options, std::vector<std::pair<std::s
   if (record.stream && !options.output.file.empty()) return Error{"record has one output: -o or --stream", {}};
   if (options.output.file.empty() && !record.stream)
     return Error{"record needs the name of the file to write", "spile record SCRIPT -x PID -o FILE.spile-run"};
-  const char* other = options.output.bulk               ? "-b"
-                      : options.output.flight_recorder  ? "-F"
-                      : options.output.rotate_bytes > 0 ? "-S"
-                      : options.verb.json               ? "--json"
-                                                        : nullptr;
+  const char* other = other_output(options);
   if (other)
     return Error{fmt::format("record can't be used with {}: its output is one document", other),
                  options.verb.json ? "spile report FILE --json shows it as JSON" : ""};
-  record.file = std::move(options.output.file);
-  options.output.file.clear();
-  options.program.is_recorded = true;
-  options.program.display_globals = false;  // the document has them
+  TRY_DO(check_output_form({.verb = "record", .files = kDocuments, .otherwise = "a document"}, options.output.file));
+  record_into(options, std::move(options.output.file));
   return {};
+}
+
+Result<RunPage> RunPage::begin(session::Options& options, const std::string& verb) {
+  if (const char* other = other_output(options))
+    return Error{fmt::format("-o {}: the page of spile {} can't be used with {}", options.output.file, verb, other), {}};
+  RunPage page;
+  page.file_ = runs::expand_path(options.output.file);
+  page.is_new_ = ::access(page.file_.c_str(), F_OK) != 0;
+  // A file that can't be written is an error now rather than when all has run.
+  if (!UniqueFd(::open(page.file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666)))
+    return Error::from_errno("open output file " + page.file_, errno);
+  // Disks have more room than memory, but not every file system can make files without a name.
+  const size_t slash = page.file_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : page.file_.substr(0, slash + 1);
+  page.record_.reset(::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
+  if (!page.record_) page.record_.reset(::memfd_create("spile-run", MFD_CLOEXEC));
+  if (!page.record_) return Error::from_errno("create a file for the run", errno);
+  record_into(options, path_of(page.record_.get()));
+  return page;
+}
+
+int RunPage::finish(int status) {
+  struct stat facts{};
+  if (::fstat(record_.get(), &facts) == 0 && facts.st_size == 0) {
+    if (is_new_ && status != 0) ::unlink(file_.c_str());
+    return status;
+  }
+  const auto write_page = [&]() -> Result<void> {
+    std::vector<runs::RunDocument> runs;
+    TRY(runs::RunDocument run, runs::read_run(path_of(record_.get())));
+    runs.push_back(std::move(run));
+    return write(file_, runs::run_page(runs));
+  };
+  const Result<void> written = write_page();
+  return written.ok() ? status : refuse(written.error());
 }
 
 const VerbOption kRecordOptions[1] = {
@@ -138,6 +192,8 @@ Result<int> answer_report(const std::vector<std::string>& words, const session::
   if (words.empty()) return Error{"report needs files that spile record has written", "spile report a.spile-run"};
   const session::VerbOptions& verb = options.verb;
   if (verb.json + verb.csv + verb.folded > 1) return Error{"report prints one form: --json, --csv or --folded", {}};
+  const std::span<const std::string_view> files = verb.csv ? kCsv : verb.folded ? kFolded : std::span<const std::string_view>{};
+  TRY_DO(check_output_form({.verb = "report", .files = files, .json = verb.json}, options.output.file));
   std::vector<runs::RunDocument> runs;
   for (const std::string& word : words) {
     TRY(runs::RunDocument run, runs::read_run(word));

@@ -113,7 +113,6 @@ Result<VerbScript> make_trace(const VerbLine& line, const session::Options& opti
   TRY(TraceRequest request, parse_trace(line));
   request.json = options.verb.json;
   const bool for_perfetto = options.output.file.ends_with(".pftrace");
-  if (for_perfetto && request.json) return Error{"--json and a .pftrace file are two forms of output", "leave out one"};
   if (for_perfetto && options.output.rotate_bytes > 0)
     return Error{"-S can't be used with a .pftrace file, which is one file", {}};
   const std::string& collector = options.output.otlp;
