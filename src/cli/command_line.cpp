@@ -25,6 +25,7 @@
 #include "runs/text/merge_streams.h"
 #include "runs/text/presenter.h"
 #include "verbs/terms/output_form.h"
+#include "verbs/tracing/hist.h"
 #include "verbs/tracing/report.h"
 #include "verbs/verb.h"
 
@@ -106,6 +107,10 @@ Result<void> check_answer(const verbs::Verb& verb, const std::vector<std::string
                                          "--rlimit-stack",
                                          "--rlimit-fsize"};
   for (const std::string& option : given) {
+    if (option == "--remote")
+      return Error{
+          fmt::format("spile {} can't be used with --remote: it looks at files and processes of this machine", verb.name),
+          fmt::format("run it there: ssh HOST spile {} ...", verb.name)};
     if (std::ranges::find(kOfAll, option) == std::end(kOfAll) && std::ranges::find(verb.takes, option) == verb.takes.end())
       return no_option(verb, option);
   }
@@ -120,13 +125,21 @@ Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& 
     if (!has) return no_option(verb, "--" + name);
   }
   if (options.verb.json && !verb.has_json) return no_option(verb, "--json");
+  // Only hist's script prints all by itself.
+  if (!reading.remotes.empty() && !reading.shows_script && verb.make != verbs::make_hist)
+    return Error{
+        fmt::format("spile {} can't be used with --remote: it makes its output of what its script sends it here, and "
+                    "looks names up here",
+                    verb.name),
+        fmt::format("run it there: ssh {} spile {} ...; a script can be used with --remote", reading.remotes.front(), verb.name)};
   if (!verb.checks_file && options.passes.last == 5 && !reading.shows_script) {
     TRY_DO(verbs::check_output_form(
         {.verb = verb.name, .files = verb.files, .has_page = verb.has_page, .has_json = verb.has_json, .json = options.verb.json},
         options.output.file));
     if (verbs::is_page(options.output.file)) reading.page_of = &verb;
   }
-  TRY(verbs::VerbScript script, verb.make({{words.begin() + 1, words.end()}, reading.verb_options}, options));
+  TRY(verbs::VerbScript script,
+      verb.make({{words.begin() + 1, words.end()}, reading.verb_options, reading.shows_script}, options));
   if (script.presenter && (options.output.bulk || options.output.flight_recorder))
     return Error{fmt::format("spile {} can't be used with {}: its output is made of all records together", verb.name,
                              options.output.bulk ? "-b" : "-F"),
@@ -309,7 +322,6 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading, std::op
     return std::optional<int>(0);
   }
   if (!reading.remotes.empty()) {
-    if (reading.options.output.presenter) return Error{"trace and flame can't be used with --remote", "run spile there, by ssh"};
     TRY(int status, run_remotely(reading.remotes, reading.options, reading.processes));
     return std::optional<int>(status);
   }

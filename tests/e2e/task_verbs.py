@@ -287,6 +287,13 @@ def wrong():
         (["syscalls", "read", "-c", "true"], "syscalls takes no words, such as 'read'"),
         (["files"], "files needs the processes to look at"),
         (["leaks", "--by", "x", "-c", "true"], "spile leaks has no option --by"),
+        (["trace", "foo"], "trace needs the processes to look at\n  hint: spile trace foo -x PID, or -c COMMAND"),
+        (["top", "foo||bar", "-c", "true"], "the name of a function is empty"),
+        (["--script", "trace", "foo", "!f*"], "trace needs the processes to look at: with '!f*', its script has the names"),
+        (["--script", "lat", "foo", "!f*|g"], "lat needs the processes to look at: with '!f*', its script has the names"),
+        (["top", "foo", "--remote=ann@web1", "-x", "no_such_name"], "top can't be used with --remote: it makes its output of"),
+        (["syscalls", "--remote=web1"], "hint: run it there: ssh web1 spile syscalls ...; a script can be used with --remote"),
+        (["funcs", "--remote=web1", "ls"], "funcs can't be used with --remote: it looks at files and processes of this machine"),
     ]:
         result = spile(*words).expect(status=1, out="")
         expect_true(message in result.err, f"{message} in {result.err}")
@@ -313,6 +320,23 @@ def wrong():
     script = spile("--script", "top", "libLLVM*.so*:*", "-c", "/usr/lib/llvm-19/bin/clang --version").expect(status=0).out
     expect_match(r"(?m)^global calls\[32768\], ", script)
     spile("top", "libLLVM*:*", "-c", "/usr/lib/llvm-19/bin/clang --version").expect(status=1, err_match=r"hint: the name of a library has \.so, as in 'libc\.so\.6:malloc' and 'libLLVM\*?\.so\*:\*'")
+    # Scripts that have nothing of a process are printed without one.
+    for verb in "top", "lat", "snap", "trace":
+        words = ["foo"] if verb == "trace" else ["f*|bar", "libc.so.6:malloc|free"]
+        script = spile("--script", verb, *words).expect(status=0, err="").out
+        expect_match(rf"(?m)^# spile {verb} ", script)
+        expect_match(r'process\.function\("f(oo|\*)"\)\.', script)
+        if verb != "trace":
+            expect_match(r'(?s)function\("bar"\)\.return,.*"libc.so.6"\).function\("malloc"\).*libc.*"free"', script)
+    for verb in "syscalls", "errno", "files", "leaks", "locks", "flame":
+        expect_match(rf"^# spile {verb}\n", spile("--script", verb).expect(status=0, err="").out)
+    # Patterns joined by '|' are several.
+    ten = f"{program('calls')} 10"
+    names = lambda *words: sorted(row["function"] for row in rows(spile(*words, "--json", "-c", ten).expect(status=0)))
+    expect(names("top", "foo|bar|eight"), ["bar", "eight", "foo"])
+    expect(names("top", "foo|bar|eight", "!bar|e*"), ["foo"])
+    out = spile("trace", "foo|bar", "!foo|x", "-c", f"{program('calls')} 10").expect(status=0).out
+    expect_true(" bar(" in out and " foo(" not in out, out)
     script = spile("--script", "locks", "-x", os.getpid()).expect(status=0).out
     expect_match(r"(?s)# spile locks\nglobal waits.*probe syscall\.futex\.return", script)
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "verbs/tasks/task_verbs.h"
+#include "verbs/terms/name_patterns.h"
 #include "verbs/terms/option_values.h"
 #include "verbs/terms/script_text.h"
 
@@ -47,14 +48,22 @@ Result<TaskRequest> parse_task(const std::string& name, const VerbLine& line, co
     if (!takes_functions) return Error{fmt::format("{} takes no words, such as '{}'", name, word), example};
     request.text += fmt::format(" '{}'", word);
     const bool excludes = word.starts_with("!");
-    TRY(std::string pattern, parse_function(excludes ? word.substr(1) : word));
-    (excludes ? request.excluded : request.functions).push_back(std::move(pattern));
+    for (const std::string& each : alternatives_of(excludes ? word.substr(1) : word)) {
+      TRY(std::string pattern, parse_function(each));
+      (excludes ? request.excluded : request.functions).push_back(std::move(pattern));
+    }
   }
   std::ranges::replace(request.text, '\n', ' ');
   if (takes_functions && request.functions.empty())
     return Error{fmt::format("{} needs the name or pattern of a function", name), example};
-  if (options.target.command.empty() && options.target.processes.empty())
+  const bool has_processes = !options.target.command.empty() || !options.target.processes.empty();
+  if (!has_processes && line.shows_script && !request.excluded.empty())
+    return Error{fmt::format("{} needs the processes to look at: with '!{}', its script has the names of their functions", name,
+                             request.excluded.front()),
+                 example + ", or -c COMMAND"};
+  if (!has_processes && !line.shows_script)
     return Error{fmt::format("{} needs the processes to look at", name), example + ", or -c COMMAND"};
+  request.has_processes = has_processes;
   return request;
 }
 

@@ -19,13 +19,15 @@ struct TaskRequest {
   int limit = 20;
   std::string sort = {}, by = {};           // as given; "": absent
   bool callers = false, has_limit = false;  // --limit was given
+  bool has_processes = true;                // else only the script is asked for (--script), and no process is given
 };
 
 // Whether tables follow each other within a second.
 inline bool has_several_in_second(const TaskRequest& request) { return request.every_ns > 0 && request.every_ns < 1'000'000'000; }
 
 // takes_functions: words are patterns of functions, '!' excludes; at least one is needed. example: a line of the verb, for
-// errors. Errors: no process is given; a word or an option's value has no meaning.
+// errors. Errors: no process is given, which --script needs only where functions are excluded; a word or an option's value has no
+// meaning.
 Result<TaskRequest> parse_task(const std::string& name, const VerbLine& line, const session::Options& options,
                                bool takes_functions, const std::string& example);
 

@@ -58,20 +58,22 @@ Result<VerbScript> make_top(const VerbLine& line, const session::Options& option
   TRY(settings.sort_by, sort_column(request, settings.columns, 1));
   if (request.callers) settings.columns.push_back({"", "callers", Unit::kCallers});
   settings.empty = "no call has returned";
-  TRY(std::vector<std::string> names, functions_in_processes(options.target, request.functions, request.excluded));
-  const size_t functions = names.size(), counted = std::min(functions + 64, kMostCounted);
+  std::vector<std::string> names;
+  if (request.has_processes) {
+    TRY(names, functions_in_processes(options.target, request.functions, request.excluded));
+  }
+  const size_t functions = names.size(), counted = request.has_processes ? std::min(functions + 64, kMostCounted) : kMostCounted;
   if (!request.excluded.empty()) request.functions = std::move(names);
-  const bool live = is_live(options);
+  const bool live = request.has_processes && is_live(options);
   if (live && request.every_ns == 0) request.every_ns = kLiveInterval;
-  std::string text = script_text(
-      spile_verb_top(),
-      {{"WORDS", request.text},
-       {"RETURNS", return_points(request.functions, !request.excluded.empty())},
-       {"EVERY", every_ms(request)},
-       {"COUNTED", std::to_string(counted)},
-       {"CALLERS", when(request.callers)},
-       {"PAIRS", std::to_string(std::min(functions * kCallersOfEach + 1024, kMostPairs))},
-       {"ATTACHES", when(options.target.command.empty())}});  // -c: armed before the first instruction
+  std::string text = script_text(spile_verb_top(),
+                                 {{"WORDS", request.text},
+                                  {"RETURNS", return_points(request.functions, !request.excluded.empty())},
+                                  {"EVERY", every_ms(request)},
+                                  {"COUNTED", std::to_string(counted)},
+                                  {"CALLERS", when(request.callers)},
+                                  {"PAIRS", std::to_string(std::min(counted * kCallersOfEach + 1024, kMostPairs))},
+                                  {"ATTACHES", when(options.target.command.empty())}});  // -c: armed before the first instruction
   VerbScript script = table_script(request, options, std::move(text), settings);
   script.when_full = script.when_large = "name fewer functions";
   if (!live) return script;
@@ -83,8 +85,10 @@ Result<VerbScript> make_top(const VerbLine& line, const session::Options& option
 
 Result<VerbScript> make_lat(const VerbLine& line, const session::Options& options) {
   TRY(TaskRequest request, parse_task("lat", line, options, true, "spile lat f -x PID"));
-  TRY(std::vector<std::string> names, functions_in_processes(options.target, request.functions, request.excluded));
-  if (!request.excluded.empty()) request.functions = std::move(names);
+  if (request.has_processes) {
+    TRY(std::vector<std::string> names, functions_in_processes(options.target, request.functions, request.excluded));
+    if (!request.excluded.empty()) request.functions = std::move(names);
+  }
   const std::string returns = return_points(request.functions, !request.excluded.empty());
   if (!request.by.empty()) {
     TableRows::Settings settings{{{"value", "value", Unit::kText},
@@ -97,8 +101,7 @@ Result<VerbScript> make_lat(const VerbLine& line, const session::Options& option
     TRY(settings.sort_by, sort_column(request, settings.columns, 1));
     settings.empty = "no call has returned";
     std::string text = script_text(
-        spile_verb_lat_by(),
-        {{"WORDS", request.text}, {"RETURNS", returns}, {"EVERY", every_ms(request)}, {"BY", request.by}});
+        spile_verb_lat_by(), {{"WORDS", request.text}, {"RETURNS", returns}, {"EVERY", every_ms(request)}, {"BY", request.by}});
     return table_script(request, options, std::move(text), std::move(settings));
   }
   if (!request.sort.empty() || request.has_limit)
@@ -106,8 +109,7 @@ Result<VerbScript> make_lat(const VerbLine& line, const session::Options& option
                  "spile lat f -x PID --by '$size' --sort p99 --limit 5"};
   VerbScript script;
   script.limits = {"MAXSKIPPED=0"};
-  script.text =
-      script_text(spile_verb_lat(), {{"WORDS", request.text}, {"RETURNS", returns}, {"EVERY", every_ms(request)}});
+  script.text = script_text(spile_verb_lat(), {{"WORDS", request.text}, {"RETURNS", returns}, {"EVERY", every_ms(request)}});
   script.presenter = std::make_shared<LatencyRows>(
       LatencyRows::Settings{options.verb.json, request.every_ns > 0, has_several_in_second(request)});
   return script;

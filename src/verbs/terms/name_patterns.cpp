@@ -5,14 +5,13 @@
 #include <algorithm>
 
 #include "base/text/glob.h"
+#include "verbs/terms/option_values.h"
 
 namespace spile::verbs {
 
-namespace {
-
-// Cuts at each '|', but not in C++'s operators.
 std::vector<std::string> alternatives_of(const std::string& word) {
   constexpr std::string_view kOperator = "operator";
+  const std::string library = library_and_function(word).first;
   std::vector<std::string> parts(1);
   for (char c : word) {
     const std::string_view before = parts.back();
@@ -23,10 +22,11 @@ std::vector<std::string> alternatives_of(const std::string& word) {
       parts.back() += c;
     }
   }
+  for (size_t i = 1; i < parts.size() && !library.empty(); ++i) {
+    if (!parts[i].empty() && library_and_function(parts[i]).first.empty()) parts[i] = library + ":" + parts[i];
+  }
   return parts;
 }
-
-}  // namespace
 
 bool pattern_matches(const std::string& pattern, std::string_view name) {
   if (glob_matches(pattern, name)) return true;

@@ -20,6 +20,10 @@ struct NamePatterns {
 // "shop::sell".
 bool pattern_matches(const std::string& pattern, std::string_view name);
 
+// Cuts a word at each '|' that is not in the name of an operator. A library that the first pattern names is that of all:
+// "libc.so.6:malloc|free" is "libc.so.6:malloc" and "libc.so.6:free".
+std::vector<std::string> alternatives_of(const std::string& word);
+
 // Words are patterns joined by '|'; those that begin with '!' exclude. Without a pattern that includes, all names are meant.
 // Error: a pattern is empty.
 Result<NamePatterns> parse_name_patterns(const std::vector<std::string>& words);

@@ -43,5 +43,14 @@ TEST(NamePatterns, MayNotBeEmpty) {
   EXPECT_FALSE(parse_name_patterns({"!"}).ok());
 }
 
+TEST(NamePatterns, AlternativesHaveTheLibraryOfTheFirst) {
+  EXPECT_THAT(alternatives_of("a"), ElementsAre("a"));
+  EXPECT_THAT(alternatives_of("a*|b"), ElementsAre("a*", "b"));
+  EXPECT_THAT(alternatives_of("shop::operator||b"), ElementsAre("shop::operator||b"));
+  EXPECT_THAT(alternatives_of("libc.so.6:malloc|free"), ElementsAre("libc.so.6:malloc", "libc.so.6:free"));
+  EXPECT_THAT(alternatives_of("libc.so.6:malloc|libm.so*:sin"), ElementsAre("libc.so.6:malloc", "libm.so*:sin"));
+  EXPECT_THAT(alternatives_of("a|"), ElementsAre("a", ""));
+}
+
 }  // namespace
 }  // namespace spile::verbs

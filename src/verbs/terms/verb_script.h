@@ -21,6 +21,7 @@ struct VerbOption {
 struct VerbLine {
   std::vector<std::string> words = {};
   std::vector<std::pair<std::string, std::string>> options = {};
+  bool shows_script = false;  // --script: nothing runs, so that processes are needed only for what the script has of them
 };
 
 struct VerbScript {

@@ -69,7 +69,7 @@ std::vector<std::string> FlameSamples::losses() const {
 Result<VerbScript> make_flame(const VerbLine& line, const session::Options& options) {
   if (!line.words.empty())
     return Error{fmt::format("flame takes no words, such as '{}'", line.words.front()), "spile flame -x PID -T 10 -o flame.html"};
-  if (options.target.command.empty() && options.target.processes.empty())
+  if (!line.shows_script && options.target.command.empty() && options.target.processes.empty())
     return Error{"flame needs the processes to look at", "spile flame -x PID -T 10 -o flame.html, or -c COMMAND"};
   if (options.output.rotate_bytes > 0) return Error{"spile flame can't be used with -S: its output is one file", {}};
   TRY(const FlameForm form, form_of(options.output.file));

@@ -76,7 +76,17 @@ void explain(const KernelCalls& calls) {
 }
 
 // Finds the types of the functions, and replaces patterns by names where some are left out.
-Result<void> find_process_functions(TraceRequest& request, const session::Options& options, ProcessTypes& types) {
+Result<void> find_process_functions(TraceRequest& request, const session::Options& options, bool shows_script,
+                                    ProcessTypes& types) {
+  if (options.target.command.empty() && options.target.processes.empty()) {
+    if (shows_script && request.excluded.empty()) return {};  // the script has the patterns
+    return Error{
+        fmt::format("trace needs the processes to look at{}",
+                    shows_script
+                        ? fmt::format(": with '!{}', its script has the names of their functions", request.excluded.front())
+                        : ""),
+        fmt::format("spile trace {} -x PID, or -c COMMAND; functions of the kernel have --kernel", request.functions.front())};
+  }
   const auto learn = [&](const std::string& name, const std::vector<std::string>& variables) {
     auto& known = types[name];
     for (const std::string& variable : variables) {
@@ -124,7 +134,7 @@ Result<VerbScript> make_trace(const VerbLine& line, const session::Options& opti
   if (request.in_kernel) {
     TRY_DO(trace_kernel(request, options, settings, script.text));
   } else {
-    TRY_DO(find_process_functions(request, options, settings.types));
+    TRY_DO(find_process_functions(request, options, line.shows_script, settings.types));
     script.text = process_trace_script(request);
   }
   // What is skipped is reported at the end, and ends nothing.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "verbs/terms/name_patterns.h"
 #include "verbs/terms/option_values.h"
 
 namespace spile::verbs {
@@ -39,8 +40,11 @@ Result<TraceRequest> parse_trace(const VerbLine& line) {
   }
   for (const std::string& word : line.words) {
     request.text += fmt::format(" '{}'", word);
-    TRY(std::string pattern, parse_function(word.starts_with("!") ? word.substr(1) : word));
-    (word.starts_with("!") ? request.excluded : request.functions).push_back(std::move(pattern));
+    const bool excludes = word.starts_with("!");
+    for (const std::string& each : alternatives_of(excludes ? word.substr(1) : word)) {
+      TRY(std::string pattern, parse_function(each));
+      (excludes ? request.excluded : request.functions).push_back(std::move(pattern));
+    }
   }
   if (request.functions.empty())
     return Error{"trace needs the name of a function", "spile trace --kernel vfs_read, or spile trace 'parse_*' -c COMMAND"};
