@@ -66,6 +66,8 @@ class Module {
   virtual bool has_static_symbols() = 0;  // false: stripped, so that only exported functions have names
   // Returns a data symbol's address (.symtab, .dynsym; nullopt: absent), and its size in *size. size: may be null.
   virtual std::optional<FileAddress> data_symbol(const std::string& name, uint64_t* size = nullptr) = 0;
+  // Returns the names of data symbols for people, with all their scopes, sorted.
+  virtual std::vector<std::string> data_names() = 0;
 
   // ---- stacks
   // Reads .eh_frame and .debug_frame; ascending; empty: the file has no such table. Not kept: each call costs about 0.1 us a row.

@@ -56,6 +56,7 @@ class ElfModule final : public Module {
   std::optional<FileAddress> data_symbol(const std::string& name, uint64_t* size) override {
     return symbols().data_symbol(name, size);
   }
+  std::vector<std::string> data_names() override { return symbols().data_names(); }
 
   std::vector<UnwindRow> unwind_rows() override { return read_unwind_rows(*image_, separate_debug()); }
   std::vector<Function> all_functions() override { return symbols().all(); }

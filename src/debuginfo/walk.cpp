@@ -270,7 +270,8 @@ Result<location::Operations> load(const Place& place) {
     case TypeKind::kFunction: return address(place);
     case TypeKind::kStruct:
     case TypeKind::kUnion:
-      return Error{fmt::format("the value is a whole '{}'", type.name()), "choose a member with ->, or take its address with &"};
+      return Error{fmt::format("the value is a whole '{}'", type.name()),
+                   "choose a member with ->, take its address with &, or show it as text with a $ behind it: $name$"};
     case TypeKind::kFloat:  // the bits of a double
       if (type.size() == 4 || type.size() == 8) break;
       return Error{fmt::format("the value is a floating-point number of {} bytes ('{}')", type.size(), type.name()), {}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -285,6 +286,23 @@ std::optional<uint64_t> SymbolTable::symbol_value(std::string_view name, int typ
 std::optional<FileAddress> SymbolTable::data_symbol(std::string_view name, uint64_t* size) const {
   auto value = symbol_value(name, STT_OBJECT, size);
   return value ? std::optional(FileAddress(*value)) : std::nullopt;
+}
+
+std::vector<std::string> SymbolTable::data_names() const {
+  std::set<std::string> names;
+  for (const ElfImage* image : {&image_, debug_}) {
+    if (!image) continue;
+    for (const ElfImage::Section& section : image->sections()) {
+      if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
+      const auto strings = image->strings_of(section);
+      for (const Elf64_Sym& symbol : image->symbols(section)) {
+        if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx == SHN_UNDEF) continue;
+        std::string name = last_scopes(ElfImage::string_at(strings, symbol.st_name), SIZE_MAX);
+        if (!name.empty()) names.insert(std::move(name));
+      }
+    }
+  }
+  return {names.begin(), names.end()};
 }
 
 std::optional<uint64_t> SymbolTable::thread_local_symbol(std::string_view name) const {

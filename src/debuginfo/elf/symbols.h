@@ -37,6 +37,7 @@ class SymbolTable {
   size_t count();  // of all()
   // Returns the address of a variable; nullopt: absent. size: receives its bytes; may be null.
   std::optional<FileAddress> data_symbol(std::string_view name, uint64_t* size = nullptr) const;
+  std::vector<std::string> data_names() const;  // for people, sorted
   // Returns the offset of a thread-local variable in the module's thread-local storage, in bytes; nullopt: absent.
   std::optional<uint64_t> thread_local_symbol(std::string_view name) const;
   // Whether a .symtab was found that names functions.

@@ -294,9 +294,12 @@ std::string with_scopes(const std::string& pattern, const std::vector<std::strin
   for (const std::string& name : names) {
     if (name.find("::") == name.npos) continue;
     const std::vector<std::string> scopes = split_demangled(name);
-    if (scopes.size() > 1 && glob_matches(pattern, scopes[0])) {
-      if (!scope.empty() && scope != scopes[0]) return pattern + "::*";
-      scope = scopes[0];
+    if (scopes.empty()) continue;
+    const auto is_scope =
+        std::find_if(scopes.begin(), scopes.end() - 1, [&](const std::string& each) { return glob_matches(pattern, each); });
+    if (is_scope != scopes.end() - 1) {
+      if (!scope.empty() && scope != *is_scope) return pattern + "::*";
+      scope = *is_scope;
     } else if (whole.empty() && glob_matches(pattern, name)) {
       whole = name;
     }

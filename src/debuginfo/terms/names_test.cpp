@@ -181,6 +181,7 @@ TEST(Names, AreSuggestedWithTheirScopes) {
   EXPECT_EQ(with_scopes("shop", names), "shop::*");
   EXPECT_EQ(with_scopes("sh*", names), "sh*::*");
   EXPECT_EQ(with_scopes("shelf*put", names), "shelf::put");
+  EXPECT_EQ(with_scopes("Cart*", names), "Cart<int>::*");
   EXPECT_EQ(with_scopes("store*", names), "");
   EXPECT_EQ(with_scopes("*", names), "");
   for (const char* pattern : {"shop::*", "sh*::*"}) EXPECT_TRUE(NamePattern(pattern).matches("_ZN4shop4sellEi"));

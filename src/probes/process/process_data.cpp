@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/diagnostics.h"
 #include "probes/terms/family.h"
 #include "probes/world/traced_world.h"
@@ -21,6 +23,26 @@ std::vector<std::string> components(const syntax::ProbePoint&, size_t index) {
 
 bool takes(const syntax::ProbePoint& point) {
   return point.components[0].name == "process" && point.components.size() > 1 && point.components[1].name == "data";
+}
+
+// Returns the variable that was meant: of that name in a namespace or class, or of a similar name; "": none.
+std::string near_variable(debuginfo::Module& module, const std::string& wanted) {
+  const std::vector<std::string> names = module.data_names();
+  for (const std::string& name : names)
+    if (name.ends_with("::" + wanted)) return name;
+  std::string near = nearest_name(wanted, names);
+  if (!near.empty()) return near;
+  // As many of the last scopes as `wanted` has.
+  std::vector<std::string> ends;
+  for (const std::string& name : names) {
+    size_t at = name.rfind("::");
+    for (size_t scope = wanted.find("::"); scope != wanted.npos && at != name.npos && at > 0;
+         scope = wanted.find("::", scope + 2))
+      at = name.rfind("::", at - 1);
+    ends.push_back(at == name.npos ? name : name.substr(at + 2));
+  }
+  near = nearest_name(wanted, ends);
+  return near.empty() ? near : names[static_cast<size_t>(std::ranges::find(ends, near) - ends.begin())];
 }
 
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
@@ -48,8 +70,10 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     TRY(auto module, world.module(made.site.module));
     auto address = module->data_symbol(*data.text, &symbol_size);
     if (!address) {
+      const std::string near = near_variable(*module, *data.text);
       return Error{fmt::format("no variable '{}' in the symbols of {}", *data.text, made.site.module),
-                   "local variables have no fixed address; a stripped program has no symbols"};
+                   near.empty() ? "local variables have no fixed address; a stripped program has no symbols"
+                                : fmt::format("did you mean '{}'?", near)};
     }
     made.site.address = *address;
     made.site.function = *data.text;

@@ -80,8 +80,13 @@ class TypeInference {
   // For an expression whose type is fixed by itself.
   Type expect(const Expression& x, Type actual, Type wanted) {
     if (wanted != Type::kUnknown && actual != Type::kUnknown && wanted != actual && reported_.insert(&x).second) {
-      e_.diagnostics.error(x.range,
-                           fmt::format("type mismatch: {} is expected here, but this is {}", phrase(wanted), phrase(actual)));
+      auto& error = e_.diagnostics.error(
+          x.range, fmt::format("type mismatch: {} is expected here, but this is {}", phrase(wanted), phrase(actual)));
+      if (x.kind == ExpressionKind::kTargetVariable && wanted == Type::kString && actual == Type::kLong)
+        error.hint(
+            fmt::format("{0}$ shows the value as text, a string of C++ or Rust as its content; user_string({0}) reads the "
+                        "characters at that address",
+                        to_source(x)));
     }
     return actual;
   }
