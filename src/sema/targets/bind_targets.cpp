@@ -159,7 +159,7 @@ class Binder {
 
   Result<Binding> ask(const Expression& x, bool at_entry) {
     if (auto* variable = as<TargetVariable>(x)) {
-      if (variable->name.starts_with("$$")) return Binding{};
+      if (is_summary(*variable)) return Binding{};
       if (variable->name == kCalledFrom) return Binding{.ops = {location::CalledFrom{}}};
       if (variable->name.starts_with(kEntryKnown)) return ask_known(*variable, at_entry);
       return e_.target.bind(point_, at_entry, *variable);
@@ -222,7 +222,7 @@ class Binder {
       save_at_entry(slot, std::move(entry->operand), true);
       return;
     }
-    if (auto* variable = as<TargetVariable>(slot); variable && variable->name.starts_with("$$")) {
+    if (auto* variable = as<TargetVariable>(slot); variable && is_summary(*variable)) {
       expand_all(slot);
       return;
     }
@@ -363,6 +363,19 @@ class Binder {
     slot = std::make_unique<EntryValue>(range, index);
   }
 
+  static bool names_set(std::string_view name) {
+    return name == "$$vars" || name == "$$parms" || name == "$$locals" || name == "$$return";
+  }
+
+  // Whether it stands for several variables, or for a fact of the point ($$name). Some compilers have a dollar in names of
+  // variables: the length of an open array V is $highV in Pascal, which a script writes as $$highV.
+  bool is_summary(const TargetVariable& variable) {
+    if (!variable.name.starts_with("$$")) return false;
+    if (names_set(variable.name)) return true;
+    const std::vector<std::string> names = e_.target.variables(point_, "$$vars");
+    return std::ranges::find(names, variable.name) == names.end();
+  }
+
   // $$vars, $$parms, $$locals, $$return: "a=0x1 b=0x2", as a sprintf.
   void expand_all(ExpressionPtr& slot) {
     auto& all = static_cast<TargetVariable&>(*slot);
@@ -375,7 +388,7 @@ class Binder {
       slot = std::make_unique<Call>(all.range, "__tracepoint");
       return;
     }
-    if (all.name != "$$vars" && all.name != "$$parms" && all.name != "$$locals" && all.name != "$$return") {
+    if (!names_set(all.name)) {
       Result<std::string> text = e_.target.constant_text(point_, all.name);
       if (!text.ok()) return problem(all, text.error().message, text.error().hint);
       signature_ += '"' + *text + '"';
@@ -395,6 +408,10 @@ class Binder {
       }
       signature_ += name + ";";
       append_literal(*print, (print->parts.empty() ? "" : " ") + shown_name(name.substr(1)) + "=");
+      if (names_set(name)) {
+        append_literal(*print, "?");
+        continue;
+      }
       auto variable = std::make_unique<TargetVariable>(all.range);
       variable->name = name;
       add_value(*print, std::move(variable), all);
@@ -415,6 +432,7 @@ class Binder {
         continue;
       }
       auto& listed = list.emplace_back(PointVariable{.text = (list.empty() ? "" : " ") + name.substr(1) + "=", .ops = {}});
+      if (names_set(name)) continue;
       TargetVariable variable(all.range);
       variable.name = name;
       Result<Binding> binding = ask(variable, true);
