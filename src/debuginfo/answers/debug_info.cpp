@@ -46,6 +46,25 @@ DebugInfo::DebugInfo(std::string path, std::shared_ptr<ElfImage> image, std::sha
   debug_file_ = cache_path(*image_, options, true);
 }
 
+// Sections that units refer to and that are not there: somebody has stripped them (strip -R, objcopy). Debug information without
+// them names no source files, or describes nothing.
+static std::string missing_sections(const ElfImage& image) {
+  std::string missing;
+  for (const char* name : {".debug_abbrev", ".debug_str", ".debug_line", ".debug_line_str"}) {
+    if (image.section(name)) continue;
+    const ElfImage::Section* info = image.section(".debug_info");
+    const std::string_view unit = info ? image.contents(*info) : std::string_view();
+    constexpr size_t kVersionAt = 4;                                                                 // in a unit of 32-bit DWARF
+    const bool is_old = unit.size() > kVersionAt && unit[kVersionAt] >= 2 && unit[kVersionAt] <= 4;  // not in compressed ones
+    if (std::string_view(name) == ".debug_line_str" && is_old) continue;
+    missing += fmt::format("{}{}", missing.empty() ? "" : ", ", name);
+  }
+  return missing.empty()
+             ? missing
+             : fmt::format("its debug information lacks {}, which may have been stripped: use the file as it was linked",
+                           missing);
+}
+
 Result<DwarfReader*> DebugInfo::reader() {
   if (reader_) return reader_.get();
   if (open_error_) return *open_error_;
@@ -68,7 +87,8 @@ Result<DwarfReader*> DebugInfo::reader() {
                        .alternate = {},
                        .alternate_id = {},
                        .kept = kept_,
-                       .servers = servers_.get()};
+                       .servers = servers_.get(),
+                       .missing = missing_sections(*with_dwarf_)};
   if (const ElfImage::Section* link = with_dwarf_->section(".gnu_debugaltlink")) {
     const std::string_view contents = with_dwarf_->contents(*link);
     sources.alternate = ElfImage::string_at(contents, 0);

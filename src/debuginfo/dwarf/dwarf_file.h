@@ -41,6 +41,7 @@ struct DwarfSources {
   std::string alternate_id;         // its build-id, hexadecimal; "": not said
   KeptSections kept;                // where what is uncompressed of debug_file is kept
   DebugServers* servers = nullptr;  // asked for the alternate; may be null
+  std::string missing = {};         // a hint: the sections that debug_file lacks; "": none
 };
 
 class DwarfFile {

@@ -271,26 +271,29 @@ DwarfReader::~DwarfReader() = default;
 
 Result<std::unique_ptr<DwarfReader>> DwarfReader::open(const DwarfSources& sources) {
   TRY(auto file, DwarfFile::open(sources));
-  return std::unique_ptr<DwarfReader>(new DwarfReader(sources.path, std::move(file)));
+  auto reader = std::unique_ptr<DwarfReader>(new DwarfReader(sources.path, std::move(file)));
+  reader->missing_ = sources.missing;
+  return reader;
 }
 
 bool DwarfReader::lacks_units() const { return file_->lacks_units(); }
 
 // The error for a function that no unit describes; unit: that has its code, if any has.
-static Error not_described(DwarfFile& file, const std::string& path, FileAddress function, DwarfFile::Unit& unit) {
+static Error not_described(DwarfFile& file, const std::string& path, const std::string& missing_sections, FileAddress function,
+                           DwarfFile::Unit& unit) {
   const std::string missing = unit.die.addr ? file.missing_split_file(unit) : "";
   if (!missing.empty())
     return {fmt::format("{}: the debug information of the function at 0x{:x} is in {}", path, function.value, missing),
             "-gsplit-dwarf leaves .dwo files beside the object files: copy them there, or put all into one .dwp file beside the "
             "program"};
   return {fmt::format("{}: the debug information does not describe the function at 0x{:x}", path, function.value),
-          "the file that defines it was compiled without -g"};
+          missing_sections.empty() ? "the file that defines it was compiled without -g" : missing_sections};
 }
 
 Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress pc, uint64_t scope) {
   DwarfFile::Unit unit{};
   auto die = file_->function_die(function, &unit);
-  if (!die) return not_described(*file_, path_, function, unit);
+  if (!die) return not_described(*file_, path_, missing_, function, unit);
   // Of an inlined call: its own variables, in the frame of the function around it.
   std::optional<Dwarf_Die> inner = *die;
   if (scope != 0) {
@@ -366,9 +369,10 @@ uint64_t DwarfReader::type_named(const std::string& name) { return find_named_ty
 Result<SourcePlace> DwarfReader::declaration(FileAddress function) {
   DwarfFile::Unit unit{};
   auto die = file_->function_die(function, &unit);
-  if (!die) return not_described(*file_, path_, function, unit);
+  if (!die) return not_described(*file_, path_, missing_, function, unit);
   SourcePlace place = declared_at(*file_, *die, unit);
-  if (place.file.empty()) return Error{fmt::format("{}: the function at 0x{:x} names no source file", path_, function.value), {}};
+  if (place.file.empty())
+    return Error{fmt::format("{}: the function at 0x{:x} names no source file", path_, function.value), missing_};
   return place;
 }
 
@@ -379,7 +383,7 @@ Result<SourcePlace> DwarfReader::source_line(FileAddress pc) {
   SourcePlace place;
   const char* file = line ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
   if (!file || dwarf_lineno(line, &place.line) != 0)
-    return Error{fmt::format("{}: no source line is known for 0x{:x}", path_, pc.value), {}};
+    return Error{fmt::format("{}: no source line is known for 0x{:x}", path_, pc.value), missing_};
   place.file = file;
   return place;
 }

@@ -98,6 +98,7 @@ class DwarfReader {
   DwarfReader(std::string path, std::unique_ptr<DwarfFile> file);
 
   std::string path_;
+  std::string missing_;  // the hint of errors whose reason it may be: sections that were stripped; "": none
   std::unique_ptr<DwarfFile> file_;
   std::unordered_map<void*, std::unique_ptr<CodeScopes>> scopes_;  // by the unit's DIE
 

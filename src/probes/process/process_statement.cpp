@@ -12,6 +12,7 @@
 #include "base/diagnostics.h"
 #include "base/processes/proc.h"
 #include "probes/process/code_points.h"
+#include "syntax/printer.h"
 
 namespace spile::probes {
 
@@ -119,8 +120,8 @@ Result<Points> resolve_address(TracedWorld& world, const Request& request, debug
   debuginfo::CodePlace place = module.place_at(FileAddress(address)).value_or(debuginfo::CodePlace{});
   place.address = FileAddress(address);
   ResolvedPoint point = point_inside(world, request.part, module, place);
-  point.text =
-      fmt::format("process(\"{}\").statement({:#x}){}", module.path(), *request.address, request.absolute ? ".absolute" : "");
+  point.text = fmt::format("process({}).statement({:#x}){}", syntax::quoted(module.path()), *request.address,
+                           request.absolute ? ".absolute" : "");
   return Points{std::move(point)};
 }
 
@@ -149,10 +150,15 @@ class Declarations {
   std::map<std::pair<uint64_t, uint64_t>, int> lines_;
 };
 
-Error no_line(const debuginfo::Module& module, const Request& request, const std::set<int>& lines) {
+Error no_line(debuginfo::Module& module, const Request& request, const std::set<int>& lines) {
   const SourceSpec& spec = request.spec;
   int wanted = spec.ranges.empty() ? 0 : spec.ranges[0].first;
   if (lines.empty()) {
+    // Where the function's file is not known, its pattern is not what is wrong.
+    if (const auto functions = module.functions({spec.name, ""}); functions.ok() && !functions->empty()) {
+      const auto declared = module.declaration(functions->front().address);
+      if (!declared.ok() && !declared.error().hint.empty()) return declared.error();
+    }
     return {fmt::format("no code of function '{}' of file '{}' in {}", spec.name, spec.file, module.path()),
             "the pattern is matched with the file name that the compiler was given: \"*@*file.c:12\" finds it in any directory"};
   }
@@ -231,7 +237,8 @@ Result<Points> resolve_offset(TracedWorld& world, const Request& request, debugi
     debuginfo::CodePlace place = module.place_at(address).value_or(debuginfo::CodePlace{});
     place.address = address;
     points.push_back(point_inside(world, request.part, module, place));
-    points.back().text = fmt::format("process(\"{}\").statement(\"{}+{:#x}\")", module.path(), function.name(), spec.offset);
+    points.back().text = fmt::format("process({}).statement({})", syntax::quoted(module.path()),
+                                     syntax::quoted(fmt::format("{}+{:#x}", function.name(), spec.offset)));
   }
   if (!points.empty()) return points;
   return failure.message.empty() ? no_function(module, spec) : failure;
