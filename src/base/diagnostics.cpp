@@ -5,6 +5,7 @@
 
 #include "base/diagnostic_colors.h"
 #include "base/source_excerpt.h"
+#include "base/visible_text.h"
 
 namespace spile {
 
@@ -22,7 +23,7 @@ void render_place(std::string& out, const SourceRange& range, std::string_view k
   if (!verb.empty()) out.append(verb).append(": ");
   else if (range) out += range.to_string() + ": ";
   out.append(kind == "error" ? colors.error : kind == "warning" ? colors.warning : colors.note);
-  out.append(kind).append(":").append(colors.off).append(" ").append(message).append("\n");
+  out.append(kind).append(":").append(colors.off).append(" ").append(visible_text(message)).append("\n");
   if (range && verb.empty()) out += source_excerpt(range, colors.caret, colors.off);
 }
 
@@ -61,7 +62,7 @@ std::string Diagnostics::render(bool with_warnings, bool color) const {
     render_place(text, diagnostic.range, diagnostic.severity == Severity::kError ? "error" : "warning", diagnostic.message,
                  colors);
     for (const auto& note : diagnostic.notes) render_place(text, note.range, "note", note.message, colors);
-    if (!diagnostic.hint_text.empty()) text += "  hint: " + diagnostic.hint_text + "\n";
+    if (!diagnostic.hint_text.empty()) text += "  hint: " + visible_text(diagnostic.hint_text) + "\n";
     // A body that many probes have is looked at for each of them.
     if (shown.insert(text).second) out += text;
   }

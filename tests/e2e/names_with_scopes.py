@@ -24,8 +24,8 @@ def hint_of(script):
     return re.search(r"hint: (.*)", err)[1]
 
 
-for wanted, found in [("total", "shop::total"), ("shop::totl", "shop::total"), ("totl", "shop::total"), ("sho::total", "shop::total"),
-                      ("made", "shop::Cart::made"), ("Cart::mad", "shop::Cart::made")]:
+for wanted, found in [("total", "shop::total"), ("shop::totl", "shop::total"), ("totl", "shop::total"),
+                      ("sho::total", "shop::total"), ("made", "shop::Cart::made"), ("Cart::mad", "shop::Cart::made")]:
     expect(hint_of(f'probe process.data("{wanted}").write {{ exit() }}'), f"did you mean '{found}'?", wanted)
 expect_match("^local variables have no fixed address", hint_of('probe process.data("nothing_like_it").write { exit() }'))
 for wanted, found in [("shop*", "shop::*"), ("Cart*", "Cart::*"), ("Cart", "Cart::*"), ("shp::sell", "shop::sell")]:
@@ -34,6 +34,7 @@ for wanted, found in [("shop*", "shop::*"), ("Cart*", "Cart::*"), ("Cart", "Cart
 # An object is not a number, nor are the characters of a string behind its address.
 expect_match(r"show it as text with a \$ behind it", hint_of('probe process.function("sell") { println($by) }'))
 expect_match(r"show it as text with a \$ behind it", hint_of('probe process.function("sell") { println(user_string($by)) }'))
-expect_match(r"^\$what\$ shows the value as text.*user_string\(\$what\)", hint_of('probe process.function("sell") { printf("%s", $what) }'))
+expect_match(r"^\$what\$ shows the value as text.*user_string\(\$what\)",
+             hint_of('probe process.function("sell") { printf("%s", $what) }'))
 spile("-e", 'probe process.function("sell") { println($what$, $by$) }', "-c", shop).expect(
     status=0, out='"apple""a string of more than sixteen bytes"\n')

@@ -42,6 +42,10 @@ Mapping parse_line(std::string_view line) {
   mapping.inode = take_number(line, 10, ' ');
   size_t path = line.find_first_not_of(' ');
   if (path != std::string_view::npos) mapping.path = line.substr(path);
+  // The kernel writes a newline in a path so (fs/proc/task_mmu.c, show_map_vma).
+  constexpr std::string_view kNewline = "\\012";
+  for (size_t at = 0; (at = mapping.path.find(kNewline, at)) != std::string::npos; ++at)
+    mapping.path.replace(at, kNewline.size(), "\n");
   return mapping;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/diagnostics.h"
+#include "syntax/printer.h"
 
 namespace spile::probes {
 
@@ -26,7 +27,7 @@ std::string plain_name(const std::string& linkage_name) {
 
 std::string source_text(const sema::Site& site, const std::string& kind, const std::string& suffix) {
   std::string where = site.line ? fmt::format("@{}:{}", site.source_file, site.line) : "";
-  return fmt::format("{}.{}(\"{}{}\"){}", head_of(site), kind, site.function, where, suffix);
+  return fmt::format("{}.{}({}){}", head_of(site), kind, syntax::quoted(site.function + where), suffix);
 }
 
 sema::ResolvedPoint point_inside(TracedWorld& world, const ProcessPart& part, debuginfo::Module& module,

@@ -7,6 +7,7 @@
 #include "base/diagnostics.h"
 #include "base/text/glob.h"
 #include "probes/process/process_part.h"
+#include "syntax/printer.h"
 
 namespace spile::probes {
 
@@ -97,8 +98,9 @@ Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo:
       point.site.function = function->name();
       point.site.size = function->address.value + function->size - mark.address.value;
     }
-    point.text = fmt::format("process(\"{}\"){}.mark(\"{}\")", module.path(),
-                             request.provider ? fmt::format(".provider(\"{}\")", mark.provider) : "", mark.name);
+    point.text = fmt::format("process({}){}.mark({})", syntax::quoted(module.path()),
+                             request.provider ? fmt::format(".provider({})", syntax::quoted(mark.provider)) : "",
+                             syntax::quoted(mark.name));
     points.push_back(std::move(point));
   }
   if (points.empty() && damaged) return *damaged;

@@ -12,6 +12,7 @@
 #include "probes/terms/shared_libraries.h"
 #include "probes/world/kernel_image.h"
 #include "probes/world/kernel_types.h"
+#include "syntax/printer.h"
 
 namespace spile::probes {
 
@@ -187,7 +188,7 @@ Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, c
 }
 
 std::string head_of(const sema::Site& site) {
-  if (!site.kernel) return fmt::format("process(\"{}\")", site.module);
+  if (!site.kernel) return fmt::format("process({})", syntax::quoted(site.module));
   const std::string loaded = loaded_module(site.module);
   return loaded.empty() ? "kernel" : fmt::format("module(\"{}\")", loaded);
 }

@@ -5,6 +5,7 @@
 #include "base/diagnostics.h"
 #include "base/text/glob.h"
 #include "probes/process/process_part.h"
+#include "syntax/printer.h"
 
 namespace spile::probes {
 
@@ -51,7 +52,8 @@ Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo:
     point.site.size = entry.size;
     point.site.function = entry.name;
     point.site.mark = std::make_shared<sema::MarkInfo>(sema::MarkInfo{"", entry.name, ""});
-    point.text = fmt::format("process(\"{}\").plt(\"{}\"){}", module.path(), entry.name, request.is_return ? ".return" : "");
+    point.text = fmt::format("process({}).plt({}){}", syntax::quoted(module.path()), syntax::quoted(entry.name),
+                             request.is_return ? ".return" : "");
     points.push_back(std::move(point));
   }
   if (!points.empty()) return points;

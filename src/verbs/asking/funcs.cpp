@@ -8,6 +8,7 @@
 #include "base/diagnostics.h"
 #include "base/messages.h"
 #include "base/print.h"
+#include "base/visible_text.h"
 #include "verbs/asking/asked_files.h"
 #include "verbs/asking/asking_verbs.h"
 #include "verbs/terms/json_lines.h"
@@ -72,14 +73,15 @@ Json json_of(const Row& row) {
 void print_rows(const std::vector<Row>& rows, bool names_module, bool details) {
   constexpr size_t kWidest = 48;
   size_t width = 0;
-  for (const Row& row : rows) width = std::max(width, std::min(row.name.size(), kWidest));
+  for (const Row& row : rows) width = std::max(width, std::min(visible_text(row.name).size(), kWidest));
   for (const Row& row : rows) {
-    std::string line = row.name;
-    if (details) line = fmt::format("{:#010x} {:>7}  {:<{}}", row.function.address.value, row.function.size, row.name, width);
-    else if (names_module) line = fmt::format("{:<{}}", row.name, width);
+    const std::string name = visible_text(row.name);
+    std::string line = name;
+    if (details) line = fmt::format("{:#010x} {:>7}  {:<{}}", row.function.address.value, row.function.size, name, width);
+    else if (names_module) line = fmt::format("{:<{}}", name, width);
     if (details && row.function.declared.line > 0)
-      line += fmt::format("  {}:{}", row.function.declared.file, row.function.declared.line);
-    if (names_module) line += "  " + row.module->path();
+      line += fmt::format("  {}:{}", visible_text(row.function.declared.file), row.function.declared.line);
+    if (names_module) line += "  " + visible_text(row.module->path());
     print_to(stdout, "{}\n", line);
   }
 }

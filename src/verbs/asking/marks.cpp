@@ -1,14 +1,18 @@
 // spile marks: SDT marks, https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation
 
 #include <fmt/format.h>
+#include <glob.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <set>
 
 #include "base/messages.h"
 #include "base/print.h"
 #include "base/text/glob.h"
+#include "base/visible_text.h"
 #include "verbs/asking/asked_files.h"
 #include "verbs/asking/asking_verbs.h"
 #include "verbs/terms/json_lines.h"
@@ -62,14 +66,53 @@ void print_mark(const debuginfo::Mark& mark, const std::string& module, bool jso
     print_json(object);
     return;
   }
-  std::string line = fmt::format("{}:{}", mark.provider, mark.name);
+  std::string line = visible_text(fmt::format("{}:{}", mark.provider, mark.name));
   for (size_t i = 0; i < arguments.size(); ++i) line += fmt::format(" $arg{}:{}", i + 1, arguments[i].type);
   print_to(stdout, "{}\n", line);
+}
+
+// The files that a pattern such as '/usr/bin/*' stands for; empty: the word is not a pattern, or names a file.
+std::vector<std::string> files_of_pattern(const std::string& word) {
+  struct stat info;
+  if (word.find_first_of("*?[") == std::string::npos || ::stat(word.c_str(), &info) == 0) return {};
+  std::vector<std::string> files;
+  glob_t found{};
+  if (::glob(word.c_str(), 0, nullptr, &found) == 0) {
+    for (size_t i = 0; i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
+  }
+  ::globfree(&found);
+  return files;
+}
+
+// Prints the marks of each file itself; what is not a program or library is passed over.
+Result<int> answer_for_files(const std::vector<std::string>& paths, const std::vector<std::string>& words,
+                             const session::Options& options) {
+  std::set<std::string> seen;  // files that several names lead to have their marks once
+  size_t with_marks = 0;
+  for (const std::string& path : paths) {
+    std::vector<std::string> asked = words;
+    asked[0] = path;
+    auto files = open_asked_files("marks", asked, options);
+    if (!files.ok() || files->modules.empty() || !seen.insert(files->modules.front()->path()).second) continue;
+    std::vector<debuginfo::Mark> marks = files->modules.front()->marks();
+    std::erase_if(marks, [&](const debuginfo::Mark& mark) { return !matches(mark, files->words); });
+    if (marks.empty()) continue;
+    std::ranges::stable_sort(marks, {}, [](const debuginfo::Mark& mark) { return std::pair(mark.provider, mark.name); });
+    if (!options.verb.json) print_to(stdout, "{}{}:\n", with_marks ? "\n" : "", visible_text(files->modules.front()->path()));
+    for (const debuginfo::Mark& mark : marks) print_mark(mark, files->modules.front()->path(), options.verb.json);
+    ++with_marks;
+  }
+  return with_marks ? 0 : refuse(fmt::format("no SDT mark in the {} files of '{}' matches", paths.size(), words[0]));
 }
 
 }  // namespace
 
 Result<int> answer_marks(const std::vector<std::string>& words, const session::Options& options) {
+  const bool has_target = !options.target.command.empty() || !options.target.processes.empty();
+  if (!has_target && !words.empty() && options.verb.library.empty()) {
+    const std::vector<std::string> paths = files_of_pattern(words[0]);
+    if (!paths.empty()) return answer_for_files(paths, words, options);
+  }
   TRY(AskedFiles files, open_asked_files("marks", words, options));
   if (options.verb.library.empty()) add_libraries(files);
   std::vector<std::pair<std::string, std::vector<debuginfo::Mark>>> found;  // by module
@@ -79,9 +122,11 @@ Result<int> answer_marks(const std::vector<std::string>& words, const session::O
     std::ranges::stable_sort(marks, {}, [](const debuginfo::Mark& mark) { return std::pair(mark.provider, mark.name); });
     if (!marks.empty()) found.emplace_back(module->path(), std::move(marks));
   }
-  const bool names_modules = !options.verb.json && found.size() > 1;
+  // Marks of a library alone, such as libstdcxx:throw, must not look like the program's.
+  const auto is_program = [&](const std::string& path) { return std::ranges::count(files.world->programs(), path) > 0; };
+  const bool names_modules = !options.verb.json && (found.size() > 1 || (found.size() == 1 && !is_program(found[0].first)));
   for (const auto& [module, marks] : found) {
-    if (names_modules) print_to(stdout, "{}{}:\n", module == found.front().first ? "" : "\n", module);
+    if (names_modules) print_to(stdout, "{}{}:\n", module == found.front().first ? "" : "\n", visible_text(module));
     for (const debuginfo::Mark& mark : marks) print_mark(mark, module, options.verb.json);
   }
   if (!found.empty()) return 0;

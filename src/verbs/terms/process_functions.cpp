@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <unordered_set>
 
 #include "debuginfo/terms/names.h"
@@ -32,26 +33,58 @@ Result<std::vector<probes::World::ListedPoint>> list_functions(probes::World& wo
   return world.list(point, true);
 }
 
+// Returns where one of the characters is first from there on, but not behind a backslash.
+size_t end_of_text(const std::string& point, size_t at, std::string_view ends) {
+  while (at < point.size() && ends.find(point[at]) == ends.npos) at += point[at] == '\\' ? 2 : 1;
+  return std::min(at, point.size());
+}
+
+// The name stays as a script has it, with its escapes: it stands in a verb's script again.
 // "process("/bin/x").function("f@x.c:3").call" -> f
 std::string function_in(const std::string& point) {
   constexpr std::string_view kHead = ".function(\"";
   const size_t at = point.find(kHead);
   if (at == std::string::npos) return {};
   const size_t begin = at + kHead.size();
-  return point.substr(begin, point.find_first_of("@\"", begin) - begin);
+  return point.substr(begin, end_of_text(point, begin, "@\"") - begin);
 }
 
 // process("/lib/libx.so.1").function(...) -> libx.so.1
 std::string file_in(const std::string& point) {
   const size_t begin = point.find('"') + 1;
-  const std::string path = point.substr(begin, point.find('"', begin) - begin);
+  const std::string path = point.substr(begin, end_of_text(point, begin, "\"") - begin);
   return path.substr(path.rfind('/') + 1);
+}
+
+// "python:gc__done", where the program or a library of it has this SDT mark: the error that says how marks are traced.
+std::optional<Error> is_a_mark(probes::World& world, const std::string& word) {
+  const size_t colon = word.find(':');
+  for (const bool in_library : {false, true}) {
+    syntax::ProbePoint point;
+    const auto add = [&](const char* name, const std::string& text) {
+      point.components.emplace_back();
+      point.components.back().name = name;
+      if (!text.empty()) point.components.back().text = text;
+    };
+    add("process", "");
+    if (in_library) add("library", "*");
+    add("provider", word.substr(0, colon));
+    add("mark", word.substr(colon + 1));
+    const auto found = world.list(point, false);
+    if (!found.ok() || found->empty()) continue;
+    return Error{fmt::format("'{}' is an SDT mark, not a function", word),
+                 fmt::format("spile -e 'probe {} {{ println($$vars) }}' shows its hits", found->front().text)};
+  }
+  return {};
 }
 
 // Returns the error with a hint where a library of the program has the function.
 Error with_library(probes::World& world, const std::string& pattern, Error error) {
   if (pattern.find_first_not_of('*') == std::string::npos) return error;
   const size_t colon = pattern.find(':');
+  if (colon != std::string::npos && colon > 0 && pattern.find("::") == std::string::npos) {
+    if (auto mark = is_a_mark(world, pattern)) return *mark;
+  }
   if (colon != std::string::npos && colon > 0 && pattern.find("::") == std::string::npos &&
       pattern.find('@') == std::string::npos)
     return {error.message, fmt::format("the name of a library has .so, as in 'libc.so.6:malloc' and '{}.so*:{}'",
