@@ -245,6 +245,9 @@ void read_until_ended(std::vector<std::unique_ptr<Host>>& hosts, int signals) {
 Result<int> run_remotely(const std::vector<std::string>& names, const session::Options& options,
                          const std::vector<std::string>& processes) {
   const std::string runner_path = fs::read_symlink("/proc/self/exe").parent_path() / "spile-run";
+  if (::access(runner_path.c_str(), F_OK) != 0 && errno == ENOENT)
+    return Error{fmt::format("--remote sends {} along, which is not there", runner_path),
+                 "in a build tree, ./dev build makes it (or ninja -C build/release spile-run); else install spile whole"};
   TRY(const std::string runner, read_file(runner_path));
   TemporaryFolder folder;
   if (folder.path().empty()) return Error::from_errno("make a temporary folder", errno);

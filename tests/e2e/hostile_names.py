@@ -26,7 +26,8 @@ def lines(*words, status=0):
 listed = lines("-l", 'process.function("*")', "-c", command)
 expect(len(listed), 3)
 [point] = [line for line in listed if "forged" in line]
-expect_match(r'^process\("\S*/new\\nline\\"q/program"\)\.function\("bad\\nprocess\(\\"/x\\"\)\.function\(\\"forged\\"\)\\033\[31m', point)
+expect_match(
+    r'^process\("\S*/new\\nline\\"q/program"\)\.function\("bad\\nprocess\(\\"/x\\"\)\.function\(\\"forged\\"\)\\033\[31m', point)
 expect(len(lines("-L", 'process.function("*")', "-c", command)), 3)
 for words in (["funcs"], ["funcs", "-v"]):
     printed = lines(*words[:1], *words[1:], path)
@@ -36,6 +37,7 @@ error = lines("-p2", "-e", 'probe process.function("nosuch") {}', "-c", command,
 expect_match(r"error: no function 'nosuch' in \S*new\\nline\"q/program", error[0])
 
 # Its functions are found in the running process, and by the name that -l has printed.
-spile("-e", 'global n probe process.function("main") { n++ } probe end { println(n) }', "-c", command).expect(status=0, out="1\n", err="")
+counting = 'global n probe process.function("main") { n++ } probe end { println(n) }'
+spile("-e", counting, "-c", command).expect(status=0, out="1\n", err="")
 main = next(line for line in listed if "main" in line)
 spile("-e", f"global n probe {main} {{ n++ }} probe end {{ println(n) }}", "-c", command).expect(status=0, out="1\n", err="")
