@@ -32,5 +32,5 @@ alone = folder / "spile"
 os.link(SPILE, alone) if os.stat(SPILE).st_dev == os.stat(folder).st_dev else shutil.copy(SPILE, alone)
 done = subprocess.run([alone, "--remote=nowhere.invalid", "-e", "probe begin { exit() }"], capture_output=True, text=True)
 expect((done.returncode, done.stdout), (1, ""))
-expect_match(rf"^spile: --remote sends {re.escape(str(alone.resolve()))}-run along, which is not there\n  hint: in a build tree, \./dev "
-             "build", done.stderr)
+runner = re.escape(f"{alone.resolve()}-run")
+expect_match(rf"^spile: --remote sends {runner} along, which is not there\n  hint: in a build tree, \./dev build", done.stderr)

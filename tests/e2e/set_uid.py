@@ -38,8 +38,9 @@ for command, shared in [(f"{installed('cat')} /proc/self/maps", True), (f"{show}
 # Processes of several users share the session's memory: this is said, once, and not where they are of one user.
 server = program("server")
 SHARED = f'global n probe process("{server}").function("work") {{ n++ }} probe end {{ println(n > 0) }}'
-for second, wanted in [(f"{' '.join(become)} {server} 2", 1), (f"{server} 2", 0)]:
-    result = spile("-e", SHARED, "-c", f"sh -c '{server} 2 & {second} & wait'")
+cache = {"XDG_CACHE_HOME": str(temporary_directory())}  # has the users of whom was warned
+for second, wanted in [(f"{' '.join(become)} {server} 2", 1), (f"{' '.join(become)} {server} 2", 0), (f"{server} 2", 0)]:
+    result = spile("-e", SHARED, "-c", f"sh -c '{server} 2 & {second} & wait'", variables=cache)
     expect(
         len(re.findall(r"^WARNING: process \d+ of user \d+ and process \d+ of user \d+ share memory while spile traces "
                        r"both: .*-x PID", result.err, re.M)), wanted,

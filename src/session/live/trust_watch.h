@@ -22,8 +22,8 @@ class TrustWatch {
   // Remembers that a process had fewer rights than spile, for scripts in which processes make the text of commands: it may be
   // gone, or released, when its record is read.
   void look();
-  // Warns, once, where traced processes that share the arena belong to different users. Looks once a second. now: of
-  // CLOCK_MONOTONIC, in ns.
+  // Warns, once for two users, where traced processes that share the arena belong to different users. Looks once a second.
+  // now: of CLOCK_MONOTONIC, in ns.
   void warn_of_users(int64_t now);
 
  private:

@@ -55,7 +55,7 @@ std::string why_untrusted(pid_t process) {
   return {};
 }
 
-std::string different_users(std::span<const pid_t> processes) {
+std::string different_users(std::span<const pid_t> processes, std::pair<uint64_t, uint64_t>* users) {
   constexpr size_t kMostLooks = 256;
   pid_t first = 0;
   uint64_t user = 0;
@@ -67,6 +67,7 @@ std::string different_users(std::span<const pid_t> processes) {
         first = process;
         user = each;
       } else if (first != process && each != user) {
+        if (users) *users = std::minmax({user, each});
         return fmt::format("process {} of user {} and process {} of user {}", first, user, process, each);
       }
     }

@@ -4,9 +4,11 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace spile::session {
 
@@ -15,8 +17,8 @@ namespace spile::session {
 std::string why_untrusted(pid_t process);
 
 // Returns two of the processes that belong to different users, as "process 10 of user 0 and process 12 of user 33"; "": the first
-// 256 belong to one user.
-std::string different_users(std::span<const pid_t> processes);
+// 256 belong to one user. users: receives the two users, the smaller first; may be null.
+std::string different_users(std::span<const pid_t> processes, std::pair<uint64_t, uint64_t>* users = nullptr);
 
 // Finds out whether processes could be trusted until they ended. Each is looked at where it stands still at its end. A process
 // that ended without such a stop (by SIGKILL), or that spile has released, could have given up its rights meanwhile. Thread rule:
