@@ -76,5 +76,12 @@ wait_until(lambda: "procfs files are in" in session.read(session.err), 20, "the 
 expect(name in [f.name for f in folder.parent.iterdir()], False, "the killed run's folder is left")
 (folder.parent / (name + "b") / "stop").write_text("now")
 session.wait().expect(status=0)
+# Where /run can't be written to, the folder is in /tmp.
+if os.geteuid() == 0 and shutil.which("unshare"):
+    command = shlex.join([str(SPILE), "-v", "-e", 'probe procfs("x").read { $value = "1" } probe timer.ms(50) { exit() }'])
+    hidden = f"mount -t tmpfs -o ro none /run && {command}"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", hidden], capture_output=True, text=True)
+    expect(done.returncode, 0, done.stderr)
+    expect_match(r"procfs files are in /tmp/spile-0/\d+", done.stdout + done.stderr)
 # What a handler only writes is shown at the end, but for $value.
 spile("-e", 'global w probe procfs("x").read { $value = "a"; w = 3 } probe begin { w = 1; exit() }').expect(out="w=1\n", status=0)

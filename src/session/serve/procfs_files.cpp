@@ -148,10 +148,17 @@ const fuse_lowlevel_ops kOperations = [] {
   return operations;
 }();
 
-std::string run_time_folder() {
-  if (geteuid() == 0) return "/run/spile";
-  if (const char* folder = getenv("XDG_RUNTIME_DIR"); folder && folder[0] == '/') return std::string(folder) + "/spile";
-  return fmt::format("/tmp/spile-{}", geteuid());
+// Makes the folder that has those of sessions. The usual place may be absent or read-only, in containers and early at boot.
+std::string make_run_time_folder() {
+  const char* of_user = getenv("XDG_RUNTIME_DIR");
+  std::string folder;
+  if (geteuid() == 0) folder = "/run/spile";
+  else if (of_user && of_user[0] == '/') folder = std::string(of_user) + "/spile";
+  if (!folder.empty() && (::mkdir(folder.c_str(), 0755) == 0 || (errno == EEXIST && ::access(folder.c_str(), W_OK) == 0)))
+    return folder;
+  folder = fmt::format("/tmp/spile-{}", geteuid());
+  ::mkdir(folder.c_str(), 0755);
+  return folder;
 }
 
 // Removes the folders that killed runs have left.
@@ -220,8 +227,7 @@ Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& pro
     return Error::from_errno("serve procfs files: open /dev/fuse", errno,
                              "procfs probes need FUSE: load the fuse module, and run as a user who may open /dev/fuse");
   }
-  std::string base = run_time_folder();
-  ::mkdir(base.c_str(), 0755);
+  const std::string base = make_run_time_folder();
   // In /tmp, another user may have made it.
   struct stat status{};
   if (lstat(base.c_str(), &status) == 0 &&
@@ -232,7 +238,8 @@ Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& pro
   clean_up(base);
   made->folder_ = fmt::format("{}/{}", base, name.empty() ? std::to_string(getpid()) : name);
   if (mkdir(made->folder_.c_str(), 0755) != 0 && errno != EEXIST) {
-    return Error::from_errno("make " + made->folder_, errno);
+    return Error::from_errno("serve procfs files: make " + made->folder_, errno,
+                             "the folder of procfs files is made in /run, or else in /tmp: one of them must be writable");
   }
   std::string words[] = {"spile", "-osubtype=spile,fsname=spile",
                          geteuid() == 0 ? "-oallow_other,default_permissions" : "-odefault_permissions"};
