@@ -170,6 +170,10 @@ void keep_matching(const FunctionPattern& pattern, CodePlaces& places);
 // malloc, where it says __libc_malloc.
 void keep_matching(const FunctionPattern& pattern, CodePlaces& places, Module& module);
 
+// Returns the functions of a pattern's name with the parameters that they have, for a pattern whose own ("f(short)") are those of
+// none; empty: the pattern has none, or no function has the name.
+std::vector<std::string> signatures_of(Module& module, const std::string& pattern);
+
 // Returns with_scopes() (terms/names.h) for a pattern that matched none of the module's functions.
 std::string name_with_scopes(Module& module, const std::string& pattern);
 

@@ -160,8 +160,7 @@ CodePlaces first_of_lines(CodePlaces all) {
 // The name that debug information has of functions that match: "do_op" of "PrimaryLogPG::do_op". "": the pattern fits several
 // names.
 std::string name_sought(const std::string& pattern) {
-  const size_t scope = pattern.rfind("::");
-  const std::string last = scope == std::string::npos ? pattern : pattern.substr(scope + 2);
+  const std::string last = NamePattern(pattern).name_alone();
   const size_t begin = last.starts_with('~') ? 1 : 0;
   const bool plain = last.size() > begin && std::all_of(last.begin() + static_cast<ptrdiff_t>(begin), last.end(),
                                                         [](unsigned char c) { return c == '_' || isalnum(c); });
@@ -294,6 +293,14 @@ Result<CodePlaces> ElfModule::inlined_calls(const FunctionPattern& pattern) {
   const std::string name = name_sought(pattern.name);
   TRY(CodePlaces places, name.empty() ? info().inlined_calls_like(pattern.name) : info().inlined_calls(name));
   keep_matching(pattern, places);
+  // "get()" is not the inlined "get() const" where a function fits better.
+  if (const NamePattern wanted(pattern.name); wanted.has_signature() && !places.empty()) {
+    const auto is_meant = [&](const auto& of) {
+      return wanted.fit(clone_name(of.linkage_name).base) == NamePattern::Fit::kExact;
+    };
+    if (std::ranges::any_of(symbols().matching(wanted, true), is_meant))
+      std::erase_if(places, [&](const CodePlace& place) { return !is_meant(place); });
+  }
   return places;
 }
 
@@ -432,21 +439,36 @@ Result<std::shared_ptr<Module>> Module::open(const std::string& path, const Open
   return std::shared_ptr<Module>(std::make_shared<ElfModule>(path, options, std::move(image)));
 }
 
-// aliased: the entries of functions whose own places (not those inlined) are kept whatever their name is.
+std::vector<std::string> signatures_of(Module& module, const std::string& pattern) {
+  const NamePattern name(pattern);
+  std::vector<std::string> signatures;
+  if (!name.has_signature()) return signatures;
+  if (auto functions = module.functions({name.without_signature(), ""}); functions.ok())
+    for (const Function& function : *functions) signatures.push_back(name_with_signature(clone_name(function.linkage_name).base));
+  return signatures;
+}
+
 std::string name_with_scopes(Module& module, const std::string& pattern) {
   std::vector<std::string> names;
   for (const Function& function : module.all_functions()) names.push_back(function.name());
   return with_scopes(pattern, names);
 }
 
+// aliased: the entries of functions whose own places (not those inlined) are kept whatever their name is.
 static void keep_matching(const FunctionPattern& pattern, CodePlaces& places, const std::unordered_set<uint64_t>& aliased) {
+  using Fit = NamePattern::Fit;
   // One name is matched once: there may be thousands of calls of it.
   const NamePattern name(pattern.name);
-  std::unordered_map<std::string, bool> known;
+  std::unordered_map<std::string, Fit> known;
+  const auto fit_of = [&](const CodePlace& place) {
+    auto [entry, is_new] = known.try_emplace(place.linkage_name, Fit::kNone);
+    if (is_new) entry->second = name.fit(clone_name(place.linkage_name).base);
+    return entry->second;
+  };
+  Fit best = Fit::kLoose;
+  for (const CodePlace& place : places) best = std::max(best, fit_of(place));
   std::erase_if(places, [&](const CodePlace& place) {
-    auto [entry, is_new] = known.try_emplace(place.linkage_name, false);
-    if (is_new) entry->second = name.matches(clone_name(place.linkage_name).base);
-    const bool named = entry->second || (place.scope == 0 && aliased.contains(place.function.value));
+    const bool named = fit_of(place) >= best || (place.scope == 0 && aliased.contains(place.function.value));
     return !named || (!pattern.file.empty() && !file_matches(pattern.file, place.source.file));
   });
 }

@@ -191,7 +191,9 @@ Function SymbolTable::function_of(size_t first, size_t last, size_t chosen) cons
 
 std::vector<Function> SymbolTable::matching(const NamePattern& pattern, bool with_split) {
   sort();
+  using Fit = NamePattern::Fit;
   std::vector<Function> found;
+  Fit best = Fit::kLoose;
   for (size_t first = 0; first < symbols_.size();) {
     const size_t last = end_of_group(first);
     size_t chosen = last;
@@ -201,7 +203,10 @@ std::vector<Function> SymbolTable::matching(const NamePattern& pattern, bool wit
       const CloneName clone = clone_name(name);
       // foo.cold.1 that is a function is code that was taken out of foo: a call of it is none of foo.
       const bool split_matches = !clone.fragment && (!clone.split || with_split);
-      if (!(split_matches && pattern.matches(clone.base)) && !(name != clone.base && pattern.matches(name))) continue;
+      Fit fit = split_matches ? pattern.fit(clone.base) : Fit::kNone;
+      if (fit != Fit::kExact && name != clone.base) fit = std::max(fit, pattern.fit(name));
+      if (fit < best) continue;
+      if (fit > best) found.clear(), chosen = last, best = fit;
       if (chosen == last || better_name(symbols_[i], symbols_[chosen])) chosen = i;
     }
     if (chosen != last) found.push_back(function_of(first, last, chosen));

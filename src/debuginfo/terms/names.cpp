@@ -10,8 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "base/text/glob.h"
+#include "debuginfo/terms/signatures.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -19,13 +21,13 @@ namespace {
 bool is_identifier(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
 
 // Tokens that the demangler writes and the mangled name doesn't have as they stand.
-constexpr std::array<std::string_view, 14> kAbbreviated = {
-    "std",           "string",        "basic_string",   "allocator", "istream",   "ostream", "iostream",
-    "basic_istream", "basic_ostream", "basic_iostream", "anonymous", "namespace", "lambda",  "unnamed"};
+constexpr std::array<std::string_view, 15> kAbbreviated = {
+    "std",           "string",         "basic_string", "allocator", "istream", "ostream", "iostream", "basic_istream",
+    "basic_ostream", "basic_iostream", "anonymous",    "namespace", "lambda",  "unnamed", "operator"};
 
-std::vector<std::string> required_identifiers(const std::vector<std::string>& scopes) {
+std::vector<std::string> required_identifiers(const std::vector<ScopeName>& scopes) {
   std::vector<std::string> required;
-  for (const std::string& scope : scopes) {
+  for (const auto& [scope, parameters, qualifiers, clones] : scopes) {
     if (scope.find("operator") != scope.npos) continue;
     std::string run;
     for (size_t i = 0; i <= scope.size(); ++i) {
@@ -46,50 +48,65 @@ std::vector<std::string> required_identifiers(const std::vector<std::string>& sc
   return required;
 }
 
-// Behind a matching pair that starts at text[at]; text.size() where it isn't closed.
-size_t skip_pair(std::string_view text, size_t at) {
-  int depth = 0;
-  for (size_t i = at; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '(' || c == '<' || c == '{' || c == '[') ++depth;
-    // "operator>" inside template arguments is rare enough to be cut wrongly: the name only fails to match.
-    if (c == '>' && text[i - 1] == '-') continue;
-    if (c == ')' || c == '>' || c == '}' || c == ']')
-      if (--depth <= 0) return i + 1;
-  }
-  return text.size();
-}
-
-// Behind "operator" and its symbol, at text[at].
-size_t skip_symbol(std::string_view text, size_t at) {
-  size_t i = at + 8;
-  if (text.substr(i, 2) == "()" || text.substr(i, 2) == "[]") return i + 2;
-  if (i < text.size() && text[i] == ' ') return std::min(text.find('(', i), text.size());  // new, delete, conversions
-  if (text.substr(i, 3) == "\"\" ") return std::min(text.find('(', i), text.size());
-  // The longest symbol that fits: "operator+<int>" is + with the template's arguments.
-  static constexpr std::string_view kSymbols[] = {
-      "<=>", "->*", "<<=", ">>=", "<<", ">>", "<=", ">=", "==", "!=", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "&&",
-      "||",  "++",  "--",  "->",  "+",  "-",  "*",  "/",  "%",  "^",  "&",  "|",  "~",  "!",  "=",  "<",  ">",  ","};
-  for (std::string_view symbol : kSymbols) {
-    if (!text.substr(i).starts_with(symbol)) continue;
-    i += symbol.size();
-    break;
-  }
-  return i;
-}
-
 // Behind the template's arguments, too.
 size_t skip_operator(std::string_view text, size_t at) {
-  const size_t i = skip_symbol(text, at);
+  const size_t i = behind_operator(text, at);
   // "operator<< <int>": a space divides the symbol from the template's arguments.
   const size_t arguments = text.substr(i, 2) == " <" ? i + 1 : i;
-  return arguments < text.size() && text[arguments] == '<' ? skip_pair(text, arguments) : i;
+  return arguments < text.size() && text[arguments] == '<' ? behind_pair(text, arguments) : i;
 }
 
-std::vector<std::string> split_demangled(std::string_view text) {
-  std::vector<std::string> scopes;
+// What follows the parameters: " const", " &&", " [clone .isra.0]", the rest of the type of a function that returns a function's
+// address. False: something that can't follow them, so that the brackets are part of the name (Go's "main.(*T).push").
+bool read_tail(std::string_view tail, ScopeName& scope) {
+  while (!tail.empty()) {
+    const size_t end = tail.find_first_of(" ;&[(", 1);
+    const std::string_view word = tail.substr(0, std::min(end, tail.size()));
+    if (tail[0] == ' ' || tail[0] == ';') {
+      tail.remove_prefix(1);
+    } else if (tail.starts_with("[clone ")) {
+      const size_t behind = behind_pair(tail, 0);
+      scope.clones += tail.substr(7, behind - 8);
+      tail.remove_prefix(behind);
+    } else if (tail[0] == ')') {
+      return true;
+    } else if (word == "const" || word == "volatile" || word == "&" || tail.starts_with("[abi:")) {
+      if (tail[0] == '[') tail.remove_prefix(behind_pair(tail, 0));
+      else scope.qualifiers.append(word), tail.remove_prefix(word.size());
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The parameters at text[at], and what qualifies the scope. Returns the index behind them; nullopt: they are none.
+std::optional<size_t> read_parameters(std::string_view text, size_t at, ScopeName& scope) {
+  const size_t behind = behind_pair(text, at);
+  if (text[behind - 1] != ')') return std::nullopt;
+  size_t next = behind;
+  for (const std::string_view qualifier : {" const", " volatile"})
+    if (text.substr(next).starts_with(qualifier)) next += qualifier.size();
+  const bool inner = text.substr(next, 2) == "::";  // something local is in the function
+  ScopeName found;
+  if (!read_tail(inner ? text.substr(behind, next - behind) : text.substr(behind), found)) return std::nullopt;
+  found.parameters = text.substr(at + 1, behind - at - 2);
+  found.name = std::move(scope.name);
+  scope = std::move(found);
+  return inner ? next : text.size();
+}
+
+std::vector<ScopeName> split_demangled(std::string_view text) {
+  std::vector<ScopeName> scopes;
   size_t start = 0;  // of the current scope
-  auto take = [&](size_t end) { scopes.emplace_back(text.substr(start, end - start)); };
+  bool after_type = false;
+  auto take = [&](size_t end) {
+    std::string_view name = text.substr(start, end - start);
+    // "char *shop::name()", as debuggers write it.
+    if (scopes.empty() && after_type && name.find_first_not_of("*&") != name.npos)
+      name.remove_prefix(name.find_first_not_of("*&"));
+    scopes.push_back({std::string(name)});
+  };
   size_t i = 0;
   while (i < text.size()) {
     const char c = text[i];
@@ -98,8 +115,8 @@ std::vector<std::string> split_demangled(std::string_view text) {
       i = skip_operator(text, i);
       continue;
     }
-    if (c == '(' && text.substr(i, 21) != "(anonymous namespace)") {
-      const size_t behind = skip_pair(text, i);
+    if (c == '(' && !text.substr(i).starts_with(kAnonymousNamespace)) {
+      const size_t behind = behind_pair(text, i);
       // A function that returns one by its address: "void (*f(int))(double)".
       if (scopes.empty() && i == start && (text.substr(i, 2) == "(*" || text.substr(i, 2) == "(&")) {
         start = i = i + 2;
@@ -110,18 +127,19 @@ std::vector<std::string> split_demangled(std::string_view text) {
         i = behind;
         continue;
       }
-      size_t next = behind;
-      if (text.substr(next, 6) == " const") next += 6;
-      if (text.substr(next, 2) != "::") {  // the parameters of the function itself
-        take(i);
-        return scopes;
+      take(i);
+      const auto next = read_parameters(text, i, scopes.back());
+      if (!next) {
+        scopes.pop_back();
+        i = behind;
+        continue;
       }
-      take(i);  // a function that something local is in
-      start = i = next + 2;
+      if (*next == text.size()) return scopes;
+      start = i = *next + 2;
       continue;
     }
     if (c == '<' || c == '{' || c == '(' || c == '[') {
-      i = skip_pair(text, i);
+      i = behind_pair(text, i);
       continue;
     }
     if (text.substr(i, 2) == "::") {
@@ -132,6 +150,7 @@ std::vector<std::string> split_demangled(std::string_view text) {
     if (c == ' ') {  // what came before was the return type
       scopes.clear();
       start = i + 1;
+      after_type = true;
     }
     ++i;
   }
@@ -141,7 +160,7 @@ std::vector<std::string> split_demangled(std::string_view text) {
 
 // "vector<int>" -> "vector", "f[abi:cxx11]" -> "f"; operators are left alone.
 std::string_view without_arguments(std::string_view scope) {
-  if (scope.substr(0, 8) == "operator") return scope.substr(0, skip_symbol(scope, 0));
+  if (scope.substr(0, 8) == "operator") return scope.substr(0, behind_operator(scope, 0));
   size_t end = std::min(scope.find('<'), scope.find('['));
   return end == 0 ? scope : scope.substr(0, end);
 }
@@ -222,70 +241,135 @@ CloneName clone_name(std::string_view symbol) {
   return result;
 }
 
-std::vector<std::string> scopes_of(std::string_view mangled) {
+// Without a Rust hash, decoded; empty if it isn't the mangled name of a function.
+static std::vector<ScopeName> named_scopes(std::string_view mangled) {
   // _ZT, _ZG: thunks (their function has a symbol of its own), guard variables, tables.
   if (mangled.substr(0, 2) != "_Z" || mangled.substr(0, 3) == "_ZT" || mangled.substr(0, 3) == "_ZG") return {};
   int status = 0;
   std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), free);
   if (status != 0 || !text) return {};
   auto scopes = split_demangled(text.get());
-  if (scopes.size() > 1 && is_rust_hash(scopes.back())) {
+  if (scopes.size() > 1 && is_rust_hash(scopes.back().name)) {
     scopes.pop_back();
-    for (std::string& scope : scopes) {
-      if (scope.find_first_of("$.") != scope.npos) scope = decode_rust(scope);
-    }
+    for (ScopeName& scope : scopes)
+      if (scope.name.find_first_of("$.") != scope.name.npos) scope.name = decode_rust(scope.name);
   }
   return scopes;
 }
 
+std::vector<std::string> scopes_of(std::string_view mangled) {
+  std::vector<std::string> names;
+  for (ScopeName& scope : named_scopes(mangled)) names.push_back(std::move(scope.name));
+  return names;
+}
+
 NamePattern::NamePattern(std::string_view pattern) : text_(pattern), glob_(is_glob(pattern)) {
+  // Debuggers write "main.Map[...]" for all that Go has made of a generic function.
+  for (size_t at = 0; (at = pattern.find("[...]", at)) != pattern.npos; ++at) {
+    if (with_any_arguments_.empty()) with_any_arguments_ = pattern;
+    const size_t from_end = pattern.size() - at;
+    with_any_arguments_.replace(with_any_arguments_.size() - from_end, 5, "\\[*]");
+  }
   if (pattern.substr(0, 2) == "::") {
     anchored_ = true;
     pattern.remove_prefix(2);
   }
   scopes_ = split_demangled(pattern);
   required_ = required_identifiers(scopes_);
+  for (const ScopeName& scope : scopes_) {
+    literal_ |= names_operator(scope.name) || scope.parameters;
+    plain_.push_back(plain_scope(scope.name));
+    plain_parameters_.push_back(scope.parameters ? plain_parameters(*scope.parameters) : std::string());
+  }
 }
+
+std::string NamePattern::name_alone() const { return scopes_.empty() ? std::string() : scopes_.back().name; }
+
+std::string NamePattern::without_signature() const {
+  std::string joined;
+  for (const ScopeName& scope : scopes_) joined += (joined.empty() && !anchored_ ? "" : "::") + scope.name;
+  return joined;
+}
+
+bool NamePattern::has_signature() const { return !scopes_.empty() && scopes_.back().parameters; }
 
 bool NamePattern::may_match(std::string_view symbol) const {
   if (glob_ || symbol.starts_with(text_)) return true;
-  if (!symbol.starts_with("_Z")) return anchored_;
+  if (!symbol.starts_with("_Z")) return anchored_ || literal_;
   return std::ranges::all_of(
       required_, [&](const std::string& part) { return memmem(symbol.data(), symbol.size(), part.data(), part.size()); });
 }
 
-bool NamePattern::matches(std::string_view base) const {
-  if (glob_ ? glob_matches(text_, base) : base == text_) return true;
-  if (base.substr(0, 2) != "_Z") return anchored_ && scopes_.size() == 1 && glob_matches(scopes_[0], base);
-  for (const std::string& identifier : required_)
-    if (base.find(identifier) == base.npos) return false;
-  return matches_scopes(base);
-}
-
-// Whether scopes[i...] are what pattern[p...] says. A "*" that is a scope of its own stands for any number of them, but none.
-static bool scopes_match(const std::vector<std::string>& pattern, size_t p, const std::vector<std::string>& scopes, size_t i) {
-  for (; p < pattern.size() && i < scopes.size(); ++p, ++i) {
-    if (pattern[p] == "*") {
-      if (p + 1 == pattern.size()) return true;
-      for (size_t next = i + 1; next < scopes.size(); ++next)
-        if (scopes_match(pattern, p + 1, scopes, next)) return true;
-      return false;
-    }
-    // As it stands, too: "f[abi:cxx11]" and "f<char [2]>" are names, though they have brackets.
-    if (pattern[p] != scopes[i] && !glob_matches(pattern[p], scopes[i]) &&
-        !glob_matches(pattern[p], without_arguments(scopes[i])))
-      return false;
+NamePattern::Fit NamePattern::fit(std::string_view base) const {
+  if (base == text_) return Fit::kExact;
+  if (glob_ && !literal_ && glob_matches(text_, base)) return Fit::kLoose;
+  if (!with_any_arguments_.empty() && glob_matches(with_any_arguments_, base)) return Fit::kExact;
+  if (base.substr(0, 2) != "_Z") {
+    // A function of C has a signature in debuggers, but not in its symbol.
+    const bool named = (anchored_ || has_signature()) && scopes_.size() == 1 && glob_matches(scopes_[0].name, base);
+    return !named ? Fit::kNone : has_signature() ? Fit::kLoose : Fit::kExact;
   }
-  return p == pattern.size() && i == scopes.size();
+  for (const std::string& identifier : required_)
+    if (base.find(identifier) == base.npos) return Fit::kNone;
+  return fit_of_scopes(base);
 }
 
-bool NamePattern::matches_scopes(std::string_view base) const {
-  const std::vector<std::string> scopes = scopes_of(base);
-  if (scopes_.empty() || scopes.size() < scopes_.size()) return false;
+NamePattern::Fit NamePattern::fit_of_scope(size_t p, const ScopeName& scope) const {
+  const ScopeName& wanted = scopes_[p];
+  Fit fit = Fit::kExact;
+  if (wanted.parameters) {
+    const bool any = *wanted.parameters == "*";
+    if (!any && plain_parameters_[p] != plain_parameters(scope.parameters.value_or(""))) return Fit::kNone;
+    if (!wanted.clones.empty() && wanted.clones != scope.clones) return Fit::kNone;
+    if (wanted.qualifiers != scope.qualifiers && !wanted.qualifiers.empty()) return Fit::kNone;
+    if (wanted.qualifiers != scope.qualifiers) fit = Fit::kLoose;
+  }
+  if (wanted.name == scope.name) return fit;
+  const std::string_view alone = without_arguments(scope.name);
+  if (names_operator(wanted.name))
+    return plain_[p] == plain_scope(scope.name) || plain_[p] == plain_scope(alone) ? fit : Fit::kNone;
+  if (wanted.name == alone) return fit;
+  if (wanted.name.ends_with('>') && plain_[p] == plain_scope(scope.name)) return fit;
+  // As it stands, too: "f[abi:cxx11]" and "f<char [2]>" are names, though they have brackets.
+  return glob_matches(wanted.name, scope.name) || glob_matches(wanted.name, alone) ? Fit::kLoose : Fit::kNone;
+}
+
+// How well scopes[i...] are what the pattern says from its scope p on. A "*" that is a scope of its own stands for any number of
+// them, but none. Anonymous namespaces may be left out.
+NamePattern::Fit NamePattern::fit_from(size_t p, const std::vector<ScopeName>& scopes, size_t i) const {
+  Fit fit = Fit::kExact;
+  for (; p < scopes_.size() && i < scopes.size(); ++p, ++i) {
+    if (scopes_[p].name == "*" && !scopes_[p].parameters) {
+      if (p + 1 == scopes_.size()) return Fit::kLoose;
+      for (size_t next = i + 1; next < scopes.size(); ++next)
+        if (fit_from(p + 1, scopes, next) != Fit::kNone) return Fit::kLoose;
+      return Fit::kNone;
+    }
+    if (scopes[i].name == kAnonymousNamespace && scopes_[p].name != kAnonymousNamespace)
+      if (const Fit rest = fit_from(p, scopes, i + 1); rest != Fit::kNone) return std::min(fit, rest);
+    fit = std::min(fit, fit_of_scope(p, scopes[i]));
+    if (fit == Fit::kNone) return fit;
+  }
+  return p == scopes_.size() && i == scopes.size() ? fit : Fit::kNone;
+}
+
+NamePattern::Fit NamePattern::fit_of_scopes(std::string_view base) const {
+  const std::vector<ScopeName> scopes = named_scopes(base);
+  if (scopes_.empty() || scopes.size() < scopes_.size()) return Fit::kNone;
   const size_t last_start = anchored_ ? 0 : scopes.size() - scopes_.size();
-  for (size_t start = 0; start <= last_start; ++start)
-    if (scopes_match(scopes_, 0, scopes, start)) return true;
-  return false;
+  Fit best = Fit::kNone;
+  for (size_t start = 0; start <= last_start && best != Fit::kExact; ++start) best = std::max(best, fit_from(0, scopes, start));
+  return best;
+}
+
+std::string name_with_signature(std::string_view mangled) {
+  std::string text;
+  for (const ScopeName& scope : named_scopes(mangled)) {
+    text += (text.empty() ? "" : "::") + scope.name;
+    if (scope.parameters) text += "(" + *scope.parameters + ")";
+    if (!scope.qualifiers.empty()) text += " " + scope.qualifiers;
+  }
+  return text.empty() ? std::string(mangled) : text;
 }
 
 std::string with_scopes(const std::string& pattern, const std::vector<std::string>& names) {
@@ -293,13 +377,14 @@ std::string with_scopes(const std::string& pattern, const std::vector<std::strin
   std::string scope, whole;
   for (const std::string& name : names) {
     if (name.find("::") == name.npos) continue;
-    const std::vector<std::string> scopes = split_demangled(name);
+    const std::vector<ScopeName> scopes = split_demangled(name);
     if (scopes.empty()) continue;
+    const auto last = scopes.end() - 1;
     const auto is_scope =
-        std::find_if(scopes.begin(), scopes.end() - 1, [&](const std::string& each) { return glob_matches(pattern, each); });
-    if (is_scope != scopes.end() - 1) {
-      if (!scope.empty() && scope != *is_scope) return pattern + "::*";
-      scope = *is_scope;
+        std::find_if(scopes.begin(), last, [&](const ScopeName& each) { return glob_matches(pattern, each.name); });
+    if (is_scope != last) {
+      if (!scope.empty() && scope != is_scope->name) return pattern + "::*";
+      scope = is_scope->name;
     } else if (whole.empty() && glob_matches(pattern, name)) {
       whole = name;
     }

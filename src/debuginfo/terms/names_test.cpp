@@ -147,7 +147,10 @@ TEST(NamePattern, KnowsTemplatesAndTheStandardLibrary) {
   EXPECT_TRUE(matches("string::append", "_ZNSs6appendEPKc"));
   EXPECT_TRUE(matches("operator<<", "_ZN3FoolsEi"));
   EXPECT_TRUE(matches("operator<<", "_ZlsIiEb1BIT_Ei"));
-  EXPECT_TRUE(matches("Foo::operator*", "_ZN3FoolsEi"));
+  EXPECT_FALSE(matches("Foo::operator*", "_ZN3FoolsEi")) << "an operator is itself";
+  EXPECT_TRUE(matches("Foo::operator*", "_ZN3FoomlEi"));
+  EXPECT_TRUE(matches("Foo::operator?*", "_ZN3FoolsEi"));
+  EXPECT_TRUE(matches("Foo::oper*", "_ZN3FoolsEi"));
   EXPECT_TRUE(matches("Foo::~Foo", "_ZN3FooD1Ev"));
 }
 
@@ -157,6 +160,50 @@ TEST(NamePattern, TakesBracketsOfNamesAsTheyStand) {
   EXPECT_TRUE(matches("ns::operator+<char [14]>", "_ZN2nsplIA14_cEEvNS_1AERKT_"));
   EXPECT_TRUE(matches("Foo::operator[]", "_ZN3FooixEi"));
   EXPECT_TRUE(matches("a::tex[rst]", "_ZN1a4textB5cxx11Ev")) << "a character class, too";
+}
+
+TEST(NamePattern, WithParametersIsOneFunction) {
+  const char *f_int = "_ZN4shop1fEi", *f_long = "_ZN4shop1fEl", *f_text = "_ZN4shop1fEPKc";
+  EXPECT_TRUE(matches("shop::f", f_int));
+  EXPECT_TRUE(matches("f(int)", f_int));
+  EXPECT_TRUE(matches("int shop::f(int);", f_int)) << "as gdb lists it";
+  EXPECT_FALSE(matches("f(int)", f_long));
+  EXPECT_TRUE(matches("f(long int)", f_long));
+  EXPECT_TRUE(matches("f(char const*)", f_text));
+  EXPECT_TRUE(matches("static char &shop::f(const char *)", f_text));
+  EXPECT_FALSE(matches("f(char*)", f_text)) << "no wildcard within parameters";
+  EXPECT_TRUE(matches("f(*)", f_text));
+  EXPECT_TRUE(matches("shop::*(int)", f_int));
+  EXPECT_FALSE(matches("shop::*(int)", f_long));
+  EXPECT_TRUE(matches("f(void)", "_Z1fv"));
+  EXPECT_TRUE(matches("f(std::string)", "_Z1fNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"));
+  EXPECT_TRUE(matches("f(std::vector<int>, size_t)", "_Z1fSt6vectorIiSaIiEEm"));
+  EXPECT_TRUE(matches("f(int (*)(const char *), int (&)[3])", "_Z1fPFiPKcERA3_i"));
+  EXPECT_TRUE(matches("f(int (A::*)(char) const)", "_Z1fM1AKFicE"));
+  EXPECT_TRUE(matches("main(int, char **)", "main")) << "C has no signatures in its symbols";
+  EXPECT_TRUE(matches("f(int) [clone .isra.0]", "_Z1fi.isra.0"));
+  EXPECT_FALSE(matches("f(int) [clone .isra.1]", "_Z1fi.isra.0"));
+}
+
+TEST(NamePattern, PrefersWhatMatchesExactly) {
+  using Fit = NamePattern::Fit;
+  const auto fit = [](const char* pattern, const char* symbol) { return NamePattern(pattern).fit(symbol); };
+  EXPECT_EQ(fit("A::get()", "_ZN1A3getEv"), Fit::kExact);
+  EXPECT_EQ(fit("A::get()", "_ZNK1A3getEv"), Fit::kLoose);
+  EXPECT_EQ(fit("A::get() const", "_ZNK1A3getEv"), Fit::kExact);
+  EXPECT_EQ(fit("A::get() const", "_ZN1A3getEv"), Fit::kNone);
+  EXPECT_EQ(fit("main.(*T).M", "main.(*T).M"), Fit::kExact);
+  EXPECT_EQ(fit("main.(*T).M", "main.(*AT).M"), Fit::kLoose);
+  EXPECT_EQ(fit("main.Map[...]", "main.Map[go.shape.int_0]"), Fit::kExact);
+  EXPECT_EQ(fit("main.Map[...].func1", "main.Map[go.shape.int_0].func1"), Fit::kExact);
+  EXPECT_EQ(fit("main.Map[...]", "main.Mapped"), Fit::kNone);
+}
+
+TEST(NamePattern, MayLeaveOutAnonymousNamespaces) {
+  const char* symbol = "_ZN4shop12_GLOBAL__N_14privEi";
+  for (const char* pattern : {"shop::priv", "shop::(anonymous namespace)::priv", "priv(int)", "::shop::priv(int)"})
+    EXPECT_TRUE(matches(pattern, symbol)) << pattern;
+  EXPECT_FALSE(matches("::priv", symbol));
 }
 
 // What a listing shows can be probed: each name of a library finds the function.
@@ -173,6 +220,11 @@ TEST(NamePattern, OfEveryNameOfALibraryMatchesIt) {
   EXPECT_GT(functions.size(), 1000u);
   for (const Function& function : functions)
     EXPECT_TRUE(NamePattern(function.name()).matches(clone_name(function.linkage_name).base)) << function.name();
+  // With its parameters, each is the only one.
+  for (const Function& function : functions) {
+    const std::string base(clone_name(function.linkage_name).base), signature = name_with_signature(base);
+    EXPECT_EQ(NamePattern(signature).fit(base), NamePattern::Fit::kExact) << signature;
+  }
 }
 
 TEST(Names, AreSuggestedWithTheirScopes) {

@@ -11,6 +11,7 @@
 #include "probes/terms/translate_location.h"
 #include "probes/world/kernel_image.h"
 #include "probes/world/kernel_types.h"
+#include "syntax/printer.h"
 #include "syntax/visitor.h"
 
 namespace spile::probes {
@@ -360,10 +361,11 @@ void describe_function(TracedWorld& world, ResolvedPoint& point) {
   point.site.source_file = place->file;
   point.site.line = place->line;
   // ...function("NAME") becomes ...function("NAME@FILE:LINE"); what follows stays.
-  std::string plain = fmt::format(".function(\"{}\")", point.site.function);
+  std::string plain = fmt::format(".function({})", syntax::quoted(point.site.function));
   size_t at = point.text.find(plain);
   if (at == std::string::npos) return;
-  point.text.insert(at + plain.size() - 2, fmt::format("@{}:{}", place->file, place->line));
+  const std::string with_place = point.site.function + fmt::format("@{}:{}", place->file, place->line);
+  point.text.replace(at, plain.size(), fmt::format(".function({})", syntax::quoted(with_place)));
 }
 
 std::vector<std::string> typed_function_variables(TracedWorld& world, const ResolvedPoint& point) {

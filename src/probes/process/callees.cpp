@@ -15,6 +15,7 @@
 
 #include "base/diagnostics.h"
 #include "probes/process/code_points.h"
+#include "syntax/printer.h"
 
 namespace spile::probes {
 
@@ -157,7 +158,7 @@ class CallGraph {
 };
 
 std::string text_of(const sema::Site& site, const std::string& caller, const std::string& callee, const char* suffix) {
-  return fmt::format("{}.function(\"{}\").callee(\"{}\"){}", head_of(site), caller, callee, suffix);
+  return fmt::format("{}.function({}).callee({}){}", head_of(site), syntax::quoted(caller), syntax::quoted(callee), suffix);
 }
 
 void add_calls(TracedWorld& world, const CalleeRequest& request, debuginfo::Module& module, const CallGraph& graph,

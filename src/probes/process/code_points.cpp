@@ -113,7 +113,10 @@ Error no_function(debuginfo::Module& module, const SourceSpec& spec) {
                               thousands(unnamed), module.path())
                 : "use a build that is not stripped");
   }
-  std::string near = debuginfo::name_with_scopes(module, spec.name);
+  const std::vector<std::string> signatures = debuginfo::signatures_of(module, spec.name);
+  std::string near = nearest_name(spec.name, signatures);
+  if (near.empty() && !signatures.empty()) near = signatures.front();
+  if (near.empty()) near = debuginfo::name_with_scopes(module, spec.name);
   if (near.empty()) near = nearest_name(spec.name, module.function_names(spec.name));
   std::string where = spec.file.empty() ? "" : fmt::format(" of file '{}'", spec.file);
   const std::string message = fmt::format("no function '{}'{} in {} ({} functions known)", spec.name, where, module.path(),

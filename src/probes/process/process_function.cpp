@@ -17,6 +17,7 @@
 #include "probes/process/code_points.h"
 #include "probes/terms/stack_owners.h"
 #include "probes/world/ifunc.h"
+#include "syntax/printer.h"
 
 namespace spile::probes {
 
@@ -243,7 +244,7 @@ Result<Points> find_labels(TracedWorld& world, const Request& request, debuginfo
   TRY(debuginfo::CodePlaces places, module.labels({request.spec.name, request.spec.file}, *request.label));
   for (const debuginfo::CodePlace& place : places) {
     ResolvedPoint point = point_inside(world, request.part, module, place);
-    point.text = source_text(point.site, "function", fmt::format(".label(\"{}\")", place.name));
+    point.text = source_text(point.site, "function", fmt::format(".label({})", syntax::quoted(place.name)));
     points.push_back(std::move(point));
   }
   if (!points.empty()) return points;

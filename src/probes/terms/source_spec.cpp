@@ -56,7 +56,11 @@ bool SourceSpec::matches(int line, int declared) const {
 
 Result<SourceSpec> parse_source_spec(const std::string& text) {
   SourceSpec spec;
+  // Rust has had "[closure@main.rs:3]" in names.
   size_t separator = text.find('@');
+  while (separator != std::string::npos && std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(separator), '[') !=
+                                               std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(separator), ']'))
+    separator = text.find('@', separator + 1);
   spec.name = text.substr(0, separator);
   if (spec.name.empty()) {
     return Error{separator == std::string::npos ? "function needs a name" : "function needs a name before '@'",

@@ -91,6 +91,8 @@ Error nothing_matches(const AskedFiles& files, const NamePatterns& patterns) {
       fmt::format("no function of {}{} matches", files.world->program(), files.modules.size() > 1 ? " and its libraries" : "");
   for (const auto& module : files.modules) {
     for (const std::string& pattern : patterns.wanted) {
+      const std::vector<std::string> signatures = debuginfo::signatures_of(*module, pattern);
+      if (!signatures.empty()) return {what, fmt::format("did you mean '{}'?", signatures.front())};
       const std::vector<std::string> names = module->function_names(pattern);
       for (const std::string& near : {debuginfo::name_with_scopes(*module, pattern), nearest_name(pattern, names)})
         if (!near.empty()) return {what, fmt::format("did you mean '{}'?", near)};

@@ -9,6 +9,7 @@
 #include "base/diagnostics.h"
 #include "base/source.h"
 #include "syntax/parser.h"
+#include "syntax/printer.h"
 
 namespace spile::verbs {
 
@@ -74,8 +75,8 @@ std::pair<std::string, std::string> library_and_function(const std::string& word
 
 std::string function_point(const std::string& word) {
   const auto [library, function] = library_and_function(word);
-  return library.empty() ? fmt::format("process.function(\"{}\")", function)
-                         : fmt::format("process.library(\"{}\").function(\"{}\")", library, function);
+  return library.empty() ? fmt::format("process.function({})", syntax::quoted(function))
+                         : fmt::format("process.library({}).function({})", syntax::quoted(library), syntax::quoted(function));
 }
 
 }  // namespace spile::verbs
