@@ -51,6 +51,7 @@ constexpr KernelLack kLacks[] = {
     {"ubacktrace", kStacks, kOwnStacks},
     {"ucallers", kStacks, kOwnStacks},
     {"ustack", kStacks, kOwnStacks},
+    {"__ustack_reference", kStacks, kOwnStacks},
     {"print_ubacktrace", kStacks, kOwnStacks},
     {"sprint_ubacktrace", kStacks, kOwnStacks},
     {"print_ustack", kNames, kKeepAddress},

@@ -71,10 +71,10 @@ SPILE_INLINE void spile_fn_sprint_stack(Context* context, const char* addresses,
 }
 
 [[gnu::noinline]] void spile_fn_symname(Context* context, int64_t address, char* out) {
-  out[put_name(context, out, 0, kernel_map(context), static_cast<uint64_t>(address))] = 0;
+  out[put_name(context, out, 0, kernel_map(context), static_cast<uint64_t>(address), static_cast<uint64_t>(address))] = 0;
 }
 [[gnu::noinline]] void spile_fn_symdata(Context* context, int64_t address, char* out) {
-  out[put_data(context, out, 0, kernel_map(context), static_cast<uint64_t>(address))] = 0;
+  out[put_data(context, out, 0, kernel_map(context), static_cast<uint64_t>(address), static_cast<uint64_t>(address))] = 0;
 }
 [[gnu::noinline]] void spile_fn_modname(Context* context, int64_t address, char* out, bool* fault) {
   Found found = find_symbol(context, kernel_map(context), static_cast<uint64_t>(address));

@@ -49,6 +49,19 @@ uint32_t frames_wanted(int64_t levels) {
 
 namespace {
 
+// In the argument of usymname() and its kin, which is 0 in addresses of programs: it is a return address.
+constexpr uint64_t kReturnAddress = uint64_t{1} << 62;
+
+// What usymname() and its kin are asked.
+struct Asked {
+  explicit Asked(int64_t argument) : address(static_cast<uint64_t>(argument)), lookup(address) {
+    if (argument < 0 || !(address & kReturnAddress)) return;
+    address &= ~kReturnAddress;
+    lookup = address - 1;
+  }
+  uint64_t address, lookup;
+};
+
 // The addresses of a walk, in scratch memory until the destructor.
 struct Frames {
   explicit Frames(Context* context, uint32_t most) : context(context), mark(spile_rt_frame_mark(context)) {
@@ -64,6 +77,10 @@ struct Frames {
   uint64_t at(uint32_t index) const { return addresses[index] & ~abi::kExactAddress; }
   // What to look up: of a return address the call before it, which may be its function's last instruction.
   uint64_t lookup(uint32_t index) const { return at(index) - (addresses[index] & abi::kExactAddress ? 0 : 1); }
+  // As __ustack_reference() has it, for usymname() and its kin.
+  int64_t reference(uint32_t index) const {
+    return static_cast<int64_t>(at(index) | (addresses[index] & abi::kExactAddress ? 0 : kReturnAddress));
+  }
   Context* context;
   uint64_t mark;
   uint64_t* addresses;
@@ -145,9 +162,9 @@ SPILE_APART uint32_t put_simple_lines(Context* context, char* out, uint32_t at, 
   return text.at;
 }
 
-SPILE_APART uint32_t put_data(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address) {
+SPILE_APART uint32_t put_data(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address, uint64_t lookup) {
   TextBuffer text = {out, at};
-  Found found = find_symbol(context, map, address);
+  Found found = find_symbol(context, map, lookup);
   if (found.symbol) {
     put_text(text, found.string(found.symbol->name));
     text.put("+", 1);
@@ -170,9 +187,9 @@ SPILE_APART uint32_t put_data(Context* context, char* out, uint32_t at, uint64_t
   return text.at;
 }
 
-SPILE_APART uint32_t put_name(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address) {
+SPILE_APART uint32_t put_name(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address, uint64_t lookup) {
   TextBuffer text = {out, at};
-  Found found = find_symbol(context, map, address);
+  Found found = find_symbol(context, map, lookup);
   if (found.symbol) put_text(text, found.string(found.symbol->name));
   else put_hex(text, address);
   return text.at;
@@ -240,6 +257,13 @@ extern "C" {
   if (frames.cut) note_cut_stack(context);
   return frames.count > n ? static_cast<int64_t>(frames.at(static_cast<uint32_t>(n))) : 0;
 }
+[[gnu::noinline]] int64_t spile_fn___ustack_reference(Context* context, int64_t n) {
+  const uint32_t most = frames_wanted(-1);
+  if (n < 0 || n >= most) return 0;
+  Frames frames(context, static_cast<uint32_t>(n) + 1);
+  if (frames.cut) note_cut_stack(context);
+  return frames.count > n ? frames.reference(static_cast<uint32_t>(n)) : 0;
+}
 SPILE_INLINE int64_t spile_fn_uaddr(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) {
     return subject->frame_kind == abi::kNoFrame ? 0 : static_cast<int64_t>(subject->registers[abi::kConvention.program_counter]);
@@ -261,7 +285,7 @@ SPILE_INLINE int64_t spile_fn_uaddr(Context* context) {
   Frames frames(context, static_cast<uint32_t>(n) + 1, static_cast<uint64_t>(pc), static_cast<uint64_t>(sp),
                 static_cast<uint64_t>(fp));
   if (frames.cut) note_cut_stack(context);
-  return frames.count > n ? static_cast<int64_t>(frames.at(static_cast<uint32_t>(n))) : 0;
+  return frames.count > n ? frames.reference(static_cast<uint32_t>(n)) : 0;
 }
 [[gnu::noinline]] void spile_fn_print_usyms(Context* context, const char* addresses) {
   print_symbols(context, addresses, abi::kSymbolFull);
@@ -286,11 +310,13 @@ SPILE_INLINE void spile_fn_sprint_ustack(Context* context, const char* addresses
 }
 
 [[gnu::noinline]] void spile_fn_usymname(Context* context, int64_t address, char* out) {
-  out[put_name(context, out, 0, module_map_offset(context), static_cast<uint64_t>(address))] = 0;
+  const Asked asked(address);
+  out[put_name(context, out, 0, module_map_offset(context), asked.address, asked.lookup)] = 0;
 }
 
 [[gnu::noinline]] void spile_fn_usymdata(Context* context, int64_t address, char* out) {
-  out[put_data(context, out, 0, module_map_offset(context), static_cast<uint64_t>(address))] = 0;
+  const Asked asked(address);
+  out[put_data(context, out, 0, module_map_offset(context), asked.address, asked.lookup)] = 0;
 }
 
 [[gnu::noinline]] void spile_fn_umodname(Context* context, int64_t address, char* out, bool* fault) {
@@ -314,25 +340,28 @@ SPILE_INLINE void spile_fn_sprint_ustack(Context* context, const char* addresses
 [[gnu::noinline]] void spile_fn_usymfile(Context* context, int64_t address, char* out) {
   TextBuffer text = {out, 0};
   Found found;
-  const abi::TableLine* line = find_line(context, static_cast<uint64_t>(address), &found);
+  const Asked asked(address);
+  const abi::TableLine* line = find_line(context, asked.lookup, &found);
   if (line) put_text(text, found.string(line->file));
-  else put_hex(text, static_cast<uint64_t>(address));
+  else put_hex(text, asked.address);
   text.end();
 }
 [[gnu::noinline]] void spile_fn_usymline(Context* context, int64_t address, char* out) {
   Found found;
-  const abi::TableLine* line = find_line(context, static_cast<uint64_t>(address), &found);
+  const Asked asked(address);
+  const abi::TableLine* line = find_line(context, asked.lookup, &found);
   TextBuffer text = {out, 0};
-  if (!line) put_hex(text, static_cast<uint64_t>(address));
+  if (!line) put_hex(text, asked.address);
   else text.at = spile_rt_format_long(out, 0, line->line, abi::kFormatSigned, 0, -1, -1);
   spile_rt_format_end(out, text.at);
 }
 [[gnu::noinline]] void spile_fn_usymfileline(Context* context, int64_t address, char* out) {
   TextBuffer text = {out, 0};
   Found found;
-  const abi::TableLine* line = find_line(context, static_cast<uint64_t>(address), &found);
+  const Asked asked(address);
+  const abi::TableLine* line = find_line(context, asked.lookup, &found);
   if (!line) {
-    put_hex(text, static_cast<uint64_t>(address));
+    put_hex(text, asked.address);
     return text.end();
   }
   put_text(text, found.string(line->file));

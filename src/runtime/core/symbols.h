@@ -20,9 +20,9 @@ Found find_symbol(Context* context, uint64_t map, uint64_t address);
 // ends then. put_simple: "main+0x10 [x]", "0x7f12 [x+0x12]" or "0x7f12". lookup: the address to find.
 uint32_t put_simple(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address, uint64_t lookup);
 // put_data: "main+0x10/0x25 [/usr/bin/x]"; what is not known is left out: "0x7f12 [/usr/bin/x+0x12/0x4000]", "0x7f12".
-uint32_t put_data(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address);
+uint32_t put_data(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address, uint64_t lookup);
 // put_name: the symbol's name, or the address in hexadecimal.
-uint32_t put_name(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address);
+uint32_t put_name(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address, uint64_t lookup);
 // put_simple_lines: a line of put_simple() for each of a text of addresses, of which the first is where the thread is, and others
 // are return addresses.
 uint32_t put_simple_lines(Context* context, char* out, uint32_t at, uint64_t map, const char* addresses);

@@ -537,7 +537,7 @@ class ValueWalk {
   void put_code_name(abi::ValueCode kind, uint64_t first, uint64_t second) {
     if (first == 0) return put_literal("NULL");
     const uint32_t begun = text_.at;
-    text_.at = put_name(context_, text_.out, text_.at, module_map_offset(context_), first);
+    text_.at = put_name(context_, text_.out, text_.at, module_map_offset(context_), first, first);
     if (kind == abi::ValueCode::kFunction) return;
     // std::_Function_handler<int (int), main::{lambda(int)#1}>::_M_invoke: the last argument is what it calls, a function
     // pointer's type or a class. Of libc++, std::__1::__function::__func<main::$_0, ...>::operator(), the first.
@@ -554,7 +554,7 @@ class ValueWalk {
     for (uint32_t i = name; i + 2 < end; ++i)
       is_pointer |= text_.out[i] == '(' && text_.out[i + 1] == '*' && text_.out[i + 2] == ')';
     if (is_pointer && second) {
-      text_.at = put_name(context_, text_.out, begun, module_map_offset(context_), second);
+      text_.at = put_name(context_, text_.out, begun, module_map_offset(context_), second, second);
       return;
     }
     keep(begun, name, end);

@@ -365,7 +365,23 @@ class SymbolResolver {
       }
     }
     call.intrinsic = intrinsic;
+    if (call.name.starts_with("usym") && call.arguments.size() == 1) refer_to_call(call.arguments[0]);
     lower_call(slot);
+  }
+
+  // usymname(ustack(1)), usymline(caller_addr()): of a return address, the call before it has the name and the line.
+  void refer_to_call(ExpressionPtr& address) {
+    auto* call = as<Call>(address);
+    if (!call) return;
+    const int reference = find_intrinsic("__ustack_reference", 1);
+    if (call->intrinsic >= 0 && call->intrinsic == find_intrinsic("ustack", 1)) {
+      call->intrinsic = reference;
+    } else if (call->function && call->function->from_library && call->name == "caller_addr") {
+      call->function = nullptr;
+      call->fallbacks.clear();
+      call->intrinsic = reference;
+      call->arguments.push_back(std::make_unique<Number>(call->range, 1));
+    }
   }
 
   // The script's functions that a call means. exists: some of that name do; the mismatch is reported here.

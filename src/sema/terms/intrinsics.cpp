@@ -191,6 +191,7 @@ std::vector<Intrinsic> make_table() {
       {"ubacktrace", kString, {}, kNeedsStack, kEverywhere, true},
       {"ucallers", kString, {kLong}, kNeedsStack, kEverywhere, true},
       {"ustack", kLong, {kLong}, kNeedsStack, kEverywhere, true},
+      {"__ustack_reference", kLong, {kLong}, kNeedsStack, kEverywhere, true},
       {"uaddr", kLong, {}, kNeedsStack, kEverywhere, true},
       {"print_ubacktrace", kNone, {}, kNeedsStack, kEverywhere, false},
       {"print_ubacktrace_brief", kNone, {}, kNeedsStack, kEverywhere, false},
