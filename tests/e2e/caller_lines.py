@@ -10,7 +10,8 @@ WANTED = [["probed", "twice", "main, first"], ["probed", "leaves", "ends", "main
 result = spile("-e", """probe process.function("probed").call {
   print_ubacktrace_fileline() printf("%s\\n", caller())
   for (n = 0; n < 4; n++) {
-    if (ustack(n)) printf("= %s %s %s %s\\n", usymname(ustack(n)), usymline(ustack(n)), usymfile(ustack(n)), usymfileline(ustack(n)))
+    if (ustack(n)) printf("= %s %s ", usymname(ustack(n)), usymline(ustack(n)))
+    if (ustack(n)) printf("%s %s\\n", usymfile(ustack(n)), usymfileline(ustack(n)))
     if (ustack(n)) printf("# %s\\n", usymdata(ustack(n)))
   }
   printf("> %s %s %x\\n", usymname(caller_addr()), usymline(caller_addr()), caller_addr())

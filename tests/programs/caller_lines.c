@@ -11,7 +11,8 @@ OWN void probed(int value) {
 }
 
 OWN int twice(int value) {
-  probed(value); seen += value;  // twice
+  probed(value);  // twice
+  seen += value;
   return seen;
 }
 
