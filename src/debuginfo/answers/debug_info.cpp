@@ -320,22 +320,23 @@ Result<Variable> DebugInfo::variable(FileAddress function, FileAddress pc, uint6
   for (Variable::Kind kind : {Variable::Kind::kLocal, Variable::Kind::kGlobal, Variable::Kind::kParameter})
     for (Variable& candidate : visible)
       if (candidate.kind == kind && candidate.name == name) return std::move(candidate);
-  TRY(VariableRecord record, unit_variable(function, name, visible));
+  TRY(VariableRecord record, unit_variable(function, name, scope, visible));
   return made_from(record, symbols);
 }
 
-Result<VariableRecord> DebugInfo::unit_variable(FileAddress function, const std::string& name,
+Result<VariableRecord> DebugInfo::unit_variable(FileAddress function, const std::string& name, uint64_t scope,
                                                 const std::vector<Variable>& visible) {
-  return remembered<VariableRecord>(fmt::format("unit-variable {:x} {}", function.value, name), variable_from_bytes,
-                                    [&](DwarfReader& dwarf) -> Result<VariableRecord> {
-                                      auto found = dwarf.unit_variable(function, name);
-                                      if (!found) return no_such_variable(function, visible, name);
-                                      return std::move(*found);
-                                    });
+  std::string key = fmt::format("unit-variable {:x} {}", function.value, name);
+  if (scope != 0) key += fmt::format(" {:x}", scope);
+  return remembered<VariableRecord>(key, variable_from_bytes, [&](DwarfReader& dwarf) -> Result<VariableRecord> {
+    auto found = dwarf.unit_variable(function, name, scope);
+    if (!found) return no_such_variable(function, visible, name);
+    return std::move(*found);
+  });
 }
 
 Result<Variable> DebugInfo::variable_of_unit(FileAddress function, const std::string& name, const SymbolFacts& symbols) {
-  TRY(VariableRecord record, unit_variable(function, name, {}));
+  TRY(VariableRecord record, unit_variable(function, name, 0, {}));
   return made_from(record, symbols);
 }
 

@@ -82,7 +82,8 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Variable made_from(const VariableRecord& record, const SymbolFacts& symbols);
   std::vector<Place> rust_places(const FunctionRecord& record, const std::vector<Variable>& variables);
   void place_waiting_parameters(const FunctionRecord& record, bool standard_convention, std::vector<Variable>& variables);
-  Result<VariableRecord> unit_variable(FileAddress function, const std::string& name, const std::vector<Variable>& visible);
+  Result<VariableRecord> unit_variable(FileAddress function, const std::string& name, uint64_t scope,
+                                       const std::vector<Variable>& visible);
   Error no_such_variable(FileAddress function, const std::vector<Variable>& visible, const std::string& name);
 
   // Returns the answer under the key: from the cache if it is there and reads well, else computed, and remembered unless it is an

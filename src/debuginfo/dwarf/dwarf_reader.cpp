@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "base/text/glob.h"
+#include "debuginfo/dwarf/concrete_variables.h"
 #include "debuginfo/dwarf/dwarf_code.h"
 #include "debuginfo/dwarf/dwarf_expression.h"
 #include "debuginfo/dwarf/dwarf_file.h"
@@ -246,7 +247,8 @@ std::optional<size_t> scopes_around(Dwarf_Die& variable, std::span<const std::st
 
 // The definition of the name among a unit's variables, else a declaration of it. Of "A::x" the one with the fewest scopes
 // around A.
-std::optional<VariableRecord> search_unit(DwarfFile& file, DwarfFile::Unit& unit, const std::string& name) {
+std::optional<VariableRecord> search_unit(DwarfFile& file, DwarfFile::Unit& unit, const std::string& name,
+                                          ConcreteVariables& concrete) {
   std::optional<VariableRecord> found;
   std::vector<std::string> scopes = scopes_in(name);
   const std::string last = scopes.back();
@@ -257,7 +259,10 @@ std::optional<VariableRecord> search_unit(DwarfFile& file, DwarfFile::Unit& unit
     const std::optional<size_t> around = scopes.empty() ? 0 : scopes_around(die, scopes);
     if (!around || *around > fewest || (*around == fewest && found && !found->is_declaration)) return true;
     fewest = *around;
-    found = read_variable(die, Variable::Kind::kGlobal, FrameContext{file, nullptr, FileAddress(), FileAddress(), false});
+    const FrameContext nowhere{file, nullptr, FileAddress(), FileAddress(), false};
+    found = read_variable(die, Variable::Kind::kGlobal, nowhere);
+    if (!found->place.available())
+      if (auto placed = concrete.of(die)) found = read_variable(*placed, Variable::Kind::kGlobal, nowhere);
     return found->is_declaration || fewest > 0;
   };
   each_unit_variable(unit.die, visit);
@@ -266,7 +271,8 @@ std::optional<VariableRecord> search_unit(DwarfFile& file, DwarfFile::Unit& unit
 
 }  // namespace
 
-DwarfReader::DwarfReader(std::string path, std::unique_ptr<DwarfFile> file) : path_(std::move(path)), file_(std::move(file)) {}
+DwarfReader::DwarfReader(std::string path, std::unique_ptr<DwarfFile> file)
+    : path_(std::move(path)), file_(std::move(file)), concrete_(std::make_unique<ConcreteVariables>(*file_)) {}
 DwarfReader::~DwarfReader() = default;
 
 Result<std::unique_ptr<DwarfReader>> DwarfReader::open(const DwarfSources& sources) {
@@ -330,9 +336,17 @@ std::vector<CodeRange> DwarfReader::value_ranges(FileAddress function, const std
   return die ? debuginfo::value_ranges(*die, name) : std::vector<CodeRange>();
 }
 
-std::optional<VariableRecord> DwarfReader::unit_variable(FileAddress function, const std::string& name) {
-  auto unit = file_->unit_of(function);
-  return unit ? search_unit(*file_, *unit, name) : std::nullopt;
+// The unit of the function's source, and of the inlined call's where scope is one.
+static std::optional<DwarfFile::Unit> declaring_unit(DwarfFile& file, FileAddress function, uint64_t scope) {
+  DwarfFile::Unit unit{};
+  const auto die = scope != 0 ? file.die_of(scope) : file.function_die(function, &unit);
+  auto source = die ? unit_of_source(*die) : std::nullopt;
+  return source ? source : file.unit_of(function);
+}
+
+std::optional<VariableRecord> DwarfReader::unit_variable(FileAddress function, const std::string& name, uint64_t scope) {
+  auto unit = declaring_unit(*file_, function, scope);
+  return unit ? search_unit(*file_, *unit, name, *concrete_) : std::nullopt;
 }
 
 std::optional<VariableRecord> DwarfReader::global_variable(const std::string& name, const std::string& file) {
@@ -345,7 +359,7 @@ std::optional<VariableRecord> DwarfReader::global_variable(const std::string& na
       const std::string unit_file = die_name(unit.die);
       if (!file_matches(file, unit_file)) continue;
     }
-    auto record = search_unit(*file_, unit, name);
+    auto record = search_unit(*file_, unit, name, *concrete_);
     if (record && (!found || found->is_declaration)) found = std::move(record);
     if (found && !found->is_declaration) break;
   }
@@ -358,7 +372,7 @@ std::vector<std::string> DwarfReader::unit_variable_names(FileAddress function) 
     names.push_back(die_name(die));
     return names.size() < kMostVariables;
   };
-  if (auto unit = file_->unit_of(function)) each_unit_variable(unit->die, visit);
+  if (auto unit = declaring_unit(*file_, function, 0)) each_unit_variable(unit->die, visit);
   return names;
 }
 

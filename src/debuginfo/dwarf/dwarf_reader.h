@@ -49,6 +49,7 @@ struct DwarfFunction {
 };
 
 class CodeScopes;
+class ConcreteVariables;
 class DwarfFile;
 struct DwarfSources;
 
@@ -64,8 +65,9 @@ class DwarfReader {
   // Returns the code of the function, or of the inlined call, where a parameter or local of the name has a value; see
   // value_ranges().
   std::vector<CodeRange> value_ranges(FileAddress function, const std::string& name, uint64_t scope);
-  // Returns a file-scope variable of the unit that the function is in; nullopt: the unit has none of that name.
-  std::optional<VariableRecord> unit_variable(FileAddress function, const std::string& name);
+  // Returns a file-scope variable of the source file that the function, or an inlined call's, is in; nullopt: it has none of that
+  // name.
+  std::optional<VariableRecord> unit_variable(FileAddress function, const std::string& name, uint64_t scope);
   // Returns a file-scope variable of any unit whose main source file matches ("": any), a definition rather than a declaration.
   std::optional<VariableRecord> global_variable(const std::string& name, const std::string& file);
   std::vector<std::string> unit_variable_names(FileAddress function);
@@ -100,6 +102,7 @@ class DwarfReader {
   std::string path_;
   std::string missing_;  // the hint of errors whose reason it may be: sections that were stripped; "": none
   std::unique_ptr<DwarfFile> file_;
+  std::unique_ptr<ConcreteVariables> concrete_;
   std::unordered_map<void*, std::unique_ptr<CodeScopes>> scopes_;  // by the unit's DIE
 
   // Places of the functions of a unit. All of a unit has to be read for those of one function: from the second question on, they
