@@ -41,8 +41,8 @@ constexpr uint32_t kCountedLong = 16;
 // A map's constant properties; codegen emits one constant per array. Sizes are in bytes.
 struct MapShape {
   uint32_t key_size;  // most bytes a packed key takes, a multiple of 8
-  // A multiple of 8: 8 for a long, kCountedLong for one with the number of its updates behind it, the string size, or an aggregate
-  // with its buckets.
+  // A multiple of 8: 8 for a long, kCountedLong for one with the number of its updates behind it, the string size, or an
+  // aggregate with its buckets.
   uint32_t value_size;
   uint32_t capacity;  // most elements
   uint32_t wraps;     // 1: the oldest element makes room (a%[N])

@@ -336,8 +336,8 @@ void* spile_rt_confine(const void* place, uint64_t size, bool writes);
 // these) Makes an empty map of memory that is zero.
 void spile_rt_map_init(Handle, const MapShape*);
 // Adds the content of a shard to the controller's copy and empties the shard; trusts nothing in the shard. Aggregate shape null:
-// the values are longs; of kCountedLong bytes, or sums of ones. REQUIRES: no handler of the shard's epoch runs any more. Returns how
-// many updates were lost with elements for which the copy has no room.
+// the values are longs; of kCountedLong bytes, or sums of ones. REQUIRES: no handler of the shard's epoch runs any more. Returns
+// how many updates were lost with elements for which the copy has no room.
 uint64_t spile_rt_map_merge(Context*, Handle to, Handle shard, const MapShape*, const AggregateShape*);
 // Returns the element after the one that *cursor says (0: none yet), in order of insertion, and moves the cursor to it; null at
 // the end. REQUIRES: the map is not changed in between.

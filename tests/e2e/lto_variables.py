@@ -1,6 +1,6 @@
 # Programs that gcc optimizes when it links them (-flto): of variables that several files have under one name, each function sees
-# its own file's, @var("x@FILE") is that file's, also in code that was inlined from one file into another; and the values are those
-# of the same program without -flto.
+# its own file's, @var("x@FILE") is that file's, also in code that was inlined from one file into another; and the values are
+# those of the same program without -flto.
 # variants: c cpp
 from spiletest import *
 
@@ -17,7 +17,11 @@ extern int shared_total;
 struct pt { int x, y; };
 static int counter = 100;
 static struct pt origin = {4, 5};
-static int __attribute__((noinline)) bump(int by) { static int calls; calls += 10; counter -= by; origin.x++; return counter + calls; }
+static int __attribute__((noinline)) bump(int by) {
+  static int calls;
+  calls += 10; counter -= by; origin.x++;
+  return counter + calls;
+}
 int a_entry(int x, const char *name);
 int small(int x);
 int __attribute__((noinline)) b_entry(int x, struct pt *p) { return bump(x + p->x) + small(x); }
@@ -29,8 +33,10 @@ int main(int argc, char **argv) {
 }
 """}
 C_SCRIPT = """
-probe process.function("a_entry") { printf("a %d %d %d %d %d %d\\n", $counter, $only_a, $shared_total, $x, @var("counter@a.c"), @var("counter@b.c")) }
-probe process.function("b_entry") { printf("b %d %s %d %d %d %d\\n", $counter, $origin$, $shared_total, $x, @var("counter@a.c"), @var("counter@b.c")) }
+probe process.function("a_entry") { printf("a %d %d %d %d %d %d\\n",
+  $counter, $only_a, $shared_total, $x, @var("counter@a.c"), @var("counter@b.c")) }
+probe process.function("b_entry") { printf("b %d %s %d %d %d %d\\n",
+  $counter, $origin$, $shared_total, $x, @var("counter@a.c"), @var("counter@b.c")) }
 probe process.function("bump") { printf("bump %d %d %d\\n", $counter, $calls, $by) }
 probe process.function("small") { printf("small %d\\n", $counter) }"""
 CPP = {"a.cpp": """
@@ -57,9 +63,12 @@ int main(int argc, char **) {
 }
 """}
 CPP_SCRIPT = """
-probe process.function("sell") { printf("sell %d %d %d %d\\n", $stock, $hidden, @var("shop::S::made"), @var("shop::stock@b.cpp")) }
-probe process.function("buy") { printf("buy %d %d %d %d\\n", $stock, $hidden, @var("shop::S::made"), @var("shop::stock@a.cpp")) }
-probe process.function("helper") { printf("helper %d %d\\n", $stock, $hidden) }"""
+probe process.function("sell") { printf("sell %d %d %d %d\\n",
+  $stock, $hidden, @var("shop::S::made"), @var("shop::stock@b.cpp")) }
+probe process.function("buy") { printf("buy %d %d %d %d\\n",
+  $stock, $hidden, @var("shop::S::made"), @var("shop::stock@a.cpp")) }
+probe process.function("helper") { printf("helper %d %d\\n",
+  $stock, $hidden) }"""
 
 sources, script, compiler = (C, C_SCRIPT, "gcc") if VARIANT == "c" else (CPP, CPP_SCRIPT, "g++")
 folder = temporary_directory()

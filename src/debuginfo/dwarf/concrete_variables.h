@@ -28,7 +28,7 @@ class ConcreteVariables {
   std::unordered_map<void*, Dwarf_Die> known_;  // by Dwarf_Die::addr of what they refer to
 };
 
-// Returns the unit whose source declares the function, or the one whose call is inlined; nullopt: the unit that describes it does.
+// Returns the unit whose source declares the function, or whose call is inlined; nullopt: the unit that describes it does.
 std::optional<DwarfFile::Unit> unit_of_source(Dwarf_Die function);
 
 }  // namespace spile::debuginfo
