@@ -47,7 +47,8 @@ for i in range(4):
     while len(ended) <= i: signal.sigtimedwait([], 1)
 for i in range(2): os.kill(os.getpid(), 10)""", "4 2 6 6")
 
-# A thread's name is 16 bytes with zeros behind: here two letters of UTF-16, and one of UTF-32.
+# A thread's name is 16 bytes with zeros behind: here two letters of UTF-16, and one of UTF-32. Before Linux 6.12 quoted strings
+# have octal numbers.
 kernel("""global texts probe kernel.trace("syscalls:sys_enter_getppid") { if (pid() == target()) {
   name = &@cast(task_current(), "task_struct", "kernel")->comm
   texts[16] = kernel_string_utf16(name, "bad") . kernel_string_quoted_utf16(name)
@@ -57,4 +58,4 @@ kernel("""global texts probe kernel.trace("syscalls:sys_enter_getppid") { if (pi
 for name in b"-N\\x87e", b"\\x01\\xf6\\x01":
     ctypes.CDLL(None).prctl(15, name)
     os.getppid()""",
-       r'(.*\n)?\u4e2d\u6587"\\344\\270\\255\\346\\226\\207"bad0xffff\w+none\n.*\U0001f601"\\360\\237\\230\\201"none')
+       r'(.*\n)?\u4e2d\u6587"(\\u4e2d\\u6587|\\344\\270\\255\\346\\226\\207)"bad0xffff\w+none\n.*\U0001f601"(\\U0001f601|\\360\\237\\230\\201)"none')
