@@ -99,7 +99,7 @@ expect_true({"result", "wrflag"} <= set(next(s for s in track.slices if s.name =
             "arguments")
 expect(perfetto.clock, 1, "of CLOCK_REALTIME")
 expect_true(abs(track.slices[0].begin / 1e9 - time.time()) < 600, "times are since 1970")
-spile("trace", "f", "--json", "-o", "x.pftrace", "-c", "true").expect(status=1, err_match="two forms of output")
+spile("trace", "f", "--json", "-o", "x.pftrace", "-c", "true").expect(status=1, err_match="--json writes JSON Lines")
 
 # Wrong words.
 spile("trace", "sqlite3_stp", "-c", command).expect(status=1,
