@@ -89,6 +89,15 @@ std::string other_file(const std::string& identity, const SiteRequest& request) 
                      identity.empty() ? "not known" : identity, request.module_identity);
 }
 
+// Whether a process that runs while its modules are looked at has unmapped one meanwhile.
+bool is_gone(pid_t pid, const Module& module, const TargetMemory& memory) {
+  if (module.is_vdso() || !identity_of(module, memory).empty()) return false;
+  const auto map = MemoryMap::read(pid);
+  if (!map.ok()) return false;
+  const Mapping* mapping = map->find(module.lowest.value);
+  return !mapping || mapping->inode != module.inode;
+}
+
 }  // namespace
 
 void SiteArming::leave_alone(Address begin) {
@@ -188,6 +197,8 @@ Result<void> SiteArming::arm_module(LoadedModule& loaded) {
       }
       continue;
     }
+    // It is armed when it is mapped again: then it is the same module, or another one, with lists that are not done.
+    if (is_gone(pid_, module, space_.memory)) continue;
     // A client sees what the one before it gets there.
     bool others = std::any_of(change_.coming.begin(), change_.coming.end(), [&](const PatchedSite& site) {
       return site.begin >= module.lowest && site.begin < module.highest && !space_.traps.is_trap_site(site.begin);
