@@ -58,4 +58,5 @@ kernel("""global texts probe kernel.trace("syscalls:sys_enter_getppid") { if (pi
 for name in b"-N\\x87e", b"\\x01\\xf6\\x01":
     ctypes.CDLL(None).prctl(15, name)
     os.getppid()""",
-       r'(.*\n)?\u4e2d\u6587"(\\u4e2d\\u6587|\\344\\270\\255\\346\\226\\207)"bad0xffff\w+none\n.*\U0001f601"(\\U0001f601|\\360\\237\\230\\201)"none')
+       r'(.*\n)?\u4e2d\u6587"(\\u4e2d\\u6587|\\344\\270\\255\\346\\226\\207)"bad0xffff\w+none\n'
+       r'.*\U0001f601"(\\U0001f601|\\360\\237\\230\\201)"none')
