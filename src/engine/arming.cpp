@@ -451,6 +451,8 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
     return sites.apply();
   };
   auto armed = arm_all();
+  for (std::string& path : sites.forget_gone_modules())
+    report_(nullptr, {.kind = Event::Kind::kModuleUnloaded, .pid = pid, .path = std::move(path)});
   sites.report(reports, prepare_ns);
   return armed;
 }

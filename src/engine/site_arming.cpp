@@ -6,6 +6,7 @@
 #include <memory>
 #include <tuple>
 
+#include "engine/change/text_patcher.h"
 #include "engine/patch/exit_sites.h"
 #include "engine/patch/return_refusals.h"
 #include "engine/patch/text_relocations.h"
@@ -110,8 +111,37 @@ void SiteArming::leave_alone(Address begin) {
   }
 }
 
+std::vector<std::string> SiteArming::forget_gone_modules() {
+  std::vector<std::string> paths;
+  for (auto each = space_.modules.begin(); each != space_.modules.end();) {
+    const Module& module = each->second.module;
+    const auto first = gone_.lower_bound(module.lowest), last = gone_.lower_bound(module.highest);
+    // A part of a module may be unmapped alone: then its other sites stand, and stay known.
+    const auto stands = [&](const PatchedSite& site) {
+      if (site.begin < module.lowest || site.begin >= module.highest) return false;
+      const TextState state = text_at(space_.memory, site);
+      return state == TextState::kPatched || state == TextState::kMixed;
+    };
+    if (first == last || std::ranges::any_of(space_.sites.in_text(), stands)) {
+      ++each;
+      continue;
+    }
+    for (auto begin = first; begin != last; ++begin) {
+      const auto found = reported_of_.find(*begin);
+      for (size_t i = 0; found != reported_of_.end() && i < found->second.second; i++)
+        reported_[found->second.first + i].is_open = true;
+    }
+    space_.sites.forget_text(module.lowest, module.highest);
+    space_.traps.forget_text(module.lowest, module.highest);
+    paths.push_back(module.path);
+    each = space_.modules.erase(each);
+  }
+  return paths;
+}
+
 void SiteArming::report(Reports& reports, uint64_t prepare_ns) {
-  for (Reported& each : reported_) reports[each.client].outcomes.push_back(std::move(each.outcome));
+  for (Reported& each : reported_)
+    if (!each.is_open) reports[each.client].outcomes.push_back(std::move(each.outcome));
   for (auto& [client, report] : reports) {
     report.prepare_ns += prepare_ns;
     report.pause_ns = std::max(report.pause_ns, pause_ns_);
@@ -354,6 +384,7 @@ std::pair<Result<void>, std::set<Address>> SiteArming::apply_portion(SiteChange 
   pause_ns_ = std::max(pause_ns_, applied->pause_ns);
   total_pause_ns_ += applied->pause_ns;
   for (Address begin : applied->left_alone) leave_alone(begin);
+  gone_.insert(applied->gone.begin(), applied->gone.end());
   return {Result<void>(), std::move(applied->left_alone)};
 }
 

@@ -47,6 +47,9 @@ class SiteArming {
   Result<void> arm_module(LoadedModule& loaded);
   // Writes what has been built, in stops of all threads. After an error sites written before it stand.
   Result<void> apply();
+  // Forgets modules that the process had unmapped when their sites were to be written, so that they are new when they are mapped
+  // again, and their requests have no outcome yet. Returns their paths. To be called after apply() and before report().
+  std::vector<std::string> forget_gone_modules();
   // Returns for how long threads stood still so far, in ns.
   uint64_t total_pause_ns() const { return total_pause_ns_; }
   // Adds the outcomes of all requests, and the times, to `reports`. To be called once, at the end, also after errors. prepare_ns:
@@ -62,6 +65,7 @@ class SiteArming {
   struct Reported {
     ClientId client;
     SiteOutcome outcome;
+    bool is_open = false;  // of a module that may come again: it is not reported
   };
   // What is to be built in one module.
   struct Rebuild {
@@ -94,6 +98,7 @@ class SiteArming {
   std::multimap<Address, Address> foundations_;  // of change_.coming, as BuiltSites has them
   std::vector<Reported> reported_;
   std::map<Address, std::pair<size_t, size_t>> reported_of_;  // of a coming site: first in reported_, and how many
+  std::set<Address> gone_;                                    // as ChangeOutcome has them
   uint64_t pause_ns_ = 0, total_pause_ns_ = 0;
 };
 

@@ -115,8 +115,12 @@ Result<ChangeOutcome> apply_change(Tracer& tracer, AddressSpace& space, SiteChan
       for (auto& region : client.regions) region->rewrite_stub(site.stub, code);
     }
   }
-  write_patches(space.memory, change.coming, PatchDirection::kApply,
-                [&](size_t index, TextState) { outcome.left_alone.insert(change.coming[index].begin); });
+  write_patches(space.memory, change.coming, PatchDirection::kApply, [&](size_t index, TextState state) {
+    const Address begin = change.coming[index].begin;
+    outcome.left_alone.insert(begin);
+    uint8_t byte;  // text that can't be written counts as kGone, too
+    if (state == TextState::kGone && !space.memory.read(begin, {&byte, 1}).ok()) outcome.gone.insert(begin);
+  });
   count_semaphores(space.memory, change.coming, outcome.left_alone, PatchDirection::kApply);
   tracer.let_go(space.users);
   outcome.pause_ns =
