@@ -185,6 +185,15 @@ TEST(NamePattern, WithParametersIsOneFunction) {
   EXPECT_FALSE(matches("f(int) [clone .isra.1]", "_Z1fi.isra.0"));
 }
 
+TEST(NamePattern, OfAnyDepthIsRead) {
+  for (const auto& [open, close] : {std::pair("(*", ")"), {"a<", ">"}, {"[", "]"}, {"a(", ")"}}) {
+    std::string parameters;
+    for (int i = 0; i < 200'000; ++i) parameters += open;
+    for (int i = 0; i < 200'000; ++i) parameters += close;
+    EXPECT_FALSE(matches(("f(" + parameters + ")").c_str(), "_Z1fi")) << open;
+  }
+}
+
 TEST(NamePattern, PrefersWhatMatchesExactly) {
   using Fit = NamePattern::Fit;
   const auto fit = [](const char* pattern, const char* symbol) { return NamePattern(pattern).fit(symbol); };

@@ -165,6 +165,7 @@ struct Words {
 
 // What follows the words: "*", "const&", "(*)(int)", "[3]".
 std::string plain_declarator(std::string_view text, int depth) {
+  if (depth > kDeepest) return std::string(text);
   std::string plain;
   for (size_t i = 0; i < text.size();) {
     const char c = text[i];
