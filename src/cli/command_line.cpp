@@ -293,9 +293,11 @@ Result<int> do_other(Reading& reading, const std::vector<std::string>& words) {
 }
 
 Result<std::optional<int>> read(int argc, char** argv, Reading& reading, std::optional<verbs::RunPage>& page) {
-  TRY(std::vector<std::string> of_rc, read_rc_file());
-  of_rc.insert(of_rc.begin(), argv[0]);
-  TRY(std::vector<std::string> words, apply_options(of_rc, reading, verb_options()));
+  TRY(RcFile rc, read_rc_file());
+  rc.words.insert(rc.words.begin(), argv[0]);
+  auto of_rc = apply_options(rc.words, reading, verb_options());
+  if (!of_rc.ok()) return std::move(of_rc).error().within(rc.path);
+  std::vector<std::string> words = std::move(*of_rc);
   reading.given.clear();
   TRY(const std::vector<std::string> of_line, apply_options({argv, argv + argc}, reading, verb_options()));
   words.insert(words.end(), of_line.begin(), of_line.end());

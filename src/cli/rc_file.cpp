@@ -43,7 +43,7 @@ Result<std::vector<std::string>> split_words(const std::string& text) {
   return words;
 }
 
-Result<std::vector<std::string>> read_rc_file() {
+Result<RcFile> read_rc_file() {
   const char *own = getenv("SPILE_DIR"), *systemtap = getenv("SYSTEMTAP_DIR"), *home = getenv("HOME");
   std::vector<std::string> places;
   if (own) {
@@ -58,9 +58,9 @@ Result<std::vector<std::string>> read_rc_file() {
     if (!text.ok()) continue;
     auto words = split_words(*text);
     if (!words.ok()) return Error{fmt::format("{}: {}", path, words.error().message), {}};
-    return words;
+    return RcFile{path, std::move(*words)};
   }
-  return std::vector<std::string>();
+  return RcFile();
 }
 
 }  // namespace spile::cli

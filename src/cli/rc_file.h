@@ -11,8 +11,12 @@
 
 namespace spile::cli {
 
-// Returns the words of the file, or an empty list if no such file can be read. Errors: as split_words().
-Result<std::vector<std::string>> read_rc_file();
+struct RcFile {
+  std::string path;  // "": none
+  std::vector<std::string> words;
+};
+// Returns the file, or no words if no such file can be read. Errors: as split_words().
+Result<RcFile> read_rc_file();
 // Splits a text into words by these rules. Errors: a quote that is not closed.
 Result<std::vector<std::string>> split_words(const std::string& text);
 

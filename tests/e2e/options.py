@@ -68,6 +68,8 @@ os.environ["SPILE_DIR"] = str(directory)
 spile("-e", "global bound probe oneshot { println(bound) }").expect(out="11\n", status=0)
 (directory / "rc").write_text("'")
 spile("-e", "probe oneshot {}").expect(status=1, err_match="rc: a ' is never closed")
+(directory / "rc").write_text("--no-such-option")
+spile("-e", "probe oneshot {}").expect(status=1, err_match="/rc: unknown option '--no-such-option'")
 (directory / "rc").unlink()
 # Without a folder of its own, that of SystemTap: by its variable, or at home. spile's own at home comes first.
 homes = {**os.environ, "HOME": str(directory)}
