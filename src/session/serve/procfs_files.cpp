@@ -231,7 +231,7 @@ Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& pro
   // In /tmp, another user may have made it.
   struct stat status{};
   if (lstat(base.c_str(), &status) == 0 &&
-      (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & S_IWOTH))) {
+      (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)))) {
     return Error{fmt::format("serve procfs files: {} is not a folder that you alone can write to", base),
                  "remove it, or set XDG_RUNTIME_DIR"};
   }
