@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "base/files/file.h"
 #include "base/text/split.h"
@@ -110,6 +112,15 @@ std::string process_name(pid_t pid) { return first_line(path_of(pid, "comm")); }
 std::string thread_name(pid_t pid, pid_t tid) { return first_line(fmt::format("/proc/{}/task/{}/comm", pid, tid)); }
 
 std::string program_of(pid_t pid) { return read_link(path_of(pid, "exe")); }
+
+void look_past_exec(pid_t pid, const std::function<bool()>& look) {
+  constexpr int kMostTries = 1000, kMostAlone = 20;
+  for (int tries = 0, alone = 0; tries < kMostTries && alone < kMostAlone && !look(); ++tries) {
+    // One that has just executed a program may make threads, and execute the next one, before it is looked at.
+    alone = threads_of(pid).size() < 2 ? alone + 1 : 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
 
 std::vector<pid_t> threads_of(pid_t pid) {
   std::vector<pid_t> tids;

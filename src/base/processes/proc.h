@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,5 +75,9 @@ std::string program_of(pid_t pid);
 
 // Returns the IDs of the threads that the process has now, in no order; empty for one that has ended. REQUIRES: pid is not 0.
 std::vector<pid_t> threads_of(pid_t pid);
+// Calls `look` once in a millisecond until it returns true, for a second at most, and for 20 ms where the process has one thread.
+// While a thread other than the first executes a program, the first one has ended, and what /proc has of the process is missing,
+// until the kernel gives its number to that thread.
+void look_past_exec(pid_t pid, const std::function<bool()>& look);
 
 }  // namespace spile

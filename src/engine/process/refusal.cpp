@@ -70,7 +70,8 @@ bool has_gained_rights(pid_t pid) {
   return find(uint64_t{}).value_or(1) != 0;
 }
 
-Result<void> check_attachable(pid_t pid) {
+// ended: set to whether the refusal is that the process has ended.
+static Result<void> check_once(pid_t pid, bool& ended) {
   std::string group = process_status(pid, "Tgid");
   if (group.empty()) return explain_refusal(pid, ESRCH);
   if (group != std::to_string(pid)) {
@@ -78,7 +79,8 @@ Result<void> check_attachable(pid_t pid) {
   }
   if (pid == getpid()) return Error{fmt::format("attach {}: a process can't probe itself", pid), ""};
   std::string state = process_status(pid, "State");
-  if (state.starts_with("Z")) return Error{fmt::format("attach {}: the process has ended (zombie)", pid), ""};
+  ended = state.starts_with("Z");
+  if (ended) return Error{fmt::format("attach {}: the process has ended (zombie)", pid), ""};
   if (std::string tracer = process_status(pid, "TracerPid"); tracer != "0") {
     return Error{fmt::format("attach {}: already traced by process {} ({})", pid, tracer, command_of(atoi(tracer.c_str()))),
                  "a process can have one tracer at a time; end the other one first"};
@@ -91,10 +93,21 @@ Result<void> check_attachable(pid_t pid) {
     std::string kernel = process_status(pid, "Kthread");
     if (error == ENOENT && (kernel == "1" || (kernel.empty() && (pid == 2 || process_status(pid, "PPid") == "2"))))
       return Error{fmt::format("attach {}: a kernel thread", pid), "probe the kernel with --runtime=bpf"};
-    if (error == ENOENT) return Error{fmt::format("attach {}: the process has ended", pid), ""};
+    ended = error == ENOENT;
+    if (ended) return Error{fmt::format("attach {}: the process has ended", pid), ""};
     return explain_refusal(pid, error == EACCES ? EPERM : error);
   }
   return {};
+}
+
+Result<void> check_attachable(pid_t pid) {
+  Result<void> checked;
+  look_past_exec(pid, [&] {
+    bool ended = false;
+    checked = check_once(pid, ended);
+    return !ended;
+  });
+  return checked;
 }
 
 Error explain_refusal(pid_t pid, int errnum) {

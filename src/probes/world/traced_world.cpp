@@ -12,13 +12,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <thread>
 
 #include "base/files/elf_identity.h"
 #include "base/files/tracefs.h"
@@ -121,15 +119,14 @@ Result<std::string> TracedWorld::program_of_process(pid_t pid) const {
   if (stat(directory.c_str(), &info) != 0) return Error{fmt::format("no process has the ID {}", pid), ""};
   char buffer[PATH_MAX];
   auto read_program = [&] { return readlink((directory + "/exe").c_str(), buffer, sizeof buffer); };
-  ssize_t length = read_program();
-  // For an instant the link is missing while a thread other than the first executes another program.
-  constexpr int kTries = 50;
-  for (int i = 0; length < 0 && errno == ENOENT && i < kTries; i++) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ssize_t length = -1;
+  int failure = 0;
+  look_past_exec(pid, [&] {
     length = read_program();
-  }
+    failure = length < 0 ? errno : 0;
+    return failure != ENOENT;
+  });
   if (length < 0) {
-    int failure = errno;
     std::string who = fmt::format("process {}", pid);
     if (failure == ENOENT && threads_of(pid).size() > 1) {
       return Error{who + " can't be traced: its main thread has ended, while others still run", "start it with -c instead"};
