@@ -12,7 +12,9 @@
 // when its return comes. A frame in the table is newer than one of the same stack slot in any stack.
 //
 // Two frames may share a stack slot: a probed function that tail-jumps to another one hands over its own stack slot, in
-// which the second finds the first one's `returned`. The newer one returns first, so they are served from the top.
+// which the second finds the first one's `returned`. The newer one returns first, so they are served from the top. Functions that
+// hand it on and on (coroutines that resume one another, interpreters whose handlers do) leave room for the returns of others:
+// kMostTailCalls wait at one stack slot, further ones are missed returns.
 //
 // When an unwinder starts, it has to find real return addresses: all are put back, and each frame remembers the
 // `returned` address that it gave up (reserved). When it ends, by returning or by landing in a frame that catches or cleans
@@ -51,7 +53,8 @@ inline constexpr uint64_t kWalkedStack = 16 << 20;
 inline constexpr uint64_t kNearFrames = 64 << 10;  // frames below another one, so near to it, may be of the same stack
 inline constexpr uint32_t kMostPassed = 32;        // frames that a return may pass by before frames are spilled
 inline constexpr uint64_t kEverywhere = ~uint64_t{0};
-inline constexpr uint32_t kSpillWait = 1024;  // calls, until what had no room is tried again
+inline constexpr uint32_t kMostTailCalls = 1024;  // frames of one stack slot in a thread's stack of frames
+inline constexpr uint32_t kSpillWait = 1024;      // calls, until what had no room is tried again
 
 SPILE_INLINE inline ShadowFrame* frame_at(ThreadSlot* slot, uint64_t index) {
   return reinterpret_cast<ShadowFrame*>(bytes_of(slot) + spile_rt_shadow_offset + index * spile_rt_shadow_stride);
@@ -275,13 +278,23 @@ void begin_spilling(ThreadSlot* slot) {
   spill(slot);
 }
 
-// The index of a free frame on top of the thread's stack. False: the stack is full, or none may be taken.
-SPILE_INLINE inline bool push_own(ThreadSlot* slot, uint32_t* index) {
+// The index of a free frame on top of the thread's stack. False: the stack has `most` frames, or none may be taken.
+SPILE_INLINE inline bool push_own(ThreadSlot* slot, uint32_t* index, uint32_t most) {
   if (unlikely(spills())) return false;
   *index = push_depth(slot);
-  if (likely(*index < spile_rt_shadow_capacity)) return true;
+  if (likely(*index < most)) return true;
   pop_depth(slot);
   return false;
+}
+// The same for entries that are inlined: deep stacks are looked at more closely, out of line.
+SPILE_INLINE inline bool push_own(ThreadSlot* slot, uint32_t* index) {
+  return push_own(slot, index, spile_rt_shadow_capacity < kMostTailCalls ? spile_rt_shadow_capacity : kMostTailCalls);
+}
+// Frames of one stack slot lie together.
+bool has_most_tail_calls(ThreadSlot* slot, uint64_t stack_slot) {
+  uint32_t depth = slot->shadow_depth;
+  if (depth < kMostTailCalls || depth > spile_rt_shadow_capacity) return false;
+  return frame_at(slot, depth - kMostTailCalls)->stack_slot == stack_slot;
 }
 
 // The stack is full: frees what is not pending any more. A frame that was free or has become so; null: all are pending.
@@ -352,8 +365,14 @@ SPILE_COLD uint64_t* enter_slowly(ThreadSlot* slot, uint64_t stack_slot, uint64_
 }
 
 SPILE_COLD uint64_t* enter_elsewhere(ThreadSlot* slot, uint64_t stack_slot, uint64_t site_id, bool complete) {
+  uint32_t index;
   if (spills()) {
     if (uint64_t* saves = enter_quickly(slot, stack_slot, site_id, complete)) return saves;
+  } else if (has_most_tail_calls(slot, stack_slot)) {
+    count_skip(slot, abi::kSkipShadowFull);
+    return nullptr;
+  } else if (!load_relaxed(&slot->shared) && push_own(slot, &index, spile_rt_shadow_capacity)) {
+    return fill(frame_at(slot, index), stack_slot, site_id, complete);
   } else if (ShadowFrame* swept = load_relaxed(&slot->shared) ? nullptr : sweep(slot)) {
     return fill(swept, stack_slot, site_id, complete);
   }

@@ -8,7 +8,9 @@ namespace {
 
 constexpr uint64_t kKeyAndState = abi::kSpilledKeyMask | abi::kSpilledBusy;
 // of frames at one stack slot
-constexpr uint64_t kFirstOrder = abi::kSpilledFirst >> abi::kSpilledOrderShift, kMostOrder = 2 * kFirstOrder;
+constexpr uint64_t kFirstOrder = abi::kSpilledFirst >> abi::kSpilledOrderShift;
+constexpr uint64_t kMostSharing = 23;  // frames of one stack slot behind its first: others need places of the window, too
+constexpr uint64_t kMostOrder = kFirstOrder + kMostSharing;
 
 SPILE_INLINE inline uint64_t mask() { return abi::spilled_frames(spile_rt_shadow_stride) - 1; }
 

@@ -11,7 +11,8 @@
 //
 // Reading the thread pointer itself may take long (x86_64/arch.h: 2.5 ns). By the psABI a word of memory has it too, and takes
 // nothing. So once a thread was seen where that holds, the inlined path loads the word; it is only used when it is a key in the
-// table. A process in which it does not hold for some thread (Go without cgo) stays with the thread pointer itself for good.
+// table. A process in which it does not hold for some thread (Go without cgo) stays with the thread pointer itself for good; so
+// does one with a thread whose pointer is 0 once that of others holds (at a program's start it is 0 for a while).
 
 #include "runtime/core/core.h"
 #include "runtime/process/spilled_returns.h"
@@ -161,6 +162,9 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
   char* arena = bytes_of(header);
   uint64_t base = read_thread_pointer();
   uint64_t key = abi::thread_table_key(base);
+  // Each of its hits would be a fault.
+  if (unlikely(base == 0) && load_relaxed(&table->self_pointers) == kSelfHolds)
+    store_relaxed(&table->self_pointers, uint32_t{kSelfBroken});
   for (int tries = 0; tries < kMostTries; ++tries) {
     uint64_t found;
     abi::ThreadTableEntry* entry = find_entry(table, base, &found);

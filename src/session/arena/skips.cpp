@@ -13,7 +13,7 @@ constexpr const char* kTexts[abi::kSkipReasons] = {
     "skipped probes, hit inside another probe's handler (reentrant)",
     "skipped probes, a global's lock could not be taken in time",
     "return probes missed, more threads than thread slots",
-    "return probes missed, more pending returns than there is room for (deep recursion, many coroutines)",
+    "return probes missed, more pending returns than there is room for (deep recursion, many coroutines, chains of tail calls)",
     "records lost, output ring full (raise -s, or print less)",
     "updates lost, array full",
     "handlers that did nothing, spile had ended",
