@@ -9,7 +9,8 @@ probe process.function("end_of_chain").return { ends++ } probe process.function(
 probe end { printf("%d %d %d %d\n", c, r, ends, leaves) }"""
 
 def run(length, rounds, *more):
-    result = spile("-DMAXSKIPPED=0", "-e", SCRIPT, "-c", f"{program('chained')} {length} {rounds} {' '.join(map(str, more))}").expect(status=0)
+    command = f"{program('chained')} {length} {rounds} {' '.join(map(str, more))}"
+    result = spile("-DMAXSKIPPED=0", "-e", SCRIPT, "-c", command).expect(status=0)
     plain = subprocess.run([program("chained"), str(length), str(rounds)], capture_output=True, text=True).stdout
     own, *throw, counts = result.out.splitlines()
     if not more:
@@ -26,7 +27,7 @@ for length in (1025, 5000, 40000):
     returns, _ = run(length, 20)
     expect_true(returns >= 20 * 1000, f"{returns} returns of 20 chains of {length}")
 
-# With all 16,384 frames of a thread to look through a throw took 350,000 ns. Other processes may have the caches: the least counts.
+# With all 16,384 frames of a thread to look through a throw took 350,000 ns. Other processes may have the caches.
 for _ in range(5):
     short, long = run(2, 20, 50)[1], run(40000, 20, 50)[1]
     print(f"a throw: {short} ns in a chain of 2, {long} ns in one of 40,000")

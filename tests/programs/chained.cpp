@@ -1,6 +1,6 @@
-// chained N ROUNDS [THROWS]: two functions call one another last (by jumps, in one place of the stack) N times, as coroutines that
-// resume one another do, and at the chain's end a plain function is called, which throws THROWS times, and catches that. Says how
-// many calls there were of each, and how long a throw takes.
+// chained N ROUNDS [THROWS]: two functions call one another last (by jumps, in one place of the stack) N times, as coroutines
+// that resume one another do, and at the chain's end a plain function is called, which throws THROWS times, and catches that.
+// Says how many calls there were of each, and how long a throw takes.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

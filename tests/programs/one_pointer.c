@@ -1,7 +1,7 @@
 // one_pointer KIND N [wait]: two threads (KIND thread), or two processes in one memory (KIND process), that have one thread
-// pointer call probed() N times each, without a C library's help (clone(2) without CLONE_SETTLS). KIND bare: as thread, but the
-// thread pointer is 0; KIND later: as bare, behind a call with the C library's thread pointer. "wait": begins when a byte comes on
-// the standard input, with both running. Prints how many calls there were.
+// pointer call probed() N times each, without a C library's help (clone(2) without CLONE_SETTLS). KIND bare: as thread, but
+// the thread pointer is 0; KIND later: as bare, behind a call with the C library's thread pointer. "wait": begins when a byte
+// comes on the standard input, with both running. Prints how many calls there were.
 #define _GNU_SOURCE
 #include <asm/prctl.h>
 #include <linux/futex.h>
@@ -49,7 +49,8 @@ __attribute__((used, optimize("no-stack-protector"))) static void newborn(void) 
 __attribute__((optimize("no-stack-protector"))) int main(int argc, char** argv) {
   const char* kind = argc > 1 ? argv[1] : "thread";
   calls = argc > 2 ? atol(argv[2]) : 1000;
-  int waits = argc > 3, is_process = strcmp(kind, "process") == 0, is_later = strcmp(kind, "later") == 0, is_bare = is_later || strcmp(kind, "bare") == 0;
+  int waits = argc > 3, is_process = strcmp(kind, "process") == 0, is_later = strcmp(kind, "later") == 0;
+  int is_bare = is_later || strcmp(kind, "bare") == 0;
   long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
   if (is_process) flags = CLONE_VM | SIGCHLD;
   unsigned long base = 0;

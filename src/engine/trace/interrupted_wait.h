@@ -1,8 +1,7 @@
 #pragma once
 // Calls in which a thread waits, and which a stop would end: the kernel wakes the thread, and ends the call with EINTR or
-// makes it
-// again with all of its time (signal(7), "Interruption of system calls"). Here such a call is made again, and ended when the time
-// is over that it had at first.
+// makes it again with all of its time (signal(7), "Interruption of system calls"). Here such a call is made again, and ended when
+// the time is over that it had at first.
 //
 //   call of 1 s |----- 0.4 s ---[stop] made again, for 1 s |------ 0.6 s ------[our stop: its result becomes that of a time-out]
 //
