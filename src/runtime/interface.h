@@ -143,16 +143,17 @@ void spile_rt_goroutine_exit(Context*, uint64_t* saves);
 void spile_rt_entry_keep(uint64_t cfa, uint64_t site_id, const uint64_t* values);
 bool spile_rt_entry_value(Context*, uint64_t cfa, uint64_t site_id, uint32_t index, uint64_t* value);
 // Restores every pending return address of the calling thread: run when an unwinder starts (codegen exports it as a
-// handler of its own, image entry "unwind"), and before one step (entry "step.enter").
-void spile_rt_unwind(Context*);
-void spile_rt_unwind_step(Context*);
+// handler of its own, image entry "unwind"), and before one step (entry "step.enter"). program, here and below: the lowest
+// address of the stack that is the program's, rather than the handler's.
+void spile_rt_unwind(Context*, uint64_t program);
+void spile_rt_unwind_step(Context*, uint64_t program);
 // Undoes spile_rt_unwind for the frames that are still on the stack. Where an unwinder returns to its caller, all are (image
 // entry "walked"); where it is about to land in one of them with the stack pointer `landing`, those behind it (entry "landing").
-void spile_rt_rewind(Context*, uint64_t landing);
+void spile_rt_rewind(Context*, uint64_t program, uint64_t landing);
 // Undoes spile_rt_unwind_step (entry "step.exit"). Steps of an unwinder that has started leave to its end what they find.
-void spile_rt_rewind_step(Context*);
+void spile_rt_rewind_step(Context*, uint64_t program);
 // Undoes spile_rt_unwind where an exception has been caught by an unwinder whose ends are not known (entry "caught").
-void spile_rt_rewind_caught(Context*);
+void spile_rt_rewind_caught(Context*, uint64_t program);
 
 // -- storage. offset: bytes from the arena's start (shared), or from the start of a slot's shards. Reading and writing take no
 // lock. A string that string_get returns is the global itself: it changes when the global does.

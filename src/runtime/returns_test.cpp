@@ -13,6 +13,9 @@ namespace {
 
 constexpr uint64_t kReturned = 0x1000, kReturnedEnd = 0x2000;  // addresses that the engine's trampolines would push
 
+// Where the stack of a handler ends that the caller calls next.
+[[gnu::noinline]] uint64_t program_stack() { return reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + 16; }
+
 // A stack of return address slots; `call` and `leave` do what the trampolines do.
 class Returns : public testing::Test {
  protected:
@@ -259,11 +262,11 @@ TEST_F(Coroutines, UnwindersFindTheirOwnStack) {
     stack[7 - depth] = kReturned + 8;
   }
   EXPECT_EQ(context_.slot->shadow_depth, 0u);
-  spile_rt_unwind(&context_);
+  spile_rt_unwind(&context_, program_stack());
   for (int depth = 0; depth < 4; ++depth) EXPECT_EQ(stack[7 - depth], real(0, depth));
   EXPECT_EQ(word(1, 0), kReturned + 8) << "the unwinder is not on this stack";
   stack[4] = 0x77;  // left
-  spile_rt_rewind_caught(&context_);
+  spile_rt_rewind_caught(&context_, program_stack());
   EXPECT_EQ(stack[4], 0x77u);
   for (int depth = 3; depth-- > 0;) {
     EXPECT_EQ(stack[7 - depth], kReturned + 8);
@@ -277,12 +280,29 @@ TEST_F(Coroutines, UnwindersFindTheirOwnStack) {
 TEST_F(Returns, UnwindRestoresWhatIsPending) {
   for (int depth = 0; depth < 5; ++depth) ASSERT_TRUE(call(depth));
   word(4) = 0x55;  // no address of ours any more
-  spile_rt_unwind(&context_);
+  spile_rt_unwind(&context_, program_stack());
   for (int depth = 0; depth < 4; ++depth) EXPECT_EQ(word(depth), real(depth, 0));
   EXPECT_EQ(word(4), 0x55u);
   EXPECT_EQ(context_.slot->skipped[abi::kSkipUnwound], 0u);
-  spile_rt_unwind(&context_);  // thrown again while unwinding
+  spile_rt_unwind(&context_, program_stack());  // thrown again while unwinding
   EXPECT_EQ(word(0), real(0, 0));
+}
+
+// longjmp has left functions whose frames lay where the handler's are now, with return addresses of our code.
+TEST_F(Returns, HandlersKeepTheirOwnReturnAddresses) {
+  constexpr uint64_t kAround = 32 << 20;
+  const auto code = reinterpret_cast<uint64_t>(&spile_rt_unwind);
+  const uint64_t end = program_stack();
+  for (uint64_t n = kTestShadowCapacity - 1; n > 0; --n) ASSERT_TRUE(spile_rt_return_push(&context_, end - 8 * n + 8, 7));
+  test_cells.returned_begin = code - kAround;
+  test_cells.returned_end = code + kAround;
+  for (int n = 0; n < 3; ++n) {
+    spile_rt_unwind(&context_, program_stack());
+    spile_rt_unwind_step(&context_, program_stack());
+    spile_rt_rewind_step(&context_, program_stack());
+    spile_rt_rewind(&context_, program_stack(), 0);
+    spile_rt_rewind_caught(&context_, program_stack());
+  }
 }
 
 TEST_F(Returns, RewindTakesBackWhatTheExceptionHasNotLeft) {
@@ -296,10 +316,10 @@ TEST_F(Returns, RewindTakesBackWhatTheExceptionHasNotLeft) {
     ASSERT_TRUE(spile_rt_return_push(&context_, cfa_of(depth), 7));
     stack[7 - depth] = kReturned + 8;
   }
-  spile_rt_unwind(&context_);
+  spile_rt_unwind(&context_, program_stack());
   stack[4] = 0x77;  // the two innermost frames are left, and their memory used again
   stack[5] = 0x77;
-  spile_rt_rewind_caught(&context_);
+  spile_rt_rewind_caught(&context_, program_stack());
   EXPECT_EQ(stack[7], kReturned + 8);
   EXPECT_EQ(stack[6], kReturned + 8);
   EXPECT_EQ(stack[5], 0x77u);
@@ -316,9 +336,9 @@ TEST_F(Returns, RewindTakesBackWhatTheExceptionHasNotLeft) {
 TEST_F(Returns, WalkedStacksArePendingAsBefore) {
   for (int stack = 0; stack < 3; ++stack)
     for (int depth = 0; depth < 5; ++depth) ASSERT_TRUE(call(depth, stack));
-  spile_rt_unwind(&context_);
+  spile_rt_unwind(&context_, program_stack());
   for (int stack = 0; stack < 3; ++stack) EXPECT_EQ(word(2, stack), real(2, stack));
-  spile_rt_rewind(&context_, 0);
+  spile_rt_rewind(&context_, program_stack(), 0);
   for (int stack = 0; stack < 3; ++stack)
     for (int depth = 5; depth-- > 0;) leave(depth, stack);
   EXPECT_EQ(context_.slot->shadow_depth, 0u);
@@ -326,7 +346,7 @@ TEST_F(Returns, WalkedStacksArePendingAsBefore) {
 
 TEST_F(Returns, SweptFramesThatAnUnwinderNeverGaveBackAreCounted) {
   for (int depth = 0; depth < 5; ++depth) ASSERT_TRUE(call(depth));
-  spile_rt_unwind(&context_);
+  spile_rt_unwind(&context_, program_stack());
   for (uint32_t depth = 5; depth < kTestShadowCapacity; ++depth) ASSERT_TRUE(call(static_cast<int>(depth)));
   ASSERT_TRUE(call(kTestShadowCapacity));
   EXPECT_EQ(context_.slot->skipped[abi::kSkipUnwound], 5u);
@@ -412,7 +432,7 @@ TEST_F(Returns, AreGivenUpForGoodToAnUnwinderWhenTheControllerHasDied) {
   on_stack[2] = kReturned + 16;  // what some function has left
   arena_.inherited()->first_stack_end = reinterpret_cast<uint64_t>(&on_stack[4]);
   arena_.header()->controller_futex[0] = 0x40000000;
-  spile_rt_unwind(&context_);
+  spile_rt_unwind(&context_, program_stack());
   EXPECT_EQ(on_stack[1], real(1, 0));
   EXPECT_EQ(on_stack[2], kReturned + 16);
 }
@@ -456,11 +476,11 @@ TEST_F(Returns, OfTheOverflowSlotAreGivenUpForGoodToAnUnwinder) {
   ASSERT_TRUE(spile_rt_return_push(&context_, reinterpret_cast<uint64_t>(place) + 8, 7));
   on_stack[1] = kReturned + 8;
   on_stack[2] = kReturned + 16;  // what some function has left
-  spile_rt_unwind(&context_);
+  spile_rt_unwind(&context_, program_stack());
   EXPECT_EQ(on_stack[1], real(1, 0));
   EXPECT_EQ(on_stack[2], kReturned + 16);
   EXPECT_EQ(context_.slot->skipped[abi::kSkipUnwound], 1u);
-  spile_rt_unwind(&context_);
+  spile_rt_unwind(&context_, program_stack());
   EXPECT_EQ(context_.slot->skipped[abi::kSkipUnwound], 1u);
   context_.slot = own;
   context_.overflow = 0;

@@ -488,8 +488,14 @@ void lower_keep_entry(Unit& unit) {
   b.CreateRetVoid();
 }
 
-// A handler that unwinders need (runtime/interface.h): it calls one function of the runtime, with the context and, if
-// there is one, a stack pointer made from the handler's arguments.
+// The address `offset` above where the handler's return address lies.
+llvm::Value* word_above(llvm::IRBuilder<>& b, const Unit& unit, int64_t offset) {
+  llvm::Value* base = b.CreateIntrinsic(unit.module.ptr(), llvm::Intrinsic::addressofreturnaddress, {});
+  return b.CreatePtrToInt(b.CreateConstGEP1_64(b.getInt8Ty(), base, static_cast<uint64_t>(offset)), b.getInt64Ty());
+}
+
+// A handler that unwinders need (runtime/interface.h): it calls one function of the runtime, with the context, where the program's
+// stack begins and, if there is one, a stack pointer made from the handler's arguments.
 using LandingOf = std::function<llvm::Value*(llvm::IRBuilder<>&, llvm::Function*)>;
 void lower_unwind(Unit& unit, const std::string& name, const char* runtime, const LandingOf& landing) {
   llvm::Function* function = make_function(unit, name, unit.module.none(), false, kArguments);
@@ -501,7 +507,7 @@ void lower_unwind(Unit& unit, const std::string& name, const char* runtime, cons
   llvm::Value* context = b.CreateAlloca(llvm::ArrayType::get(b.getInt64Ty(), sizeof(abi::Context) / 8), nullptr, "context");
   // Refused or not, the thread's slot is known then.
   unit.module.call_runtime(b, "spile_rt_enter_light", unit.module.i1(), {context});
-  std::vector<llvm::Value*> arguments = {context};
+  std::vector<llvm::Value*> arguments = {context, word_above(b, unit, 8)};
   if (landing) arguments.push_back(landing(b, function));
   unit.module.call_runtime(b, runtime, unit.module.none(), arguments);
   unit.module.call_runtime(b, "spile_rt_leave_light", unit.module.none(), {context});
@@ -521,7 +527,7 @@ class StepHandlers {
     llvm::Value* cfa = word(abi::kReturnEnterCfaOffset);
     llvm::Value* site_id = b().CreateLoad(unit_.module.i64(), b().CreateIntToPtr(word(abi::kSiteIdOffset), unit_.module.ptr()));
     llvm::Value* entered = call("spile_rt_enter_light", unit_.module.i1(), {});
-    call("spile_rt_unwind_step", unit_.module.none(), {});
+    call("spile_rt_unwind_step", unit_.module.none(), {word(8)});
     auto *push = block("push"), *refused = block("refused");
     b().CreateCondBr(entered, push, refused);
     b().SetInsertPoint(refused);
@@ -538,7 +544,7 @@ class StepHandlers {
     llvm::Value* cfa = word(abi::kReturnExitCfaOffset);
     call("spile_rt_enter_light", unit_.module.i1(), {});
     llvm::Value* saves = call("spile_rt_return_find", unit_.module.ptr(), {cfa});
-    call("spile_rt_rewind_step", unit_.module.none(), {});
+    call("spile_rt_rewind_step", unit_.module.none(), {word(8)});
     call("spile_rt_return_exit", unit_.module.none(), {cfa, saves});
     call("spile_rt_leave_light", unit_.module.none(), {});
     finish(nullptr);
@@ -554,11 +560,7 @@ class StepHandlers {
     if (result) b().CreateRet(result);
     else b().CreateRetVoid();
   }
-  // The address `offset` above where the handler's return address lies.
-  llvm::Value* word(int64_t offset) {
-    llvm::Value* base = b().CreateIntrinsic(unit_.module.ptr(), llvm::Intrinsic::addressofreturnaddress, {});
-    return b().CreatePtrToInt(b().CreateConstGEP1_64(b().getInt8Ty(), base, static_cast<uint64_t>(offset)), b().getInt64Ty());
-  }
+  llvm::Value* word(int64_t offset) { return word_above(b(), unit_, offset); }
   llvm::Value* call(const char* name, llvm::Type* result, std::vector<llvm::Value*> arguments) {
     arguments.insert(arguments.begin(), context_);
     return unit_.module.call_runtime(b(), name, result, arguments);

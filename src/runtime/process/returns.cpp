@@ -590,13 +590,29 @@ SPILE_COLD void free_elsewhere(ThreadSlot* own, const ShadowFrame* frame) {
 
 SPILE_COLD void drop_holes_below(ThreadSlot* slot) { drop_holes(slot); }
 
+// What of the stack is the handler's that runs, and its trampoline's. The code that it is called from is ours as well, so that a
+// return address of its own would be taken for a `returned` address, where a function that longjmp has left had its frame.
+struct HandlerStack {
+  uint64_t lowest, end;  // end: the lowest address that is the program's
+
+  // here: the frame of the runtime's function that the handler calls, which calls others in turn.
+  HandlerStack(uint64_t here, uint64_t program) : lowest(here - kCalled), end(program & ~uint64_t{7}) {}
+  bool has(uint64_t address) const { return address >= lowest && address < end; }
+
+ private:
+  static constexpr uint64_t kCalled = 2 << 10;
+};
+
 enum class Rewound { kWaits, kLeft, kPending };
 
 // Of a frame whose address an unwinder was given. Frames in (left_from, left_to] have been left, which is not a return.
-Rewound rewind_frame(uint64_t stack_slot, uint64_t return_address, uint64_t* reserved, uint64_t left_from, uint64_t left_to) {
+Rewound rewind_frame(uint64_t stack_slot, uint64_t return_address, uint64_t* reserved, uint64_t left_from, uint64_t left_to,
+                     const HandlerStack& own) {
   uint64_t word = 0;
   bool left = stack_slot > left_from && stack_slot <= left_to;
-  if (left || !load_word<8>(stack_slot, &word)) return Rewound::kLeft;
+  if (left) return Rewound::kLeft;
+  if (own.has(stack_slot)) return Rewound::kWaits;
+  if (!load_word<8>(stack_slot, &word)) return Rewound::kLeft;
   if (word != return_address) {
     // The one beneath is another controller's, whose turn comes, if it is still there.
     bool waits = *reserved < kMostTurns && whose_returned(return_address) == Returned::kForeign;
@@ -608,7 +624,7 @@ Rewound rewind_frame(uint64_t stack_slot, uint64_t return_address, uint64_t* res
   return put ? Rewound::kPending : Rewound::kLeft;
 }
 
-void rewind_spilled(ThreadSlot* slot, uint64_t left_from, uint64_t left_to, uint64_t below) {
+void rewind_spilled(ThreadSlot* slot, uint64_t left_from, uint64_t left_to, uint64_t below, const HandlerStack& own) {
   uint32_t link = slot->given_up;
   slot->given_up = 0;
   for (uint64_t most = abi::spilled_frames(spile_rt_shadow_stride); link && most > 0; --most) {
@@ -618,7 +634,7 @@ void rewind_spilled(ThreadSlot* slot, uint64_t left_from, uint64_t left_to, uint
     if (tag && !(tag & abi::kSpilledBusy) && frame->reserved && (tag & abi::kSpilledKeyMask) >= below) {
       note_given_up(slot, frame, frame->reserved);
     } else if (tag && !(tag & abi::kSpilledBusy) && frame->reserved) {
-      Rewound result = rewind_frame(tag & abi::kSpilledKeyMask, frame->return_address, &frame->reserved, left_from, left_to);
+      Rewound result = rewind_frame(tag & abi::kSpilledKeyMask, frame->return_address, &frame->reserved, left_from, left_to, own);
       if (result == Rewound::kWaits) note_given_up(slot, frame, frame->reserved);
       if (result == Rewound::kLeft) compare_and_swap(&frame->tag, tag, uint64_t{0});
       if (result == Rewound::kPending) frame->reserved = 0;
@@ -629,7 +645,7 @@ void rewind_spilled(ThreadSlot* slot, uint64_t left_from, uint64_t left_to, uint
 
 // The oldest first: where frames share a stack slot, each one's return address leads into the code of the one below. Of frames
 // whose stack slot is below `below`.
-SPILE_COLD void rewind(Context* context, uint64_t left_from, uint64_t left_to, uint64_t below) {
+SPILE_COLD void rewind(Context* context, uint64_t left_from, uint64_t left_to, uint64_t below, const HandlerStack& own) {
   ThreadSlot* slot = context->slot;
   if (context->overflow || controller_gone(context->arena)) return;
   uint32_t depth = slot->shadow_depth;
@@ -637,12 +653,12 @@ SPILE_COLD void rewind(Context* context, uint64_t left_from, uint64_t left_to, u
   for (uint32_t index = 0; index < depth; ++index) {
     ShadowFrame* frame = frame_at(slot, index);
     if (!frame->stack_slot || frame->reserved <= kHole || frame->stack_slot >= below) continue;
-    Rewound result = rewind_frame(frame->stack_slot, frame->return_address, &frame->reserved, left_from, left_to);
+    Rewound result = rewind_frame(frame->stack_slot, frame->return_address, &frame->reserved, left_from, left_to, own);
     if (result == Rewound::kLeft) make_hole(frame);
     if (result == Rewound::kPending) frame->reserved = 0;
   }
   drop_holes(slot);
-  if (slot->given_up) rewind_spilled(slot, left_from, left_to, below);
+  if (slot->given_up) rewind_spilled(slot, left_from, left_to, below, own);
 }
 
 // How far the stack reaches that this thread runs on; 0: not known. A thread's control block lies at the end of its stack (the
@@ -695,10 +711,9 @@ bool others_may_have(ThreadSlot* own, uint64_t here) {
 // to its end. What lies behind may be another stack, whose frames are pending again when the unwinder ends. for_good: the thread
 // has no slot of its own, in which its walk could be noted. Its frames stay in the table until others need their places, since
 // what looks like a pending one may be one that is just being left.
-SPILE_COLD void give_up_spilled(ThreadSlot* slot, bool for_good) {
-  uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+SPILE_COLD void give_up_spilled(ThreadSlot* slot, bool for_good, uint64_t program) {
   uint64_t word;
-  for (uint64_t at = here; at - here < kWalkedStack && load_word<8>(at, &word); at += 8) {
+  for (uint64_t at = program; at - program < kWalkedStack && load_word<8>(at, &word); at += 8) {
     uint64_t limit = kAnyOrder;
     while (whose_returned(word) == Returned::kOurs) {
       SpilledFrame* frame = find_spilled(at, limit);
@@ -716,8 +731,7 @@ SPILE_COLD void give_up_spilled(ThreadSlot* slot, bool for_good) {
 
 // Puts the real return addresses back for good. Where the controller would catch faults, frames are looked for by what they say;
 // now only memory is looked at that is sure to be there.
-SPILE_COLD void give_up_abandoned() {
-  uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) & ~uint64_t{7};
+SPILE_COLD void give_up_abandoned(uint64_t here) {
   uint64_t end = end_of_stack(here);
   if (end - here > kWalkedStack && end) end = here + kWalkedStack;
   for (uint64_t at = here; at + 8 <= end; at += 8) {
@@ -727,9 +741,9 @@ SPILE_COLD void give_up_abandoned() {
   }
 }
 
-SPILE_COLD void end_walk(Context* context, uint64_t left_from, uint64_t left_to) {
+SPILE_COLD void end_walk(Context* context, uint64_t left_from, uint64_t left_to, const HandlerStack& own) {
   if (!context->overflow) context->slot->walk = 0;
-  rewind(context, left_from, left_to, kEverywhere);
+  rewind(context, left_from, left_to, kEverywhere, own);
 }
 
 // Whether a step whose handler runs at this place of the stack is one of the walk that is under way. Walks end unseen by longjmp,
@@ -740,15 +754,15 @@ bool is_of_walk(const ThreadSlot* slot, uint64_t here) {
   return slot->walk != 0 && slot->walk + kLargestSave - here < kFarthest + kLargestSave;
 }
 
-void give_up(Context* context) {
+void give_up(Context* context, const HandlerStack& own) {
   ThreadSlot* slot = context->slot;
-  if (controller_gone(context->arena)) return give_up_abandoned();
+  if (controller_gone(context->arena)) return give_up_abandoned(own.end);
   uint32_t depth = slot->shadow_depth;
   if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
   // The newest first: where frames share a stack slot, each one's return address leads into the code of the one below.
   for (uint32_t index = depth; index-- > 0;) {
     ShadowFrame* frame = frame_at(slot, index);
-    if (!frame->stack_slot || frame->reserved > kHole) continue;
+    if (!frame->stack_slot || frame->reserved > kHole || own.has(frame->stack_slot)) continue;
     uint64_t present = 0;
     Returned whose = load_word<8>(frame->stack_slot, &present) ? whose_returned(present) : Returned::kNo;
     if (whose == Returned::kForeign) continue;  // above ours; our turn comes
@@ -764,7 +778,7 @@ void give_up(Context* context) {
   const bool elsewhere = !load_relaxed(&inherited_state()->spills_returns) &&
                          (context->overflow || others_may_have(slot, reinterpret_cast<uint64_t>(__builtin_frame_address(0))));
   if (elsewhere) begin_spilling(slot);
-  if (load_relaxed(&inherited_state()->spills_returns)) give_up_spilled(slot, context->overflow);
+  if (load_relaxed(&inherited_state()->spills_returns)) give_up_spilled(slot, context->overflow, own.end);
 }
 
 }  // namespace
@@ -821,28 +835,32 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
   free_elsewhere(slot, frame);
 }
 
-[[gnu::noinline]] void spile_rt_unwind(Context* context) {
-  if (!context->overflow) context->slot->walk = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-  give_up(context);
+[[gnu::noinline]] void spile_rt_unwind(Context* context, uint64_t program) {
+  uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  if (!context->overflow) context->slot->walk = here;
+  give_up(context, {here, program});
 }
 
-[[gnu::noinline]] void spile_rt_unwind_step(Context* context) { give_up(context); }
+[[gnu::noinline]] void spile_rt_unwind_step(Context* context, uint64_t program) {
+  give_up(context, {reinterpret_cast<uint64_t>(__builtin_frame_address(0)), program});
+}
 
 // Unwinders run on the stack that they unwind: what they leave lies between their frames and the landing.
-[[gnu::noinline]] void spile_rt_rewind(Context* context, uint64_t landing) {
-  end_walk(context, reinterpret_cast<uint64_t>(__builtin_frame_address(0)), landing);
+[[gnu::noinline]] void spile_rt_rewind(Context* context, uint64_t program, uint64_t landing) {
+  uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  end_walk(context, here, landing, {here, program});
 }
 
-[[gnu::noinline]] void spile_rt_rewind_step(Context* context) {
+[[gnu::noinline]] void spile_rt_rewind_step(Context* context, uint64_t program) {
   uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   // What the walk was given stays so until it ends; other frames are of functions that the unwinder itself has called.
   const bool of_walk = !context->overflow && is_of_walk(context->slot, here);
-  rewind(context, here, 0, of_walk ? context->slot->walk : kEverywhere);
+  rewind(context, here, 0, of_walk ? context->slot->walk : kEverywhere, {here, program});
 }
 
-[[gnu::noinline]] void spile_rt_rewind_caught(Context* context) {
+[[gnu::noinline]] void spile_rt_rewind_caught(Context* context, uint64_t program) {
   uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-  end_walk(context, here > kLargestStack ? here - kLargestStack : 0, here);
+  end_walk(context, here > kLargestStack ? here - kLargestStack : 0, here, {here, program});
 }
 
 }  // extern "C"
