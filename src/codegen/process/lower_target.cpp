@@ -494,8 +494,8 @@ llvm::Value* word_above(llvm::IRBuilder<>& b, const Unit& unit, int64_t offset) 
   return b.CreatePtrToInt(b.CreateConstGEP1_64(b.getInt8Ty(), base, static_cast<uint64_t>(offset)), b.getInt64Ty());
 }
 
-// A handler that unwinders need (runtime/interface.h): it calls one function of the runtime, with the context, where the program's
-// stack begins and, if there is one, a stack pointer made from the handler's arguments.
+// A handler that unwinders need (runtime/interface.h): it calls one function of the runtime, with the context, where the
+// program's stack begins and, if there is one, a stack pointer made from the handler's arguments.
 using LandingOf = std::function<llvm::Value*(llvm::IRBuilder<>&, llvm::Function*)>;
 void lower_unwind(Unit& unit, const std::string& name, const char* runtime, const LandingOf& landing) {
   llvm::Function* function = make_function(unit, name, unit.module.none(), false, kArguments);
