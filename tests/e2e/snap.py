@@ -85,6 +85,16 @@ expect(text.count("work {"), 2)
 expect_match(r"^------ slow_call \d+ ------$", text)
 target = start(program("slow_call"), "100000000", "-1", "2", stdin=subprocess.PIPE)
 session = Session("snap", "--count", "2", *functions, "-o", out, "-x", target.pid).attached(target.pid)
+
+
+def run_times():  # of each thread, in ns
+    threads = pathlib.Path(f"/proc/{target.pid}/task").iterdir()
+    return {thread.name: int((thread / "schedstat").read_text().split()[0]) for thread in threads}
+
+
+# On a busy machine one thread may not have run yet since spile came.
+begun = run_times()
+wait_until(lambda: all(now > begun[thread] + 1e6 for thread, now in run_times().items()), 30, "both threads run")
 session.process.send_signal(signal.SIGUSR1)
 session.wait_message("^snap: SIGUSR1: ")
 session.process.send_signal(signal.SIGUSR1)
