@@ -116,7 +116,7 @@ std::string program_of(pid_t pid) { return read_link(path_of(pid, "exe")); }
 void look_past_exec(pid_t pid, const std::function<bool()>& look) {
   constexpr int kMostTries = 1000, kMostAlone = 20;
   for (int tries = 0, alone = 0; tries < kMostTries && alone < kMostAlone && !look(); ++tries) {
-    // One that has just executed a program may make threads, and execute the next one, before it is looked at.
+    // A program may make threads and execute the next one before anybody looks at it.
     alone = threads_of(pid).size() < 2 ? alone + 1 : 0;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
