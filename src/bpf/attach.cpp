@@ -16,15 +16,8 @@
 namespace spile::bpf {
 namespace {
 
-Result<std::vector<Attachment>> one(Result<Attachment> attachment) {
-  if (!attachment) return std::move(attachment).error();
-  std::vector<Attachment> all;
-  all.push_back(std::move(attachment).value());
-  return all;
-}
-
 // The kernel knows a tracepoint by its name without the system.
-Result<std::vector<Attachment>> attach_raw_tracepoint(int program, const AttachPoint& point) {
+Result<Attachment> attach_raw_tracepoint(int program, const AttachPoint& point) {
   std::string name = point.tracepoint.substr(point.tracepoint.find(':') + 1);
   int link = bpf_raw_tracepoint_open(name.c_str(), program);
   if (link < 0) {
@@ -34,11 +27,11 @@ Result<std::vector<Attachment>> attach_raw_tracepoint(int program, const AttachP
   }
   Attachment attachment;
   attachment.link.reset(link);
-  return one(std::move(attachment));
+  return attachment;
 }
 
 // One event serves all CPUs: the programs hang on the tracepoint, not on the event.
-Result<std::vector<Attachment>> attach_tracepoint(int program, const AttachPoint& point) {
+Result<Attachment> attach_tracepoint(int program, const AttachPoint& point) {
   size_t colon = point.tracepoint.find(':');
   if (colon == std::string::npos)
     return Error{fmt::format("attach {}: {} is not of the form system:event", point.text, point.tracepoint), ""};
@@ -51,20 +44,20 @@ Result<std::vector<Attachment>> attach_tracepoint(int program, const AttachPoint
   attributes.sample_period = 1;
   attributes.disabled = 1;
   TRY(UniqueFd event, open_event(attributes, -1, online_cpus().front(), point));
-  return one(link_to_event(program, std::move(event), point));
+  return link_to_event(program, std::move(event), point);
 }
 
 }  // namespace
 
-Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& point) {
+Result<Attachment> attach_program(int program, const AttachPoint& point) {
   switch (point.kind) {
     case AttachPoint::Kind::kTracepoint: return attach_tracepoint(program, point);
     case AttachPoint::Kind::kRawTracepoint: return attach_raw_tracepoint(program, point);
     case AttachPoint::Kind::kSample: return attach_sample(program, point);
-    case AttachPoint::Kind::kPacket: return one(attach_packet(program, point));
+    case AttachPoint::Kind::kPacket: return attach_packet(program, point);
     case AttachPoint::Kind::kUprobe:
-    case AttachPoint::Kind::kUretprobe: return one(attach_uprobe(program, point));
-    default: return one(attach_to_function(program, point));
+    case AttachPoint::Kind::kUretprobe: return attach_uprobe(program, point);
+    default: return attach_to_function(program, point);
   }
 }
 

@@ -4,7 +4,6 @@
 // Places in code: uprobe.h, kernel_function.h.
 
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "bpf/attachment.h"
@@ -12,10 +11,9 @@
 
 namespace spile::bpf {
 
-// Attaches a program; handlers may run from here on. Returns one attachment, but for a profile of all processes one for each
-// online CPU. program: its descriptor, which may be closed afterwards. Errors: no privilege; the tracepoint, file or process does
-// not exist.
-Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& point);
+// Attaches a program; handlers may run from here on. program: its descriptor, which may be closed afterwards. Errors: no
+// privilege; the tracepoint, file or process does not exist. REQUIRES: not a sample of all processes (cpu_samples.h).
+Result<Attachment> attach_program(int program, const AttachPoint& point);
 
 // Returns how a point is attached, for -v: "tracepoint sched:sched_switch".
 std::string mechanism(const AttachPoint& point);

@@ -122,17 +122,33 @@ struct Verification {
   std::chrono::nanoseconds time{0};  // of the processor, in bpf(2): compilation for it and rejected programs included
 };
 
+// A switch of the kernel's that is off, so that handlers of some points don't run although they are attached.
+struct SwitchedOff {
+  std::string what;        // "function tracing"
+  std::string file;        // by which it is switched, as messages name it: "kernel.ftrace_enabled"
+  std::string remedy;      // what to do
+  std::string point = {};  // the text of the first of the points
+  size_t points = 0;
+};
+
 class Kernel {
  public:
   virtual ~Kernel() = default;  // detaches, and waits until nothing is attached; the kernel frees programs and maps
 
-  // Attaches every program at all its points; on error none stays attached. Handlers that look at KernelControl::enabled do
+  // Attaches every program at all its points; on error none stays attached. A point whose handler a switch of the kernel's keeps
+  // from running is an error, unless another way of its choice does without. Handlers that look at KernelControl::enabled do
   // nothing until the caller sets it through data(). REQUIRES: nothing is attached.
   virtual Result<void> attach() = 0;
   // Tells the handlers to do nothing (KernelControl::enabled), returns when those that run have ended, and has the programs
   // detached meanwhile: that takes several grace periods, 60 ms for a tracepoint of Linux 6.18. So what is read from here on is
   // final. On error some handlers may still run. REQUIRES: handlers over an arena have been told (ArenaHeader::enabled).
   virtual Result<void> detach() = 0;
+
+  // Returns the switches of the kernel's that keep handlers of attached points from running now.
+  virtual std::vector<SwitchedOff> switched_off() const = 0;
+  // Samples processors that have come online, or come back, since they were looked at last; does nothing where nothing is sampled
+  // on processors. Returns their numbers, ascending. Called some times a second while attached. Error: an event can't be opened.
+  virtual Result<std::vector<int>> sample_new_cpus() = 0;
 
   // Begins and ends hits of points with AttachPoint::of_threads in a thread; follow() again after it has executed another
   // program: points that are for both go on counting. program: the path of the program that its process runs. A thread that has

@@ -7,8 +7,10 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,13 +21,16 @@
 #include "base/processes/threads.h"
 #include "bpf/attach.h"
 #include "bpf/bpf.h"
+#include "bpf/cpu_samples.h"
 #include "bpf/grace_period.h"
 #include "bpf/kernel_function.h"
+#include "bpf/kernel_switches.h"
 #include "bpf/library.h"
 #include "bpf/maps.h"
 #include "bpf/object.h"
 #include "bpf/object_lines.h"
 #include "bpf/packet.h"
+#include "bpf/perf_event.h"
 #include "bpf/privilege.h"
 #include "bpf/program_image.h"
 #include "bpf/sample.h"
@@ -87,7 +92,9 @@ class LoadedKernel final : public Kernel {
     return section ? std::span<const uint8_t>(section->bytes) : std::span<const uint8_t>();
   }
   Result<std::vector<uint64_t>> skipped() override;
-  std::vector<std::pair<std::string, std::string>> attached() const override { return attached_; }
+  std::vector<std::pair<std::string, std::string>> attached() const override;
+  std::vector<SwitchedOff> switched_off() const override { return find_switched_off(attached_); }
+  Result<std::vector<int>> sample_new_cpus() override;
   std::vector<std::pair<std::string, uint64_t>> missed() const override;
   bool misses_uncounted() const override;
   const std::vector<Error>& refused() const override { return refused_; }
@@ -122,6 +129,9 @@ class LoadedKernel final : public Kernel {
   // Handlers that write records faster than they can be read must not hold up the rest of the session.
   static constexpr size_t kMostAtOnce = 200'000;
   std::vector<Attachment> attachments_;
+  std::vector<CpuSamples> cpu_samples_;
+  std::vector<int> online_cpus_;                                       // when sample_new_cpus() looked last
+  std::chrono::steady_clock::time_point looked_{};                     // when it asked the events last
   std::thread closing_;                                                // detach()
   std::map<pid_t, std::map<const AttachPoint*, Attachment>> threads_;  // of points with AttachPoint::of_threads
   struct Counted {
@@ -131,7 +141,7 @@ class LoadedKernel final : public Kernel {
   };
   std::vector<Counted> counted_;
   std::chrono::nanoseconds verification_time_{0};
-  std::vector<std::pair<std::string, std::string>> attached_;
+  std::vector<const AttachPoint*> attached_;  // of programs_spec_
   std::vector<Error> refused_;
 };
 
@@ -352,28 +362,28 @@ Result<void> LoadedKernel::attach_one(const Program& program) {
   for (size_t i = 0; i < points.size(); ++i) {
     const int fd = program.fds[std::min(i, program.fds.size() - 1)].get();
     if (points[i].may_be_refused) {
-      Result<std::vector<Attachment>> made = attach_program(fd, points[i]);
+      Result<Attachment> made = attach_program(fd, points[i]);
       const bool can_go_on = made.ok() || is_refusal_of_place(made.error()) || is_refused_instruction(made.error());
       if (!made.ok() && (++refused == points.size() || !can_go_on)) return std::move(made).error();
       if (!made.ok()) {
         note_refused(std::move(made).error());
         continue;
       }
-      if (is_kernel_function(points[i].kind)) counted_.push_back({points[i].text, fd, attachments_.size(), made->size()});
-      for (Attachment& attachment : *made) attachments_.push_back(std::move(attachment));
-      attached_.emplace_back(points[i].text, mechanism(points[i]));
+      if (is_kernel_function(points[i].kind)) counted_.push_back({points[i].text, fd, attachments_.size(), 1});
+      attachments_.push_back(std::move(made).value());
+      attached_.push_back(&points[i]);
       continue;
     }
-    attached_.emplace_back(points[i].text, mechanism(points[i]));
+    attached_.push_back(&points[i]);
     if ((multi && i > 0) || points[i].of_threads) continue;
     const size_t first = attachments_.size();
-    if (multi) {
-      TRY(Attachment made, attach_to_functions(fd, points));
-      attachments_.push_back(std::move(made));
-    } else {
-      TRY(std::vector<Attachment> made, attach_program(fd, points[i]));
-      for (Attachment& attachment : made) attachments_.push_back(std::move(attachment));
+    if (points[i].kind == AttachPoint::Kind::kSample && points[i].process <= 0) {
+      TRY(CpuSamples made, CpuSamples::attach(fd, points[i]));
+      cpu_samples_.push_back(std::move(made));
+      continue;
     }
+    TRY(Attachment made, multi ? attach_to_functions(fd, points) : attach_program(fd, points[i]));
+    attachments_.push_back(std::move(made));
     if (!is_kernel_function(points[i].kind)) continue;
     const bool several = multi && points.size() > 1;
     counted_.push_back(
@@ -393,7 +403,7 @@ Result<void> LoadedKernel::attach_in_files(const Program& program) {
     note_refused(std::move(error));
   }
   for (const AttachPoint& point : points) {
-    if (!refused.contains(&point)) attached_.emplace_back(point.text, mechanism(point));
+    if (!refused.contains(&point)) attached_.push_back(&point);
   }
   return {};
 }
@@ -404,11 +414,22 @@ void LoadedKernel::note_refused(Error error) {
     refused_.push_back(std::move(error));
 }
 
+// The kernel attaches handlers all the same while a switch is off, and reports no error.
+Result<void> check_switches(const Choice& choice) {
+  std::vector<const AttachPoint*> points;
+  for (const Program& program : choice.programs) {
+    for (const AttachPoint& point : program.spec->points) points.push_back(&point);
+  }
+  const std::vector<SwitchedOff> off = find_switched_off(points);
+  if (!off.empty()) return error_of(off.front());
+  return {};
+}
+
 Result<void> LoadedKernel::attach_choice(Choice& choice) {
   for (;;) {
     const size_t attachments = attachments_.size(), attached = attached_.size(), counted = counted_.size(),
                  refused_before = refused_.size();
-    Result<void> outcome;
+    Result<void> outcome = check_switches(choice);
     for (const Program& program : choice.programs) {
       if (outcome.ok()) outcome = attach_one(program);
     }
@@ -462,13 +483,40 @@ Result<void> LoadedKernel::follow(pid_t thread, const std::string& program) {
   return {};
 }
 
+std::vector<std::pair<std::string, std::string>> LoadedKernel::attached() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const AttachPoint* point : attached_) all.emplace_back(point->text, mechanism(*point));
+  return all;
+}
+
+Result<std::vector<int>> LoadedKernel::sample_new_cpus() {
+  if (cpu_samples_.empty()) return std::vector<int>();
+  constexpr std::chrono::seconds kOften(1);
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<int> online = online_cpus();
+  const bool looks = now - looked_ >= kOften;
+  if (!looks && online == online_cpus_) return std::vector<int>();
+  if (looks) looked_ = now;
+  online_cpus_ = online;
+  std::set<int> renewed;
+  std::optional<Error> refused;
+  for (CpuSamples& samples : cpu_samples_) {
+    Result<std::vector<int>> made = samples.renew(online, looks);
+    if (made.ok()) renewed.insert(made->begin(), made->end());
+    else refused = std::move(made).error();
+  }
+  if (refused) return *refused;
+  return std::vector<int>(renewed.begin(), renewed.end());
+}
+
 Result<void> LoadedKernel::detach() {
-  if (attachments_.empty() && threads_.empty()) return {};
+  if (attachments_.empty() && cpu_samples_.empty() && threads_.empty()) return {};
   if (std::span<uint8_t> memory = data(abi::kKernelControlSymbol); memory.size() >= sizeof(abi::KernelControl)) {
     __atomic_store_n(&reinterpret_cast<abi::KernelControl*>(memory.data())->enabled, 0, __ATOMIC_RELEASE);
   }
   threads_.clear();
   if (closing_.joinable()) closing_.join();
+  for (CpuSamples& samples : std::exchange(cpu_samples_, {})) std::ranges::move(samples.take(), std::back_inserter(attachments_));
   auto closed = std::make_shared<std::vector<Attachment>>(std::exchange(attachments_, {}));
   if (!try_to_start(closing_, [closed] { close_all(std::move(*closed)); })) close_all(std::move(*closed));
   attached_.clear();

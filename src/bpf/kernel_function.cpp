@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 
 #include <cstring>
 
@@ -49,7 +48,6 @@ Result<Attachment> attach_kprobe(int program, const AttachPoint& point) {
     return Error{fmt::format("attach {}: this kernel has no kprobes (no /sys/bus/event_source/devices/kprobe)", point.text),
                  "the kernel must be built with CONFIG_KPROBE_EVENTS"};
   perf_event_attr attributes{};
-  attributes.size = sizeof attributes;
   attributes.type = static_cast<uint32_t>(*type);
   attributes.config = point.kind == Kind::kKretprobe ? uint64_t{1} << *return_bit : 0;
   attributes.disabled = 1;
@@ -60,8 +58,7 @@ Result<Attachment> attach_kprobe(int program, const AttachPoint& point) {
     attributes.probe_offset = point.function_offset;
   }
   Attachment attachment;
-  attachment.event.reset(
-      static_cast<int>(syscall(SYS_perf_event_open, &attributes, -1, 0, -1, static_cast<unsigned long>(PERF_FLAG_FD_CLOEXEC))));
+  attachment.event = try_open_event(attributes, -1, online_cpus().front());  // whichever: the program hangs on the kprobe
   if (!attachment.event) return refused(point, errno);
   bpf_link_create_opts options{};
   options.sz = sizeof options;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <linux/hw_breakpoint.h>
 
+#include <algorithm>
+
 #include "base/processes/watchpoints.h"
 #include "bpf/perf_event.h"
 #include "bpf/privilege.h"
@@ -50,6 +52,7 @@ perf_event_attr attributes_of(const AttachPoint::Sample& sample) {
   if (sample.is_rate) attributes.sample_freq = sample.period;
   else attributes.sample_period = sample.period;
   attributes.disabled = 1;
+  attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;  // cpu_samples.h
   if (sample.type == PERF_TYPE_BREAKPOINT) {
     attributes.bp_type = sample.access;
     attributes.bp_addr = sample.address;
@@ -111,15 +114,14 @@ Result<Attachment> attach(int program, const AttachPoint& point, pid_t process, 
 
 }  // namespace
 
-Result<std::vector<Attachment>> attach_sample(int program, const AttachPoint& point) {
-  std::vector<Attachment> all;
-  std::vector<int> cpus = online_cpus();
-  if (point.process > 0) cpus = {-1};
-  for (int cpu : cpus) {
-    TRY(Attachment attachment, attach(program, point, point.process, cpu));
-    all.push_back(std::move(attachment));
-  }
-  return all;
+Result<Attachment> attach_sample(int program, const AttachPoint& point) { return attach(program, point, point.process, -1); }
+
+Result<Attachment> attach_sample_on(int program, const AttachPoint& point, int cpu) {
+  Result<Attachment> made = attach(program, point, -1, cpu);
+  if (made.ok()) return made;
+  const std::vector<int> online = online_cpus();
+  if (std::ranges::find(online, cpu) == online.end()) return Attachment();
+  return made;
 }
 
 Result<Attachment> attach_sample_to(int program, const AttachPoint& point, pid_t thread) {

@@ -3,7 +3,6 @@
 // grown by the period. On each CPU, or in one thread. perf_event_open(2), with BPF_PROG_TYPE_PERF_EVENT programs.
 
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "bpf/attachment.h"
@@ -11,9 +10,10 @@
 
 namespace spile::bpf {
 
-// Attaches a program on all online CPUs, or to AttachPoint::process; handlers may run from here on. Errors: no privilege, no such
-// process, or the machine does not count the event (with what to do).
-Result<std::vector<Attachment>> attach_sample(int program, const AttachPoint& point);
+// Attach a program to AttachPoint::process, and on one CPU; handlers may run from here on. On a CPU that is not online: without
+// effect. Errors: no privilege, no such process, or the machine does not count the event (with what to do).
+Result<Attachment> attach_sample(int program, const AttachPoint& point);
+Result<Attachment> attach_sample_on(int program, const AttachPoint& point, int cpu);
 // Attaches a program to one thread, wherever it runs; without effect if the thread has ended. Error: as above. REQUIRES:
 // AttachPoint::of_threads.
 Result<Attachment> attach_sample_to(int program, const AttachPoint& point, pid_t thread);

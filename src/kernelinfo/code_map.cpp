@@ -11,8 +11,6 @@ namespace spile::kernelinfo {
 
 namespace {
 
-constexpr std::string_view kVmlinux = "kernel";
-
 // "loop 40960 1 - Live 0xffffffffc0a2d000 (E)": where the module ends.
 std::map<std::string, uint64_t, std::less<>> ends_of(std::string_view text) {
   std::map<std::string, uint64_t, std::less<>> ends;
@@ -93,6 +91,21 @@ const CodeMap::Module* CodeMap::module_at(uint64_t address) const {
 std::string loaded_modules(const Places& places) {
   Result<std::string> text = read_file(places.proc + "/modules");
   return text.ok() ? std::move(*text) : std::string();
+}
+
+std::string without_users(std::string_view modules) {
+  std::string text;
+  for (std::string_view rest = modules; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    // "loop 40960 1 dm_mod, Live 0xffffffffc0a2d000 (E)": the third and fourth words.
+    const size_t size = line.find(' '), count = line.find(' ', size + 1), users = line.find(' ', count + 1),
+                 state = line.find(' ', users + 1);
+    if (size == line.npos || count == line.npos || users == line.npos || state == line.npos) text += line;
+    else text.append(line.substr(0, count)).append(line.substr(state));
+    text += '\n';
+  }
+  return text;
 }
 
 Result<CodeMap> read_code_map(const Places& places) {

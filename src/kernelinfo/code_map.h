@@ -13,6 +13,8 @@
 
 namespace spile::kernelinfo {
 
+inline constexpr std::string_view kVmlinux = "kernel";  // its name among the modules
+
 class CodeMap {
  public:
   struct Function {
@@ -22,7 +24,7 @@ class CodeMap {
     size_t module = 0;  // index into modules()
   };
   struct Module {
-    std::string name;  // "kernel": vmlinux
+    std::string name;
     uint64_t begin = 0, end = 0;
     size_t first = 0, count = 0;  // its functions
   };
@@ -48,5 +50,7 @@ class CodeMap {
 Result<CodeMap> read_code_map(const Places& places = {});
 // Returns the text of /proc/modules, which changes when a module comes or goes; "": the kernel has no modules.
 std::string loaded_modules(const Places& places = {});
+// Returns the lines of loaded_modules() without who uses a module, which changes all the time: the same text: the same code.
+std::string without_users(std::string_view modules);
 
 }  // namespace spile::kernelinfo

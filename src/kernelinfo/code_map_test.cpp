@@ -49,6 +49,16 @@ TEST(CodeMap, KnowsWhereCodeEnds) {
   EXPECT_EQ(map.module_at(0xffffffffc0010000), nullptr);
 }
 
+TEST(CodeMap, ComparesModulesWithoutTheirUsers) {
+  const std::string text = without_users(kModules);
+  EXPECT_EQ(text, "loop 4096 Live 0xffffffffc0000000 (E)\nbrd 4096 Live 0xffffffffc0010000\n");
+  EXPECT_EQ(without_users("loop 4096 2 dm_mod,dm_bufio, Live 0xffffffffc0000000 (E)\nbrd 4096 1 - Live 0xffffffffc0010000"),
+            text);
+  EXPECT_NE(without_users("loop 4096 0 - Live 0xffffffffc0100000 (E)\nbrd 4096 0 - Live 0xffffffffc0010000"), text);
+  EXPECT_EQ(without_users(""), "");
+  EXPECT_EQ(without_users("loop 4096"), "loop 4096\n");
+}
+
 TEST(CodeMap, IsEmptyWithoutSymbols) {
   CodeMap map = CodeMap::make(Symbols::parse(""), "");
   EXPECT_EQ(map.function_at(0xffffffff81000100), nullptr);

@@ -13,14 +13,23 @@ namespace {
 constexpr const char* kMountHint = "run as root, or let root do: mount -t tracefs tracefs /sys/kernel/tracing";
 
 // fsopen(2) and its family have no wrappers in glibc before 2.36.
-Result<UniqueFd> mount_detached() {
-  UniqueFd context(static_cast<int>(syscall(SYS_fsopen, "tracefs", 1 /* FSOPEN_CLOEXEC */)));
-  if (!context) return Error::from_errno("open tracefs", errno, kMountHint);
+Result<UniqueFd> mount_detached(const char* type, const char* doing, const char* hint) {
+  UniqueFd context(static_cast<int>(syscall(SYS_fsopen, type, 1 /* FSOPEN_CLOEXEC */)));
+  if (!context) return Error::from_errno(doing, errno, hint);
   if (syscall(SYS_fsconfig, context.get(), 6 /* FSCONFIG_CMD_CREATE */, nullptr, nullptr, 0) != 0)
-    return Error::from_errno("open tracefs", errno, kMountHint);
+    return Error::from_errno(doing, errno, hint);
   UniqueFd root(static_cast<int>(syscall(SYS_fsmount, context.get(), 1 /* FSMOUNT_CLOEXEC */, 0)));
-  if (!root) return Error::from_errno("mount tracefs", errno, kMountHint);
+  if (!root) return Error::from_errno(doing, errno, hint);
   return root;
+}
+
+Result<std::string> read_below(const UniqueFd& root, const std::string& path, const std::string& type) {
+  const std::string what = "read " + path + " of " + type;
+  UniqueFd file(openat(root.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return Error::from_errno(what, errno);
+  std::string text;
+  if (const int failure = read_all(file.get(), text)) return Error::from_errno(what, failure);
+  return text;
 }
 
 }  // namespace
@@ -35,16 +44,22 @@ Result<UniqueFd> open_tracefs() {
     if (errno == EACCES) denied = EACCES;
   }
   if (denied != 0) return Error::from_errno("read /sys/kernel/tracing", denied, "run as root");
-  return mount_detached();
+  return mount_detached("tracefs", "open tracefs", kMountHint);
 }
 
 Result<std::string> read_tracefs(const std::string& path) {
   TRY(UniqueFd root, open_tracefs());
-  UniqueFd file(openat(root.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return Error::from_errno("read " + path + " of tracefs", errno);
-  std::string text;
-  if (const int failure = read_all(file.get(), text)) return Error::from_errno("read " + path + " of tracefs", failure);
-  return text;
+  return read_below(root, path, "tracefs");
+}
+
+Result<std::string> read_debugfs(const std::string& path) {
+  UniqueFd root(open("/sys/kernel/debug", O_DIRECTORY | O_PATH | O_CLOEXEC));
+  // The directory exists also where nothing is mounted on it.
+  if (!root || faccessat(root.get(), "tracing", F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+    TRY(root,
+        mount_detached("debugfs", "open debugfs", "run as root, or let root do: mount -t debugfs debugfs /sys/kernel/debug"));
+  }
+  return read_below(root, path, "debugfs");
 }
 
 }  // namespace spile

@@ -1,6 +1,6 @@
 #pragma once
-// The kernel's description of its tracepoints. If tracefs is not mounted, a detached mount is used, which does not
-// appear in the machine's mount table, and ends with its descriptor.
+// The kernel's description of its tracepoints, and debugfs beside it. If tracefs is not mounted, a detached mount is used, which
+// does not appear in the machine's mount table, and ends with its descriptor.
 
 #include <string>
 
@@ -16,5 +16,7 @@ Result<UniqueFd> open_tracefs();
 
 // Returns the content of a file in it. path: from that directory on ("events/sched/sched_switch/format").
 Result<std::string> read_tracefs(const std::string& path);
+// Returns the content of a file of debugfs, which is mounted at /sys/kernel/debug, or for this call ("kprobes/enabled").
+Result<std::string> read_debugfs(const std::string& path);
 
 }  // namespace spile

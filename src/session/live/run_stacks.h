@@ -33,6 +33,9 @@ class RunStacks {
   // outlive this. REQUIRES: called after make_tables(), and before TargetSide::acquire().
   void walk_in_kernel(Controller& controller, AddressNames& names);
 
+  // Looks whether modules of the kernel have come or gone (KernelStacks::renew).
+  void renew_kernel() { kernel_stacks_.renew(); }
+
   // Returns the object that follows processes for walk_in_kernel(); null: it is not needed.
   ProcessStacks* of_processes() { return process_stacks_.get(); }
   // Returns warnings about stacks and names that are not whole.

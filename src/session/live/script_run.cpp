@@ -398,6 +398,8 @@ void ScriptRun::housekeeping() {
   arena_->refresh_clock();
   trust_->warn_of_users(monotonic_ns());
   procfs_.serve_http();
+  if (kernel_) kernel_->look_at_system(monotonic_ns());
+  stacks_->renew_kernel();
   const Skips skips = count_skips(*arena_);
   if (presenter()) presenter()->note_losses(skips.all() + controller_->lost_updates());
   ends_->check_skips(skips);

@@ -8,9 +8,11 @@
 #include <cstring>
 #include <functional>
 #include <future>
+#include <iterator>
 
 #include "abi/kernel.h"
 #include "abi/kernel_interrupts.h"
+#include "base/clock.h"
 #include "base/messages.h"
 #include "base/processes/threads.h"
 #include "base/text/number_text.h"
@@ -135,6 +137,7 @@ Result<void> KernelSide::attach() {
   if (rings_thread_.joinable()) TRY_DO(rings_begun_.get_future().get());
   TRY_DO(kernel_->attach());
   attached_ = true;
+  watch_.emplace(*kernel_);
   if (followed_) TRY_DO(followed_->add_running(*kernel_));
   if (std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol); control.size() >= sizeof(abi::KernelControl)) {
     reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
@@ -154,6 +157,7 @@ Result<void> KernelSide::attach() {
 }
 
 Result<void> KernelSide::detach() {
+  if (watch_) watch_->finish(monotonic_ns());
   missed_ = kernel_->missed();
   std::ranges::stable_sort(missed_, std::greater(), [](const auto& point) { return point.second; });
   misses_uncounted_ = kernel_->misses_uncounted();
@@ -218,6 +222,7 @@ std::vector<std::string> KernelSide::losses(std::string_view when_full) const {
     warnings.push_back(fmt::format("the kernel missed {} of {}{}", counted(missed, "hit"), missed_.front().first,
                                    missed_.size() > 1 ? " and others" : ""));
   }
+  if (watch_) std::ranges::move(watch_->losses(), std::back_inserter(warnings));
   if (misses_uncounted_)
     warnings.emplace_back(
         "hits of the kernel's functions inside other handlers are missing, and this kernel does not count them (Linux 6.7 does)");

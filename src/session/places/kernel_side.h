@@ -19,6 +19,7 @@
 #include "session/output/record_queue.h"
 #include "session/places/followed_programs.h"
 #include "session/places/kernel_globals.h"
+#include "session/places/kernel_watch.h"
 
 namespace spile::session {
 
@@ -37,6 +38,11 @@ class KernelSide {
   Result<void> attach();
   // Detaches all programs; no handler runs after it returns. Globals and records can still be read.
   Result<void> detach();
+
+  // Looks at what has changed in the system (KernelWatch::look); does nothing before attach(). REQUIRES: detach() was not called.
+  void look_at_system(int64_t now) {
+    if (watch_) watch_->look(now);
+  }
 
   // Copy globals from and to the controller: KernelGlobals::import_all() and export_changes(). Importing does nothing before
   // attach(): the controller's globals are the only ones then.
@@ -79,6 +85,7 @@ class KernelSide {
   KernelGlobals globals_;
   std::optional<FollowedPrograms> followed_;
   std::unique_ptr<bpf::Kernel> kernel_;
+  std::optional<KernelWatch> watch_;                      // since attach()
   std::vector<std::pair<std::string, uint64_t>> missed_;  // bpf::Kernel::missed(), since detach(); most first
   bool misses_uncounted_ = false;                         // bpf::Kernel::misses_uncounted(), since detach()
   bool knows_processes_ = false;                          // handlers look whether a process is traced

@@ -53,78 +53,121 @@ StackTable names_of(const kernelinfo::CodeMap& code, const kernelinfo::CodeMap::
 }  // namespace
 
 Result<void> KernelStacks::read() {
-  TRY(code_, kernelinfo::read_code_map());
-  modules_ = kernelinfo::loaded_modules();
+  constexpr size_t kMostCodes = 8;
   looked_ns_ = monotonic_ns();
+  modules_ = kernelinfo::without_users(kernelinfo::loaded_modules());
+  TRY(kernelinfo::CodeMap code, kernelinfo::read_code_map());
+  codes_.push_front(std::move(code));
+  if (codes_.size() > kMostCodes) codes_.pop_back();
   return {};
+}
+
+// Returns 0 where there is no room.
+uint64_t KernelStacks::allocate(uint64_t bytes) {
+  const uint64_t at = (next_ + kAlignment - 1) / kAlignment * kAlignment;
+  if (at > end_ || bytes > end_ - at) return 0;
+  next_ = at + bytes;
+  return at;
+}
+
+// Writes the names of functions, and returns the offset of their ModuleMap; 0: there is no room.
+uint64_t KernelStacks::place_names() {
+  const kernelinfo::CodeMap& code = codes_.front();
+  std::vector<abi::StackModule> modules;
+  for (size_t i = 0; i < code.modules().size(); ++i) {
+    const auto& module = code.modules()[i];
+    uint64_t& at = names_[{module.name, module.begin, module.end}];
+    // Another build of a module may be where the one before was.
+    if (at == 0 || module.name != kernelinfo::kVmlinux) {
+      const std::vector<uint8_t> names = names_of(code, module, i).bytes();
+      if (at == 0 || names.size() > end_ - at || std::memcmp(arena_.data() + at, names.data(), names.size()) != 0) {
+        at = allocate(names.size());
+        if (at == 0) return 0;
+        std::memcpy(arena_.data() + at, names.data(), names.size());
+      }
+    }
+    modules.push_back({module.begin, module.end, 0, module.begin, module.end - module.begin, at});
+  }
+  std::ranges::sort(modules, {}, &abi::StackModule::begin);
+  const uint64_t count = modules.size(), at = allocate(sizeof(abi::ModuleMap) + count * sizeof(abi::StackModule));
+  if (at == 0) return 0;
+  std::memcpy(arena_.data() + at, &count, sizeof count);
+  std::memcpy(arena_.data() + at + sizeof(abi::ModuleMap), modules.data(), count * sizeof(abi::StackModule));
+  return at;
 }
 
 Result<void> KernelStacks::fill(std::span<uint8_t> arena, const codegen::ArenaLayout& layout, uint32_t needs) {
   if (layout.kernel_code_size == 0) return {};
   TRY_DO(read());
-  uint64_t next = layout.kernel_code_offset;
-  const uint64_t end = next + layout.kernel_code_size;
-  auto allocate = [&](uint64_t bytes) -> uint64_t {
-    uint64_t at = (next + kAlignment - 1) / kAlignment * kAlignment;
-    if (at > end || bytes > end - at) return 0;
-    next = at + bytes;
-    return at;
-  };
-  const std::vector<abi::CodeRange> ranges = handler_callers(*code_);
+  arena_ = arena;
+  next_ = layout.kernel_code_offset;
+  end_ = next_ + layout.kernel_code_size;
+  const std::vector<abi::CodeRange> ranges = handler_callers(codes_.front());
   abi::KernelCodeTable table{0, ranges.size()};
-  const uint64_t place = allocate(sizeof table + ranges.size() * sizeof(abi::CodeRange));
-  bool has_room = place != 0;
-  if (has_room && needs & sema::kNeedsKernelNames) {
-    std::vector<abi::StackModule> modules;
-    for (size_t i = 0; i < code_->modules().size(); ++i) {
-      const auto& module = code_->modules()[i];
-      const std::vector<uint8_t> names = names_of(*code_, module, i).bytes();
-      const uint64_t at = allocate(names.size());
-      has_room &= at != 0;
-      if (at != 0) std::memcpy(arena.data() + at, names.data(), names.size());
-      modules.push_back({module.begin, module.end, 0, module.begin, module.end - module.begin, at});
-    }
-    std::ranges::sort(modules, {}, &abi::StackModule::begin);
-    table.module_map = allocate(sizeof(abi::ModuleMap) + modules.size() * sizeof(abi::StackModule));
-    has_room &= table.module_map != 0;
-    if (has_room) {
-      const uint64_t count = modules.size();
-      std::memcpy(arena.data() + table.module_map, &count, sizeof count);
-      std::memcpy(arena.data() + table.module_map + sizeof(abi::ModuleMap), modules.data(),
-                  modules.size() * sizeof(abi::StackModule));
-    }
+  table_ = allocate(sizeof table + ranges.size() * sizeof(abi::CodeRange));
+  bool has_room = table_ != 0;
+  has_names_ = needs & sema::kNeedsKernelNames;
+  if (has_room && has_names_) {
+    table.module_map = place_names();
+    has_room = table.module_map != 0;
   }
   if (!has_room) {
     return Error{fmt::format("the kernel's {} symbols take more than the {} MiB that handlers have for them",
-                             code_->functions().size(), layout.kernel_code_size >> 20),
+                             codes_.front().functions().size(), layout.kernel_code_size >> 20),
                  "print addresses instead: print_syms(), print_stack() and print_backtrace() have names all the same"};
   }
-  std::memcpy(arena.data() + place, &table, sizeof table);
-  if (!ranges.empty()) std::memcpy(arena.data() + place + sizeof table, ranges.data(), ranges.size() * sizeof(abi::CodeRange));
+  std::memcpy(arena.data() + table_, &table, sizeof table);
+  if (!ranges.empty()) std::memcpy(arena.data() + table_ + sizeof table, ranges.data(), ranges.size() * sizeof(abi::CodeRange));
   return {};
 }
 
-// A module may have been loaded since.
+// Handlers that run meanwhile use the names of before: what they read is not written to again.
+void KernelStacks::renew() {
+  if (codes_.empty()) return;
+  looked_ns_ = monotonic_ns();
+  if (kernelinfo::without_users(kernelinfo::loaded_modules()) == modules_ || !read() || !has_names_ || is_full_) return;
+  const uint64_t module_map = place_names();
+  if (module_map == 0) {
+    is_full_ = true;
+    warn("handlers have no room for the names of functions of modules that are loaded from now on: they are numbers",
+         "run spile again, or use print_syms(), print_stack() and print_backtrace(), which have names all the same");
+    return;
+  }
+  auto* table = reinterpret_cast<abi::KernelCodeTable*>(arena_.data() + table_);
+  __atomic_store_n(&table->module_map, module_map, __ATOMIC_RELEASE);
+}
+
+KernelStacks::Found KernelStacks::find(uint64_t address) const {
+  for (const kernelinfo::CodeMap& code : codes_) {
+    if (const auto* module = code.module_at(address)) return {&code, code.function_at(address), module};
+  }
+  return {};
+}
+
+bool KernelStacks::is_of_kernel(uint64_t address) const {
+  const auto* module = codes_.front().module_at(address);
+  return module && module->name == kernelinfo::kVmlinux;
+}
+
+// A module may have been loaded since, also where another one was.
 void KernelStacks::look_again(uint64_t address) {
-  constexpr int64_t kOftenNs = 1'000'000'000;
-  if (!code_ && !refused_) {
+  constexpr int64_t kOftenNs = 100'000'000;
+  if (codes_.empty() && !refused_) {
     if (Result<void> outcome = read(); !outcome.ok()) {
       refused_ = true;
       warn(outcome.error().message, outcome.error().hint);
     }
   }
-  if (!code_ || code_->module_at(address) || monotonic_ns() - looked_ns_ < kOftenNs) return;
-  looked_ns_ = monotonic_ns();
-  if (kernelinfo::loaded_modules() != modules_) (void)read();
+  if (codes_.empty() || is_of_kernel(address) || monotonic_ns() - looked_ns_ < kOftenNs) return;
+  renew();
 }
 
 void KernelStacks::append_line(std::string& text, uint64_t address, uint64_t lookup) {
   look_again(lookup);
-  const auto* function = code_ ? code_->function_at(lookup) : nullptr;
-  const auto* module = code_ ? code_->module_at(lookup) : nullptr;
+  const auto [code, function, module] = find(lookup);
   if (function) {
     text += fmt::format(" {:#x} : {}+{:#x}/{:#x} [{}]\n", address, function->name, address - function->begin,
-                        function->end - function->begin, code_->modules()[function->module].name);
+                        function->end - function->begin, code->modules()[function->module].name);
   } else if (module) {
     text += fmt::format(" {:#x} [{}+{:#x}/{:#x}]\n", address, module->name, address - module->begin, module->end - module->begin);
   } else {
