@@ -51,6 +51,7 @@ class ElfModule final : public Module {
   std::optional<Function> unnamed_function_at(FileAddress address) override;
   std::vector<Function> parts() override { return symbols().parts(); }
   std::optional<Function> part_at(FileAddress address) override { return symbols().part_containing(address); }
+  bool is_entered_by_calls(FileAddress function) override;
   size_t function_count() override { return symbols().count() ? symbols().count() : unnamed_functions().size(); }
   bool has_static_symbols() override { return symbols().has_static_symbols(); }
   std::optional<FileAddress> data_symbol(const std::string& name, uint64_t* size) override {
@@ -137,7 +138,8 @@ class ElfModule final : public Module {
   std::unique_ptr<ElfImage> mini_debug_;                     // symbols_ has views of its names
   std::vector<DwarfFunction> dwarf_functions_;               // symbols_ has views of their names
   std::optional<SymbolTable> symbols_;
-  std::optional<std::vector<Function>> unnamed_functions_;  // by .eh_frame
+  std::optional<std::vector<Function>> unnamed_functions_;       // by .eh_frame
+  std::optional<std::vector<FileAddress>> entered_with_frames_;  // ascending: not is_entered_by_calls()
   std::shared_ptr<DebugInfo> info_;
   std::optional<std::vector<Mark>> marks_;
   std::optional<std::vector<PltEntry>> plt_;
@@ -255,6 +257,16 @@ const std::vector<Function>& ElfModule::unnamed_functions() {
     function.source = Function::Source::kUnwind;
   }
   return *unnamed_functions_;
+}
+
+bool ElfModule::is_entered_by_calls(FileAddress function) {
+  if (!entered_with_frames_) {
+    entered_with_frames_.emplace();
+    for (const UnwindRange& range : read_unwind_ranges(*image_)) {
+      if (range.start == UnwindRange::Start::kInside) entered_with_frames_->push_back(range.address);
+    }
+  }
+  return !std::ranges::binary_search(*entered_with_frames_, function);
 }
 
 std::optional<Function> ElfModule::unnamed_function_at(FileAddress address) {

@@ -64,6 +64,16 @@ TEST_F(Entries, AreWhatOnlyHasTheNameOfAPart) {
   EXPECT_THAT(parts(), testing::IsEmpty());
 }
 
+TEST_F(Entries, AreEnteredByCallsOrWithMoreOnTheStack) {
+  assemble(code("called", 0) + code("resolver", 16) + code("f.part.0", 32) +
+           ".type bare,@function\nbare: ret\n.size bare,.-bare\n");
+  for (const auto& [name, by_calls] : {std::pair{"called", true}, {"resolver", false}, {"f.part.0", false}, {"bare", true}}) {
+    const auto found = module_->functions({.name = name, .file = {}});
+    ASSERT_EQ(found->size(), 1u) << name;
+    EXPECT_EQ(module_->is_entered_by_calls(found->front().address), by_calls) << name;
+  }
+}
+
 TEST_F(Entries, AreCalledWhenClangHasTakenThemOut) {
   assemble(code("f", 0, "call f.cold.1\njmp f.cold.2\n") + code("f.cold.1", 0) + code("f.cold.2", 0) +
            code("g", 0, "call g.cold.1\nret\n") + code("g.cold.1", 16));

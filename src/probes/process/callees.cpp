@@ -184,7 +184,7 @@ void add_calls(TracedWorld& world, const CalleeRequest& request, debuginfo::Modu
 Result<Points> find_returns(TracedWorld& world, const CalleeRequest& request, debuginfo::Module& module, CallGraph& graph) {
   Points points;
   for (const Function* callee : graph.called()) {
-    if (refuses_return(callee->name())) continue;
+    if (refuses_return(callee->name()) || !module.is_entered_by_calls(callee->address)) continue;
     ResolvedPoint point = point_at(world, request.part, module, callee->address, ProbeKind::kFunctionReturn);
     point.site.size = callee->size;
     point.site.function = callee->name();

@@ -71,9 +71,6 @@ bool refuses_return(const std::string& name) {
                                                  "mcount",          "_mcount",
                                                  "__fentry__",      "__tls_get_addr_slow",
                                                  "__longjmp",       "____longjmp_chk"};
-  // The linkage table jumps there with two words above the return address; what follows names the registers that they save.
-  for (std::string_view stem : {"_dl_runtime_resolve", "_dl_runtime_profile"})
-    if (name.starts_with(stem)) return true;
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 

@@ -218,6 +218,8 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
     } else if (request.is_return && !request.part.of_kernel && refuses_return(function.name())) {
       found.reason =
           "can't be probed at its return: it has no caller to return to, returns twice, or looks at its return address";
+    } else if (request.is_return && !request.part.of_kernel && !module.is_entered_by_calls(function.address)) {
+      found.reason = "can't be probed at its return: code jumps there with more on the stack than a return address";
     } else if (const StackOwner* owner = owners ? owners->of(function.name()) : nullptr) {
       found.reason = fmt::format("can't be probed at its return: {}", owner->reason);
     } else {

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "abi/time_counter.h"
 
@@ -100,6 +102,64 @@ TEST_F(OutputOfScript, HoldsARecordBackUntilAWholeCollectionLater) {
   EXPECT_FALSE(output_->records().collect(*arena_));
   output_->records().hand_on(false);
   EXPECT_EQ(output_->file().held(), "x");
+}
+
+// Threads 2 and 3 print; 2 is interrupted between reading the clock and publishing its record.
+class OutputOfInterrupted : public OutputOfScript {
+ protected:
+  void SetUp() override {
+    OutputOfScript::SetUp();
+    script_.target_records = abi::record_kind_bit(abi::kText);
+    write(2, 1, "");
+    early_ = abi::time_counter();
+    arena_->slot(2).busy = 1;
+    write(3, abi::time_counter(), "late ");
+    collect();
+    collect();
+    collect();
+    EXPECT_EQ(output_->file().held(), "");
+  }
+
+  void collect() {
+    output_->records().collect(*arena_);
+    output_->records().hand_on(false);
+  }
+
+  uint64_t early_ = 0;
+};
+
+TEST_F(OutputOfInterrupted, WaitsForARecordThatAThreadHasBegun) {
+  write(2, early_, "early ");  // and prints more in this handler
+  collect();
+  EXPECT_EQ(output_->file().held(), "early late ");
+}
+
+TEST_F(OutputOfInterrupted, WaitsNoLongerThanTheHandlerRuns) {
+  arena_->slot(2).busy = 0;
+  collect();
+  EXPECT_EQ(output_->file().held(), "late ");
+}
+
+TEST_F(OutputOfInterrupted, WaitsOnceForAThreadThatStandsStill) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(120));
+  collect();
+  EXPECT_EQ(output_->file().held(), "late ");
+  write(3, abi::time_counter(), "later ");
+  collect();
+  collect();
+  EXPECT_EQ(output_->file().held(), "late later ");
+  // It goes on, and is waited for again.
+  arena_->slot(2).busy = 0;
+  collect();
+  early_ = abi::time_counter();
+  arena_->slot(2).busy = 1;
+  write(3, abi::time_counter(), "z ");
+  for (int i = 0; i < 3; ++i) collect();
+  EXPECT_EQ(output_->file().held(), "late later ");
+  write(2, early_, "y ");
+  arena_->slot(2).busy = 0;
+  for (int i = 0; i < 2; ++i) collect();
+  EXPECT_EQ(output_->file().held(), "late later y z ");
 }
 
 TEST_F(OutputOfScript, BelievesAProcessNoKindThatItsHandlersCannotWrite) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "abi/time_counter.h"
 #include "base/clock.h"
 
 namespace spile::session {
@@ -23,12 +22,9 @@ bool RecordQueue::collect(ArenaView& arena) {
   uint64_t complete = UINT64_MAX;  // the time up to which the rings that hold more have been taken
   int64_t since = 0;
   for (uint64_t taken = 0; more && taken <= 2 * arena.largest_ring(); taken += kPiece) {
-    // Records with a time before a horizon have been published by the next one, unless a thread was interrupted between reading
-    // the clock and publishing for the whole time between the two.
     if (const int64_t now = monotonic_ns(); now - since >= kLeastAge) {
       since = now;
-      horizon_ = next_horizon_;
-      next_horizon_ = abi::time_counter();
+      horizon_.advance(arena, now);
     }
     more = false;
     complete = UINT64_MAX;
@@ -39,10 +35,10 @@ bool RecordQueue::collect(ArenaView& arena) {
       more = true;
       complete = std::min(complete, ring.last_time);
     });
-    if (more) hand_on_until(std::min(horizon_, complete));
+    if (more) hand_on_until(std::min(horizon_.complete(), complete));
     if (held_bytes_ > kMostHeld) hand_on(true);
   }
-  horizon_ = std::min(horizon_, complete);
+  complete_ = std::min(horizon_.complete(), complete);
   return any;
 }
 

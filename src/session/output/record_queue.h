@@ -1,8 +1,9 @@
 #pragma once
 // Takes the records of all rings and hands them on in order of time. Thread rule: one thread.
 //
-// Records of one thread are in order by themselves. Records of several threads are put in order by holding each back for one more
-// collection: by then every older record has been published. When more than kMostHeld bytes are held, all are handed on at once.
+// Records of one thread are in order by themselves. Records of several threads are put in order by holding each back until every
+// older one has been published (RecordHorizon): for one more collection, and while a thread is interrupted before it publishes.
+// When more than kMostHeld bytes are held, all are handed on at once.
 //
 // Whatever a traced process can write, it can forge (docs/security.md). From rings other than the controller's own, only those
 // kinds of records are accepted that handlers of the script can write there (CompiledScript::target_records). Actions that
@@ -18,6 +19,7 @@
 #include "session/arena/arena_view.h"
 #include "session/arena/ring_reader.h"
 #include "session/output/handler_errors.h"
+#include "session/output/record_horizon.h"
 #include "session/output/record_sink.h"
 #include "session/output/stream_sink.h"
 
@@ -42,7 +44,7 @@ class RecordQueue {
   // Adds a record of the kernel's ring buffer; copies what follows the abi::RecordHeader and computes header.size.
   void add(abi::RecordHeader header, std::span<const char> payload);
   // Hands on the records that are old enough, or everything.
-  void hand_on(bool everything) { hand_on_until(everything ? UINT64_MAX : horizon_); }
+  void hand_on(bool everything) { hand_on_until(everything ? UINT64_MAX : complete_); }
 
  private:
   struct Held {
@@ -78,8 +80,8 @@ class RecordQueue {
   std::vector<Held> held_;
   std::vector<size_t> sorted_from_;  // where in held_ each ring's records begin: from one to the next, they are in order
   uint64_t actions_held_ = 0;        // of processes
-  uint64_t horizon_ = 0;             // records up to this time are complete
-  uint64_t next_horizon_ = 0;
+  RecordHorizon horizon_;
+  uint64_t complete_ = 0;  // all records up to this time have been taken
 };
 
 }  // namespace spile::session
