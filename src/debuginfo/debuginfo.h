@@ -57,9 +57,9 @@ class Module {
   // address; the one that contains the address. Programs jump to a part, so it has neither entry nor return.
   virtual std::vector<Function> parts() = 0;
   virtual std::optional<Function> part_at(FileAddress address) = 0;
-  // Returns whether the return address is on top of the stack where the function begins. False where call frame information begins
-  // there with more than that: code jumps there that has left something above it (_dl_runtime_resolve_xsave, to which linkage
-  // tables jump). The first call takes 0.1 us a function of the module.
+  // Returns whether the return address is on top of the stack where the function begins. False where call frame information
+  // begins there with more than that: code jumps there that has left something above it (_dl_runtime_resolve_xsave, to which
+  // linkage tables jump). The first call takes 0.1 us a function of the module.
   virtual bool is_entered_by_calls(FileAddress function) = 0;
   // Returns function_at(), or else part_at(): what has the code.
   std::optional<Function> code_at(FileAddress address);
