@@ -16,6 +16,7 @@
 
 #include "abi/call_history.h"
 #include "abi/time_counter.h"
+#include "base/processes/proc.h"
 #include "base/unique_fd.h"
 
 namespace spile::session {
@@ -243,6 +244,15 @@ void ArenaView::refresh_clock() {
   publish_clock();
 }
 
+// Returns whether a thread comes to the end of its handler only when somebody lets it: it is stopped, perhaps by spile itself, or
+// it waits in the kernel, for a child of vfork for example. In another PID namespace the number may be another thread's: whether
+// that is waited for costs time, or leaves a slot to the next merge. 0, or one that has ended: false.
+static bool stands_still(pid_t tid) {
+  constexpr int kState = 3;
+  const std::string state = tid > 0 ? stat_field(tid, kState) : "";
+  return state == "t" || state == "T" || state == "D";
+}
+
 uint32_t ArenaView::advance_epoch() {
   uint32_t old = std::exchange(epoch_, 1 - epoch_);
   for_each_header(
@@ -252,10 +262,20 @@ uint32_t ArenaView::advance_epoch() {
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) != 0) {
     syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
   }
-  int64_t deadline = now_ns(CLOCK_MONOTONIC) + 100'000'000;
+  constexpr int64_t kMostWait = 100'000'000, kShortWait = 100'000, kBetweenLooks = 1'000'000;
+  const int64_t begin = now_ns(CLOCK_MONOTONIC);
   for_each_used_slot([&](uint32_t i) {
     std::atomic_ref<uint32_t> busy(slot(i).busy);
-    while (busy.load(std::memory_order_acquire) == 1 + old && now_ns(CLOCK_MONOTONIC) < deadline) sched_yield();
+    int64_t next_look = now_ns(CLOCK_MONOTONIC) + kShortWait;
+    while (busy.load(std::memory_order_acquire) == 1 + old) {
+      const int64_t now = now_ns(CLOCK_MONOTONIC);
+      if (now >= begin + kMostWait) return;
+      if (now >= next_look) {
+        if (stands_still(static_cast<pid_t>(slot(i).owner & 0xffffffff))) return;
+        next_look = now + kBetweenLooks;
+      }
+      sched_yield();
+    }
   });
   return old;
 }

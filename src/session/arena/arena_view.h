@@ -105,9 +105,9 @@ class ArenaView {
   // Above that (somebody has set the wall clock) the clock jumps, backwards too. REQUIRES: called every 100 ms or so.
   void refresh_clock();
 
-  // Flips the epoch and waits until no handler of the old one runs. Returns the old epoch, 0 or 1. Waits 100 ms at most: a thread
-  // that stands still inside a handler (stopped, or killed there) keeps its slot busy with the old epoch (ThreadSlot::busy is 1 +
-  // epoch), and the merge must leave that slot out.
+  // Flips the epoch and waits until no handler of the old one runs. Returns the old epoch, 0 or 1. Does not wait for a thread
+  // that stands still inside a handler (stopped, or in a call that blocks), and 100 ms at most, as for one that was killed there:
+  // it keeps its slot busy with the old epoch (ThreadSlot::busy is 1 + epoch), and the merge must leave that slot out.
   uint32_t advance_epoch();
 
   // Frees the slots of all threads of a process that has ended; what the slots have added up stays.
