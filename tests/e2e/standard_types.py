@@ -30,3 +30,8 @@ spile("-e", "probe begin { " + " ".join(f'println(@sizeof("{name}", "{PATH}"))' 
     status=0, out="".join(f"{size}\n" for size in sizes.values()))
 spile("-e", f'probe begin {{ println(@sizeof("std::vector<float>", "{PATH}")) }}').expect(
     status=1, err_match="has no type 'std::vector<float>'")
+# Of several modules, those that are there say what they lack.
+for modules in (f"nothere:{PATH}", f"{PATH}:nothere", f"/nothere/either:nothere:{PATH}"):
+    lacks = "'/nothere/either'" if "either" in modules else "'nothere'"
+    spile("-e", f'probe begin {{ println(@cast(0, "Absent", "{modules}")->x) }}').expect(
+        status=1, err_match=f"has no type 'Absent', and {lacks} is neither a loaded module nor a program$")

@@ -174,10 +174,12 @@ Result<StartPlace> cast_in_kernel_module(TracedWorld& world, const std::string& 
   return StartPlace{fmt::format("@cast({})", type), module, pointee(found), true};
 }
 
-// The type in the first module of "a:b:<c.h>" that has it.
+// The type in the first module of "a:b:<c.h>" that has it. What the first that is there lacks is the error.
 Result<StartPlace> cast_start(TracedWorld& world, const ResolvedPoint* point, const std::string& type,
                               const std::string& modules) {
   Error failure;
+  std::string absent;
+  bool any = false;  // is there
   for (const std::string& name : module_names(modules)) {
     std::string in_kernel = is_kernel_module(name) ? name : find_kernel_module(world, point, name);
     Result<StartPlace> of_module = in_kernel.empty() ? cast_in_kernel_module(world, type, name) : Result<StartPlace>(Error{});
@@ -193,8 +195,11 @@ Result<StartPlace> cast_start(TracedWorld& world, const ResolvedPoint* point, co
     else if (!path.ok() && in_kernel.empty() && world.kernel().knows_module(name))
       found = Error{fmt::format("the module {} is not loaded, so that its types are not known", name),
                     fmt::format("load it before spile starts: modprobe {}", name)};
-    if (failure.message.empty()) failure = std::move(found).error();
+    if (failure.message.empty() || (path.ok() && !any)) failure = std::move(found).error();
+    any |= path.ok();
+    if (!path.ok() && absent.empty()) absent = name;
   }
+  if (any && !absent.empty()) failure.message += fmt::format(", and '{}' is neither a loaded module nor a program", absent);
   return failure;
 }
 
