@@ -5,6 +5,7 @@
 #include "base/diagnostics.h"
 #include "base/result.h"
 #include "base/source_excerpt.h"
+#include "base/visible_text.h"
 
 namespace spile {
 
@@ -30,6 +31,12 @@ Message message_with(MessageKind kind, std::string text, std::string hint) {
   return message;
 }
 }  // namespace
+
+Message message_of(const Error& error) {
+  Message message = message_with(MessageKind::kSystemError, error.message, error.hint);
+  message.excerpt = error.output;
+  return message;
+}
 
 void set_message_sink(MessageSink* sink) { current_sink = sink; }
 MessageSink* message_sink() { return current_sink; }
@@ -61,14 +68,12 @@ void say(Message message) {
   if (message.kind == MessageKind::kWarning && !warnings_shown) return;
   if (current_sink) return current_sink->take(std::move(message));
   std::string text(head_of(message));
-  text.append(message.text).append("\n").append(message.excerpt);
-  if (!message.hint.empty()) text.append("  hint: ").append(message.hint).append("\n");
+  text.append(message.is_of_script ? message.text : visible_text(message.text)).append("\n").append(message.excerpt);
+  if (!message.hint.empty()) text.append("  hint: ").append(visible_text(message.hint)).append("\n");
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-void warn(std::string text, std::string hint) {
-  say(message_with(MessageKind::kWarning, std::move(text), std::move(hint)));
-}
+void warn(std::string text, std::string hint) { say(message_with(MessageKind::kWarning, std::move(text), std::move(hint))); }
 
 void fail(std::string text, std::string hint) {
   Message message = message_with(MessageKind::kSystemError, std::move(text), std::move(hint));
@@ -76,14 +81,21 @@ void fail(std::string text, std::string hint) {
   say(std::move(message));
 }
 
-void fail(const Error& error) { fail(error.message, error.hint); }
+void fail(const Error& error) {
+  Message message = message_of(error);
+  message.is_of_run = true;
+  say(std::move(message));
+}
 
 int refuse(std::string text, std::string hint) {
   say(message_with(MessageKind::kSystemError, std::move(text), std::move(hint)));
   return 1;
 }
 
-int refuse(const Error& error) { return refuse(error.message, error.hint); }
+int refuse(const Error& error) {
+  say(message_of(error));
+  return 1;
+}
 
 void note(std::string text) { say(Message(MessageKind::kNote, std::move(text))); }
 

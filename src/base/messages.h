@@ -1,6 +1,8 @@
 #pragma once
 // What spile says to its user beside its results: warnings, errors and notes, with their parts. They go to standard error, or to
-// a sink: a program that runs spile through libspile gets them as they are (docs/library-api.md). While a sink is set,
+// a sink: a program that runs spile through libspile gets them as they are (docs/library-api.md). On standard error a message is
+// one line: names in it, of symbols, files and processes, are shown with their newlines and control characters escaped, so that
+// they forge no other message. While a sink is set,
 // print_text(stderr, ...) hands it each text as a note. Never throws and never ends the program. Thread rule: sink and
 // show_warnings() are set once, before other threads print; the rest from any thread.
 
@@ -28,10 +30,11 @@ struct Message {
   Message(MessageKind its_kind, std::string its_text) : kind(its_kind), text(std::move(its_text)) {}
 
   MessageKind kind = MessageKind::kNote;
-  bool is_of_run = false;  // of a kSystemError: it came while a script ran
-  std::string text;  // without "WARNING: " and "error: "
-  std::string hint;  // what to do; "": none
-  std::string file;  // of the script, as spile names it; "": the message is about no place
+  bool is_of_run = false;     // of a kSystemError: it came while a script ran
+  bool is_of_script = false;  // the text is the script's own, and has the lines that the script has written
+  std::string text;           // without "WARNING: " and "error: "
+  std::string hint;           // what to do; "": none
+  std::string file;           // of the script, as spile names it; "": the message is about no place
   // from 1, columns in bytes; the end is behind the last byte; 0: not known
   uint32_t line = 0, column = 0, end_line = 0, end_column = 0;
   std::string excerpt;  // the line of the script with a caret; "": none

@@ -47,6 +47,18 @@ TEST(Messages, SayNoWarningWhereNoneIsWanted) {
   EXPECT_EQ(kept.messages[0].text, "b");
 }
 
+TEST(Messages, AreLinesWhateverNamesAreInThem) {
+  testing::internal::CaptureStderr();
+  warn("file a\nERROR: b\x1b[31m", "see c\nd\te");
+  refuse("f\r\ng");
+  note("h\ni");
+  Message own(MessageKind::kWarning, "j\nk");
+  own.is_of_script = true;
+  say(own);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "WARNING: file a\\nERROR: b\\033[31m\n  hint: see c\\nd\\te\nspile: f\\r\\ng\nh\\ni\nWARNING: j\nk\n");
+}
+
 TEST(Messages, ArePrintedWithHeadExcerptAndHint) {
   testing::internal::CaptureStderr();
   warn("a", "do b");

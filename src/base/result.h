@@ -11,8 +11,9 @@
 namespace spile {
 
 struct Error {
-  std::string message;  // "attach 4711: Operation not permitted (owned by uid 0)"
-  std::string hint;     // "run as root, or start the program with -c"; may be empty
+  std::string message;      // "attach 4711: Operation not permitted (owned by uid 0)"
+  std::string hint;         // "run as root, or start the program with -c"; may be empty
+  std::string output = {};  // lines that another program has said about it, shown below the message as they are; may be empty
 
   // Makes an error with the message "what: strerror(errnum)".
   static Error from_errno(std::string what, int errnum, std::string hint = {});

@@ -1,4 +1,4 @@
-# variants: mismatch split package types alternate kept mini unwind server ask
+# variants: mismatch split package types alternate kept mini unwind server limits ask
 # Where debug information is found, and what is said of files that are missing, of another build, or on a server that does not
 # answer.
 # long
@@ -262,6 +262,58 @@ elif VARIANT == "unwind":
     expect_true(f'function("{address:#x}")' in listed, listed)
     spile("-e", f'probe process.function({address:#x}).return {{ println(returnval()) }} probe process.function("{address:#x}") {{ println(int_arg(2)) }}', "-c",
           program_file).expect(out="5\n12\n")
+elif VARIANT == "limits":
+    # Servers that send slowly, nothing, or more than a limit: a warning, also where the script needs none of it.
+    import gzip
+    run("gcc", "-O1", "-Wl,--build-id", "-o", "work", "work.c")
+
+    def served(head, pieces, pause):
+        """The URL of a server that answers so; pieces are sent again and again."""
+        listener = socket.create_server(("127.0.0.1", 0))
+
+        def answer(connection):
+            try:
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n")
+                for piece in pieces:
+                    connection.sendall(piece)
+                    time.sleep(pause)
+            except OSError:
+                pass
+            connection.close()
+
+        def serve():
+            while True:
+                threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+        threading.Thread(target=serve, daemon=True).start()
+        return f"http://127.0.0.1:{listener.getsockname()[1]}/"
+
+    def endless(piece):
+        while True:
+            yield piece
+
+    bomb = gzip.compress(bytes(1 << 28))
+    drips = served(b"", endless(b"x"), 0.2)
+    stops = served(b"Content-Length: 9000\r\n", (b"x",), 300)
+    floods = served(b"", endless(bytes(1 << 16)), 0.01)
+    pieces = [bomb[i:i + 4096] for i in range(0, len(bomb), 4096)]
+    squeezed = served(f"Content-Encoding: gzip\r\nContent-Length: {len(bomb)}\r\n".encode(), pieces, 0.2)
+    large = served(b"Content-Length: 900000000\r\n", endless(bytes(1 << 16)), 0.1)
+    slow = r"did not send the debug information in time \((nothing came for )?\d s\)"
+    big = r"sent \d+ MB, more than the debug information of a run may take|larger than \$DEBUGINFOD_MAXSIZE"
+    for url, variables, options, wanted in (
+            (drips, {}, ["--download-debuginfo=2"], slow), (drips, {"DEBUGINFOD_MAXTIME": "2"}, [], slow),
+            (stops, {"DEBUGINFOD_TIMEOUT": "2"}, [], slow), (floods, {"DEBUGINFOD_MAXSIZE": "1000000"}, [], big),
+            (squeezed, {"DEBUGINFOD_MAXSIZE": "20000000"}, [], big), (large, {"DEBUGINFOD_MAXSIZE": "20000000"}, [], big)):
+        shutil.rmtree(directory / "debuginfod_client", ignore_errors=True)
+        shutil.rmtree(directory / "cache", ignore_errors=True)
+        begin = time.monotonic()
+        shows = 'probe process.function("work") { println("<", $$parms, ">") }'
+        result = subprocess.run([str(SPILE), *options, "-e", shows, "-c", str(program_file)], cwd=directory, capture_output=True,
+                                text=True, timeout=120, env={**os.environ, **variables, "DEBUGINFOD_URLS": url})
+        expect((result.returncode, result.stdout), (0, "<>\n"), f"{wanted}: {result.stderr}")
+        expect_match(f"^WARNING: (http|the debug information that http).*({wanted})", result.stderr)
+        expect_true(time.monotonic() - begin < 60, f"{wanted}: {time.monotonic() - begin} s")
 elif VARIANT == "server":
     if not shutil.which("debuginfod"):
         skip("needs debuginfod")

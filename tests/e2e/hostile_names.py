@@ -33,6 +33,17 @@ for words in (["funcs"], ["funcs", "-v"]):
     printed = lines(*words[:1], *words[1:], path)
     expect((len(printed), sum("bad\\n" in line for line in printed)), (3, 1))
 
+for words in (["lines", path, "main"], ["vars", path, "main"], ["marks", path]):
+    lines(*words, status=1 if words[0] == "marks" else 0)
+
+# In warnings and errors of the system, too: of a file's path, of a source file's name, and of a folder of marks without any.
+os.environ["DEBUGINFOD_URLS"] = "http://127.0.0.1:1/\nERROR:forged"
+subprocess.run(["strip", "-g", "-o", folder / "new\nline\"q/stripped", path], check=True)
+for words in (["marks", f"{folder}/new?line*"], ["-e", "probe begin {}", "-c", f"'{inside}/absent'"], [f"{inside}/absent.stp"]):
+    printed = lines(*words, status=1)
+    expect_true(all(line.startswith(("spile: ", "  hint: ", "WARNING: ")) for line in printed), repr(printed))
+del os.environ["DEBUGINFOD_URLS"]
+
 error = lines("-p2", "-e", 'probe process.function("nosuch") {}', "-c", command, status=1)
 expect_match(r"error: no function 'nosuch' in \S*new\\nline\"q/program", error[0])
 

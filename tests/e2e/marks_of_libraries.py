@@ -22,3 +22,4 @@ expect_match(rf"^{re.escape(str(folder))}/lib\.so:\nlibstdcxx:\w+ ", spile("mark
 thrown = spile("marks", f"{folder}/*.so", "libstdcxx:throw").expect(status=0).out
 expect_match(r"^libstdcxx:throw [^\n]*\n$", thrown.partition("\n")[2])
 spile("marks", f"{folder}/[ab]").expect(status=1, out="", err=f"spile: no SDT mark in the 2 files of '{folder}/[ab]' matches\n")
+spile("marks", f"{folder}/[a]").expect(status=1, out="", err=f"spile: no SDT mark in {folder}/a matches\n")

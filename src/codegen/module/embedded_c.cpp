@@ -105,14 +105,15 @@ Result<std::string> compile_c(const std::string& source) {
     if (status < 0) continue;
     if (status == 0) return output.read();
     std::string said = messages.read();
-    while (!said.empty() && said.back() == '\n') said.pop_back();
+    if (!said.ends_with('\n')) said += '\n';
     const auto says = [&said](std::string_view what) { return said.find(what) != std::string::npos; };
     // A name STAP_… that is not declared is a parameter that the function does not have.
     const bool lacks = says("file not found") || says("incomplete") || (says("undeclared") && !says("identifier 'STAP_"));
     return Error{
-        "embedded C does not compile:\n" + said,
+        "embedded C does not compile:",
         lacks ? "it runs in a process, with the headers of programs: those of the kernel, its types and functions are not there"
-              : ""};
+              : "",
+        std::move(said)};
   }
   return Error{fmt::format("embedded C needs a C compiler: {} can't be run", fmt::join(compilers, " or ")),
                "apt-get install clang-19, or set CLANG"};

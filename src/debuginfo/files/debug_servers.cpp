@@ -5,19 +5,23 @@
 #include <fmt/format.h>
 #include <glob.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 #include "base/files/file.h"
+#include "base/messages.h"
 #include "base/print.h"
 #include "base/processes/threads.h"
 #include "base/text/split.h"
@@ -72,12 +76,14 @@ const Library& library() {
 
 // One request: when it must end, and what has come so far. The library's thread is ours; another one prints.
 struct Request {
-  Clock::time_point begin = Clock::now();
-  int64_t seconds = 0;
+  enum class End : uint8_t { kNone, kTime, kSilence, kSize, kDiskFull };
+  Clock::time_point begin = Clock::now(), last_data = begin;
+  DownloadLimits limits;
+  std::string build_id;
+  int64_t size = 0;  // of the file so far
   std::atomic<long> bytes = 0, all = 0;
-  std::atomic<bool> timed_out = false;
   std::string folder;  // where the library puts files, or one around it
-  bool is_disk_full = false;
+  End end = End::kNone;
 };
 
 // debuginfod_find_debuginfo(3), "CACHE": the first of these folders that is named or exists.
@@ -99,15 +105,43 @@ bool is_nearly_full(const std::string& folder) {
   return statvfs(folder.c_str(), &disk) == 0 && uint64_t{disk.f_bavail} * disk.f_frsize < kLeastRoom;
 }
 
+// Returns the size of the file that the library is writing, in a folder that the build-id names. The number of bytes that it
+// gives is that of the wire, where a compressed file may be a thousandth of what is written.
+int64_t size_of_file(const std::string& build_id) {
+  int64_t size = 0;
+  const std::string infix = "/" + build_id + "/";
+  std::error_code error;
+  for (std::filesystem::directory_iterator at("/proc/self/fd", error), end; !error && at != end; at.increment(error)) {
+    std::error_code gone;
+    const std::string file = std::filesystem::read_symlink(at->path(), gone).string();
+    struct stat status;
+    if (!gone && file.find(infix) != std::string::npos && stat(at->path().c_str(), &status) == 0)
+      size = std::max<int64_t>(size, status.st_size);
+  }
+  return size;
+}
+
+Request::End end_of(const Request& request) {
+  using std::chrono::seconds;
+  constexpr int64_t kLarge = 64 << 20;  // small files are nobody's fault
+  const Clock::time_point now = Clock::now();
+  if (now - request.begin >= seconds(request.limits.seconds)) return Request::End::kTime;
+  if (now - request.last_data >= seconds(request.limits.silent_seconds)) return Request::End::kSilence;
+  if (request.size > request.limits.bytes) return Request::End::kSize;
+  if (request.size > kLarge && is_nearly_full(request.folder)) return Request::End::kDiskFull;
+  return Request::End::kNone;
+}
+
 // Called by libdebuginfod about once in a second. Anything but 0 ends the request.
 int on_progress(debuginfod_client* client, long bytes, long all) {
   Request& request = *static_cast<Request*>(library().get_data(client));
   request.bytes = bytes;
   request.all = all;
-  if (request.seconds > 0 && Clock::now() - request.begin >= std::chrono::seconds(request.seconds)) request.timed_out = true;
-  constexpr long kLarge = 64 << 20;  // small files are nobody's fault
-  if (bytes > kLarge && is_nearly_full(request.folder)) request.is_disk_full = true;
-  return request.timed_out || request.is_disk_full ? 1 : 0;
+  const int64_t size = size_of_file(request.build_id);
+  if (size != request.size) request.last_data = Clock::now();
+  request.size = size;
+  request.end = end_of(request);
+  return request.end != Request::End::kNone ? 1 : 0;
 }
 
 // Writes to the terminal past TerminalGuard, which would show the control characters of a line that is overwritten.
@@ -189,6 +223,19 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
+// What $DEBUGINFOD_TIMEOUT and its kin have; 0: nothing, or not a number above 0.
+int64_t number_of(const char* name) {
+  const std::string text = environment(name);
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number > 0 ? number : 0;
+}
+
+// A run's files together, without an option or a variable that sets the limits of one file.
+constexpr int64_t kSecondsOfRun = 300;
+constexpr int64_t kBytesOfRun = int64_t{4} << 30;
+constexpr int64_t kSilentSeconds = 90;  // libdebuginfod's own, which waits three times so long
+
 bool user_agrees(const std::string& servers, const std::string& path) {
   if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
   print_to(stderr, "Ask {} for the debug information of {} and of other files without it? [y/N] ", servers, path);
@@ -231,7 +278,8 @@ Result<std::string> DebugServers::fetch(const std::string& build_id, const std::
   std::unique_ptr<debuginfod_client, void (*)(debuginfod_client*)> client(functions.begin(), functions.end);
   if (!client) return Error{"no debuginfod server could be asked: libdebuginfod has no memory", ""};
   Request request;
-  request.seconds = options_.seconds;
+  request.limits = limits();
+  request.build_id = build_id;
   request.folder = folder_of_files();
   functions.set_data(client.get(), &request);
   functions.set_progress(client.get(), on_progress);
@@ -242,31 +290,68 @@ Result<std::string> DebugServers::fetch(const std::string& build_id, const std::
     // A length of 0 says that the build-id is text.
     result = functions.find(client.get(), reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, &file);
   }
+  const Clock::duration duration = Clock::now() - request.begin;
+  spent_ += duration;
+  received_ += request.size;
   std::unique_ptr<char, decltype(&free)> kept(file, free);
   if (result >= 0) {
     close(result);
     if (file) return std::string(file);
     result = -ENOENT;
   }
-  if (request.is_disk_full) {
-    failure_ = {fmt::format("{} sent {} MB until the disk of {} was nearly full", printable(servers_), request.bytes / 1'000'000,
-                            printable(request.folder)),
-                "DEBUGINFOD_CACHE_PATH=FOLDER has files put on another disk"};
-    return failure_;
+  const std::string who = printable(servers_);
+  const int64_t seconds = std::chrono::duration_cast<std::chrono::seconds>(duration).count();
+  constexpr const char* kSetTime = "--download-debuginfo=SECONDS sets the time that one file may take, =no asks nobody";
+  switch (request.end) {
+    case Request::End::kTime:
+      failure_ = {fmt::format("{} did not send the debug information in time ({} s)", who, seconds), kSetTime};
+      break;
+    case Request::End::kSilence:
+      failure_ = {fmt::format("{} did not send the debug information in time (nothing came for {} s)", who,
+                              request.limits.silent_seconds),
+                  "DEBUGINFOD_TIMEOUT=SECONDS sets how long nothing may come, --download-debuginfo=no asks nobody"};
+      break;
+    case Request::End::kSize:
+      failure_ = {fmt::format("{} sent {} MB, more than the debug information of a run may take", who, request.size / 1'000'000),
+                  "DEBUGINFOD_MAXSIZE=BYTES sets the size that one file may have, --download-debuginfo=no asks nobody"};
+      break;
+    case Request::End::kDiskFull:
+      failure_ = {fmt::format("{} sent {} MB until the disk of {} was nearly full", who, request.size / 1'000'000,
+                              printable(request.folder)),
+                  "DEBUGINFOD_CACHE_PATH=FOLDER has files put on another disk"};
+      break;
+    case Request::End::kNone:
+      // A file of a size that the user has limited; the next one may be smaller.
+      if (result == -EFBIG) {
+        const Error large(fmt::format("the debug information that {} has is larger than $DEBUGINFOD_MAXSIZE", who), "");
+        warn(large.message);
+        return large;
+      }
+      // The library does not say which of the two it is.
+      if (result == -ENOENT)
+        return Error{fmt::format("{} has no debug information of build-id {}, or failed to send it", who, build_id), ""};
+      if (result != -ETIME) {
+        failure_ = {fmt::format("{} can't be reached: {}", who, strerror(-result)),
+                    "correct $DEBUGINFOD_URLS, or use --download-debuginfo=no"};
+        return failure_;
+      }
+      failure_ = {fmt::format("{} did not send the debug information in time ({} s)", who, seconds), kSetTime};
+      break;
   }
-  // The library does not say which of the two it is.
-  if (result == -ENOENT && !request.timed_out)
-    return Error{fmt::format("{} has no debug information of build-id {}, or failed to send it", printable(servers_), build_id),
-                 ""};
-  if (request.timed_out || result == -ETIME) {
-    failure_ = {fmt::format("{} did not send the debug information in time ({} s)", printable(servers_),
-                            std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - request.begin).count()),
-                "--download-debuginfo=SECONDS sets the time"};
-  } else {
-    failure_ = {fmt::format("{} can't be reached: {}", printable(servers_), strerror(-result)),
-                "correct $DEBUGINFOD_URLS, or use --download-debuginfo=no"};
-  }
+  // The script may not need what is missing, but somebody has waited for it.
+  warn(failure_.message + "; it is not asked again", failure_.hint);
   return failure_;
+}
+
+DownloadLimits DebugServers::limits() const {
+  DownloadLimits found;
+  const int64_t seconds = options_.seconds > 0 ? options_.seconds : number_of("DEBUGINFOD_MAXTIME");
+  const int64_t spent = std::chrono::duration_cast<std::chrono::seconds>(spent_).count();
+  found.seconds = seconds > 0 ? seconds : std::max<int64_t>(kSecondsOfRun - spent, 1);
+  const int64_t silent = number_of("DEBUGINFOD_TIMEOUT"), bytes = number_of("DEBUGINFOD_MAXSIZE");
+  found.silent_seconds = silent > 0 ? silent : kSilentSeconds;
+  found.bytes = bytes > 0 ? bytes : std::max<int64_t>(kBytesOfRun - received_, 0);
+  return found;
 }
 
 bool DebugServers::enabled() {

@@ -4,8 +4,11 @@
 // cache. While a request takes longer than 300 ms and standard error is a terminal, a line there says what is asked for and how
 // much has come.
 //
-// A server that can't be reached, or does not answer in time, is not asked again in this run. Thread rule: one thread.
+// A server is somebody else's machine: it may send slowly, nothing, or without end. So a request has limits of time and of size
+// (DownloadLimits), and what exceeds one is a warning. A server that can't be reached, or has exceeded a limit, is not asked
+// again in this run. Thread rule: one thread.
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -21,7 +24,14 @@ struct DownloadOptions {
     kAsk,     // as kAlways, after a question at the terminal; never without one
   };
   When when = When::kIfServers;
-  int64_t seconds = 0;  // that one file may take; 0: as long as data comes ($DEBUGINFOD_TIMEOUT, in which nothing comes, ends it)
+  int64_t seconds = 0;  // that one file may take; 0: $DEBUGINFOD_MAXTIME, else 300 s for all files of the run together
+};
+
+// Of one request.
+struct DownloadLimits {
+  int64_t seconds = 0;
+  int64_t silent_seconds = 0;  // in which nothing comes
+  int64_t bytes = 0;           // of the file, uncompressed
 };
 
 class DebugServers {
@@ -38,11 +48,14 @@ class DebugServers {
  private:
   enum class Consent : uint8_t { kNotAsked, kGiven, kRefused };
   bool find_servers(const std::string& path);
+  DownloadLimits limits() const;
 
   DownloadOptions options_;
   Consent consent_ = Consent::kNotAsked;
-  std::string servers_;  // what $DEBUGINFOD_URLS has; "": not looked for, or none
-  Error failure_;        // that ends all asking; the message is "" while there is none
+  std::string servers_;                          // what $DEBUGINFOD_URLS has; "": not looked for, or none
+  std::chrono::steady_clock::duration spent_{};  // by all requests
+  int64_t received_ = 0;                         // bytes, by all requests
+  Error failure_;                                // that ends all asking; the message is "" while there is none
 };
 
 }  // namespace spile::debuginfo

@@ -23,7 +23,9 @@ int run_here(const RunInput& input, const TargetOptions& target, const OutputOpt
 
 int print_error(const Error& error, const ScriptOfVerb& verb) {
   const bool is_of_arrays = error.hint.find("arrays") != std::string::npos;
-  return refuse(error.message, verb.is_set() && is_of_arrays ? verb.when_large : error.hint);
+  Error printed = error;
+  if (verb.is_set() && is_of_arrays) printed.hint = verb.when_large;
+  return refuse(printed);
 }
 
 Result<int> run_program(const RunInput& input, const TargetOptions& target, const OutputOptions& output,

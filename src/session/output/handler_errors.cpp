@@ -19,6 +19,7 @@ Message message_of(const std::string& text, std::string_view excerpt, std::strin
   Message message(MessageKind::kHandlerError, text);
   message.excerpt = excerpt;
   // A text of the script's own has no place.
+  message.is_of_script = place.empty();
   if (!place.empty()) message.hint = runs::hint_of_error(text);
   const size_t second = place.rfind(':');
   const size_t first = second == std::string_view::npos || second == 0 ? second : place.rfind(':', second - 1);
@@ -55,7 +56,9 @@ void HandlerErrors::warn_once(std::string_view text, bool is_of_process) {
   constexpr size_t kMostRemembered = 1000;
   if (warned_.size() < kMostRemembered) warned_.emplace(text);
   file_.flush();
-  warn(std::string(text));
+  Message message(MessageKind::kWarning, std::string(text));
+  message.is_of_script = true;
+  say(std::move(message));
 }
 
 // How often an error occurred is printed at the end: many threads may raise it before they are stopped.

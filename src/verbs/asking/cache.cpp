@@ -12,6 +12,7 @@
 
 #include "base/print.h"
 #include "base/text/number_text.h"
+#include "base/visible_text.h"
 #include "debuginfo/answers/answer_archive.h"
 #include "debuginfo/cache/answer_cache.h"
 #include "debuginfo/debuginfo.h"
@@ -38,7 +39,6 @@ std::string size_text(uint64_t bytes) {
   return bytes < kMega ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / kKilo)
                        : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / kMega);
 }
-
 
 std::string day_text(int64_t seconds) {
   const time_t when = seconds;
@@ -70,13 +70,13 @@ Result<int> list(const std::string& folder, bool json) {
   print_to(stdout, "{:<{}}  {:>10}  {:>7}  {:<16}  {}\n", "BUILD-ID", kIdWidth, "SIZE", "ANSWERS", "LAST USED", "FILE");
   for (const debuginfo::CachedFile& file : files) {
     total += file.bytes;
-    print_to(
-        stdout, "{:<{}}  {:>10}  {:>7}  {:<16}  {}{}\n", file.build_id, kIdWidth, size_text(file.bytes), file.answers,
-        day_text(file.used),
-        file.name.empty() ? "(can't be read: another version of spile wrote it, or the machine has started anew)" : file.name,
-        file.imported   ? " (imported)"
-        : file.sections ? " (uncompressed debug information)"
-                        : "");
+    print_to(stdout, "{:<{}}  {:>10}  {:>7}  {:<16}  {}{}\n", file.build_id, kIdWidth, size_text(file.bytes), file.answers,
+             day_text(file.used),
+             file.name.empty() ? "(can't be read: another version of spile wrote it, or the machine has started anew)"
+                               : visible_text(file.name),
+             file.imported   ? " (imported)"
+             : file.sections ? " (uncompressed debug information)"
+                             : "");
   }
   print_to(stdout, "{} in {}; at most {} are kept\n", size_text(total), folder, size_text(debuginfo::kMostCached));
   return 0;
@@ -95,7 +95,7 @@ Result<int> add(probes::World& world, const std::string& folder, const Words& na
     if (!module->save_cache())
       return Error{fmt::format("what is known about {} can't be written to {}", module->path(), folder),
                    "make room there; XDG_CACHE_HOME names another folder for the cache"};
-    print_to(stdout, "{}: {}\n", module->path(), counted(functions, "function"));
+    print_to(stdout, "{}: {}\n", visible_text(module->path()), counted(functions, "function"));
   }
   return 0;
 }
@@ -161,14 +161,15 @@ Result<int> carry_out(probes::World& world, const std::string& folder, Words wor
   words.erase(words.begin());
   TRY(Words ids, build_ids_of(world, words));
   TRY(debuginfo::ArchiveCounts counts, debuginfo::export_answers(folder, ids, file));
-  print_to(stdout, "{}: {} about {}\n", file, counted(counts.answers, "answer"), counted(counts.modules, "file"));
+  print_to(stdout, "{}: {} about {}\n", visible_text(file), counted(counts.answers, "answer"), counted(counts.modules, "file"));
   return 0;
 }
 
 Result<int> carry_in(const std::string& folder, const Words& words) {
   if (words.size() != 1) return Error{"cache import needs one file", "spile cache import libc.cache"};
   TRY(debuginfo::ArchiveCounts counts, debuginfo::import_answers(folder, words[0]));
-  print_to(stdout, "{}: {} about {}\n", words[0], counted(counts.answers, "answer"), counted(counts.modules, "file"));
+  print_to(stdout, "{}: {} about {}\n", visible_text(words[0]), counted(counts.answers, "answer"),
+           counted(counts.modules, "file"));
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/messages.h"
 #include "base/print.h"
 #include "base/text/terminal_text.h"
+#include "base/visible_text.h"
 #include "verbs/asking/asked_places.h"
 #include "verbs/asking/asking_verbs.h"
 #include "verbs/terms/json_lines.h"
@@ -114,8 +115,8 @@ class Printer {
     const int last = stretch.last > 0 ? std::min(stretch.last, end) : end;
     if (first > last) return;  // behind the end of the file
     if (!options_.verb.json)
-      print_to(stdout, "{}<{}{}:{}-{}>\n", first_ ? "" : "\n", stretch.title.empty() ? "" : stretch.title + "@", stretch.file,
-               first, last);
+      print_to(stdout, "{}<{}{}:{}-{}>\n", first_ ? "" : "\n", visible_text(stretch.title.empty() ? "" : stretch.title + "@"),
+               visible_text(stretch.file), first, last);
     first_ = false;
     for (int line = first; line <= last; ++line) {
       auto code = stretch.code.find(line);
@@ -126,7 +127,7 @@ class Printer {
       else print_line(line, has_code, source);
       if (!options_.verb.json && has_code && with_variables)
         print_to(stdout, "{:>8}   {}\n", "",
-                 cut(joined(readable_at(stretch, code->second.front())), columns_ > 11 ? columns_ - 11 : 0));
+                 cut(visible_text(joined(readable_at(stretch, code->second.front()))), columns_ > 11 ? columns_ - 11 : 0));
     }
   }
 

@@ -102,7 +102,9 @@ Result<int> answer_for_files(const std::vector<std::string>& paths, const std::v
     for (const debuginfo::Mark& mark : marks) print_mark(mark, files->modules.front()->path(), options.verb.json);
     ++with_marks;
   }
-  return with_marks ? 0 : refuse(fmt::format("no SDT mark in the {} files of '{}' matches", paths.size(), words[0]));
+  if (with_marks) return 0;
+  return refuse(paths.size() == 1 ? fmt::format("no SDT mark in {} matches", paths.front())
+                                  : fmt::format("no SDT mark in the {} files of '{}' matches", paths.size(), words[0]));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/print.h"
+#include "base/visible_text.h"
 #include "debuginfo/readable_places.h"
 #include "verbs/asking/asked_places.h"
 #include "verbs/asking/asking_verbs.h"
@@ -138,7 +139,7 @@ class Printer {
     std::string where = source.function.name();
     if (source.declared.line > 0)
       where += fmt::format(" of {}:{}", source.declared.file, point.line > 0 ? point.line : source.declared.line);
-    print_to(stdout, "{}{}, {} at {:#x}{}\n", first_ ? "" : "\n", where, point.line > 0 ? "this line" : "its entry",
+    print_to(stdout, "{}{}, {} at {:#x}{}\n", first_ ? "" : "\n", visible_text(where), point.line > 0 ? "this line" : "its entry",
              point.place.address.value,
              point.place.function != source.function.address || point.place.scope != 0 ? " (an inlined copy)" : "");
     first_ = false;
@@ -161,17 +162,17 @@ class Printer {
     constexpr size_t kWidest = 32;
     size_t name_width = 0, type_width = 0;
     for (const Variable& variable : variables) {
-      name_width = std::max(name_width, std::min(variable.name.size() + 1, kWidest));
-      type_width = std::max(type_width, std::min(variable.place.type.name().size(), kWidest));
+      name_width = std::max(name_width, std::min(visible_text(variable.name).size() + 1, kWidest));
+      type_width = std::max(type_width, std::min(visible_text(variable.place.type.name()).size(), kWidest));
     }
     for (const Variable& variable : variables) {
-      std::string line = fmt::format("  {:<9}  {:<{}}  {:<{}}  {}{}", text_of(variable.kind), "$" + variable.name, name_width,
-                                     variable.place.type.name(), type_width,
-                                     variable.place.available() ? "" : "not readable: ", text_of(variable.place));
+      std::string line = fmt::format("  {:<9}  {:<{}}  {:<{}}  {}{}", text_of(variable.kind), "$" + visible_text(variable.name),
+                                     name_width, visible_text(variable.place.type.name()), type_width,
+                                     variable.place.available() ? "" : "not readable: ", visible_text(text_of(variable.place)));
       if (!options_.ranges && !variable.place.available()) {
         const std::string elsewhere = debuginfo::where_readable(*source.module, point.place.function, point.place.address,
                                                                 variable.name, point.place.scope);
-        if (!elsewhere.empty()) line += fmt::format("\n{:>13}{}", "", elsewhere);
+        if (!elsewhere.empty()) line += fmt::format("\n{:>13}{}", "", visible_text(elsewhere));
       }
       if (options_.ranges && variable.kind != Variable::Kind::kGlobal) {
         auto found = ranges_.find(variable.name);
