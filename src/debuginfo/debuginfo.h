@@ -111,6 +111,8 @@ class Module {
   virtual Result<CodePlaces> inlined_calls(const FunctionPattern& pattern) = 0;
   // Returns the inlined calls in the code of the function that starts there.
   virtual Result<CodePlaces> inlined_calls_in(FileAddress function) = 0;
+  // Returns the code of an inlined call (CodePlace::scope), with all that is inlined into it.
+  virtual std::vector<CodeRange> code_of_call(uint64_t scope) = 0;
   // Returns labels whose name matches the glob `label`, in functions that match.
   virtual Result<CodePlaces> labels(const FunctionPattern& pattern, const std::string& label) = 0;
   // Returns the beginnings of statements in source files that match the pattern; of each line in each function (or inlined call)

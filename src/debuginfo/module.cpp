@@ -88,6 +88,9 @@ class ElfModule final : public Module {
     return has_debug_info() ? info().inlined_calls_in(function) : CodePlaces{};
   }
   Result<CodePlaces> labels(const FunctionPattern& pattern, const std::string& label) override;
+  std::vector<CodeRange> code_of_call(uint64_t scope) override {
+    return has_debug_info() ? info().code_of_call(scope) : std::vector<CodeRange>();
+  }
   Result<CodePlaces> statements(const std::string& file) override;
   CodePlaces statements_in(FileAddress function) override;
   std::optional<CodePlace> place_at(FileAddress pc) override;

@@ -82,6 +82,7 @@ bool is_answer(const std::string& key, const std::string& answer) {
   if (kind == "type" || kind == "definition" || kind == "type-named") return type_from_bytes(answer).has_value();
   if (kind == "unit-variable" || kind == "global-variable") return variable_from_bytes(answer).has_value();
   if (kind == "functions") return functions_from_bytes(answer).has_value();
+  if (kind == "code-ranges") return ranges_from_bytes(answer).has_value();
   if (kind == "function") {
     const std::vector<std::string_view> words = split(key, ' ');
     uint64_t address = 0;

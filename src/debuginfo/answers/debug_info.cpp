@@ -159,12 +159,18 @@ Result<CodePlaces> DebugInfo::inlined_calls_in(FileAddress function) {
   return remembered<CodePlaces>(fmt::format("inlined-in {:x}", function.value), places_from_bytes,
                                 [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.inlined_calls_in(function); });
 }
+std::vector<CodeRange> DebugInfo::code_of_call(uint64_t scope) {
+  using Ranges = std::vector<CodeRange>;
+  auto ranges = remembered<Ranges>(fmt::format("code-ranges {:x}", scope), ranges_from_bytes,
+                                   [&](DwarfReader& dwarf) -> Result<Ranges> { return dwarf.code_of_call(scope); });
+  return ranges.ok() ? std::move(*ranges) : Ranges();
+}
 Result<CodePlaces> DebugInfo::labels() {
   return remembered<CodePlaces>("labels", places_from_bytes,
                                 [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.labels(); });
 }
 Result<CodePlaces> DebugInfo::statements(const std::string& file_pattern) {
-  return remembered<CodePlaces>("statements by source " + file_pattern, places_from_bytes,
+  return remembered<CodePlaces>("statements and calls " + file_pattern, places_from_bytes,
                                 [&](DwarfReader& dwarf) { return dwarf.statements(file_pattern); });
 }
 CodePlaces DebugInfo::statements_in(FileAddress function) {

@@ -65,6 +65,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   // pattern: as FunctionPattern::name; calls of functions that do not match may be returned, too. "*": all.
   Result<CodePlaces> inlined_calls_like(const std::string& pattern);
   Result<CodePlaces> inlined_calls_in(FileAddress function);
+  std::vector<CodeRange> code_of_call(uint64_t scope);
   Result<CodePlaces> labels();
   Result<CodePlaces> statements(const std::string& file_pattern);
   CodePlaces statements_in(FileAddress function);  // not cached

@@ -157,6 +157,10 @@ template <class A>
 void fields(A& a, Like<DwarfFunction> auto& f) {
   a(f.linkage_name, f.address, f.size);
 }
+template <class A>
+void fields(A& a, Like<CodeRange> auto& r) {
+  a(r.begin, r.end);
+}
 
 // ---- types
 
@@ -259,6 +263,7 @@ std::string to_bytes(const VariableRecord& record) { return written(record); }
 std::string to_bytes(const TypeNode& node) { return written(node); }
 std::string to_bytes(const SourcePlace& place) { return written(place); }
 std::string to_bytes(const std::vector<DwarfFunction>& functions) { return written(functions); }
+std::string to_bytes(const std::vector<CodeRange>& ranges) { return written(ranges); }
 std::string to_bytes(const CodePlaces& places) {
   ArchiveWriter<RecordFormat> out;
   fields_of_places(out, places);
@@ -274,6 +279,7 @@ std::optional<SourcePlace> place_from_bytes(std::string_view bytes) { return rea
 std::optional<std::vector<DwarfFunction>> functions_from_bytes(std::string_view bytes) {
   return read<std::vector<DwarfFunction>>(bytes);
 }
+std::optional<std::vector<CodeRange>> ranges_from_bytes(std::string_view bytes) { return read<std::vector<CodeRange>>(bytes); }
 std::optional<CodePlaces> places_from_bytes(std::string_view bytes) {
   ArchiveReader<RecordFormat> in(bytes);
   CodePlaces places;

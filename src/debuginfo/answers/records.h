@@ -16,6 +16,7 @@ std::string to_bytes(const TypeNode& node);
 std::string to_bytes(const SourcePlace& place);
 std::string to_bytes(const CodePlaces& places);
 std::string to_bytes(const std::vector<DwarfFunction>& functions);
+std::string to_bytes(const std::vector<CodeRange>& ranges);
 
 // function: the one that the record is about. It is not among the bytes, and becomes that of the record's location::EntryValues.
 std::optional<FunctionRecord> function_from_bytes(std::string_view bytes, FileAddress function);
@@ -24,5 +25,6 @@ std::optional<TypeNode> type_from_bytes(std::string_view bytes);
 std::optional<SourcePlace> place_from_bytes(std::string_view bytes);
 std::optional<CodePlaces> places_from_bytes(std::string_view bytes);
 std::optional<std::vector<DwarfFunction>> functions_from_bytes(std::string_view bytes);
+std::optional<std::vector<CodeRange>> ranges_from_bytes(std::string_view bytes);
 
 }  // namespace spile::debuginfo

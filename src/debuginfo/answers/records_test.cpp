@@ -63,6 +63,19 @@ TEST(Records, OfFunctionsKeepTheirEntryValues) {
   EXPECT_FALSE(is_read(record_of({location::Register{7}, location::EntryValue{4, FileAddress(0x1020)}})));
 }
 
+TEST(Records, KeepBothEndsOfCode) {
+  const std::vector<CodeRange> code = {{FileAddress(0x1020), FileAddress(0x1031)},
+                                       {FileAddress(0xffff'0000'0000), FileAddress(0xffff'0000'0001)}};
+  auto read = ranges_from_bytes(to_bytes(code));
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(read->at(i).begin, code[i].begin);
+    EXPECT_EQ(read->at(i).end, code[i].end);
+  }
+  EXPECT_FALSE(ranges_from_bytes(to_bytes(code).substr(0, 5)));
+}
+
 // Whatever one byte becomes, what is read can be used: the operations are well-formed.
 TEST(Records, WithADamagedByteAreRefusedOrWellFormed) {
   const std::string good = to_bytes(record_of(kAll));

@@ -3,8 +3,12 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <climits>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "debuginfo/terms/names.h"
@@ -53,30 +57,48 @@ class UnitScopes {
   }
 
   // The scope whose source a line at pc is. Where an inlined call begins, so may lines of the function around it, which have no
-  // instructions of their own: the call's line, and others that come before. Among the scopes around pc that are declared in the
-  // line's file, at or above it, the line is in the one that is declared last; a call's line is outside of the call.
+  // instructions of their own: the call's line, and others that come before. And lines of a call may be at instructions of what
+  // is around it, at which GCC's location views have the call begin. Among the scopes that have code at pc or begin there, and
+  // are declared in the line's file, at or above it, the line is in the one that is declared last; a call's line is outside of
+  // the call.
   const Scope* at_line(uint64_t pc, const std::string& source, int line,
                        const std::function<SourcePlace(const Scope&)>& declared) {
     const Scope* innermost = at(pc);
-    if (!innermost || !innermost->inlined) return innermost;
+    if (!innermost) return nullptr;
+    Owner owner;
+    const auto [first, last] = begins_.equal_range(pc);
+    if (innermost->inlined || first != last) find_owner(*innermost, source, line, declared, owner);
+    for (auto begin = first; begin != last; ++begin) find_owner(scopes_[begin->second], source, line, declared, owner);
+    return owner.scope ? owner.scope : innermost;
+  }
+
+  const std::vector<Scope>& all() const { return scopes_; }
+
+ private:
+  struct Owner {
+    const Scope* scope = nullptr;
+    int line = 0;  // that declares it
+  };
+
+  // Looks for a better owner of the line in the scope and those around it.
+  void find_owner(const Scope& innermost, const std::string& source, int line,
+                  const std::function<SourcePlace(const Scope&)>& declared, Owner& owner) {
     const auto same_file = [](const std::string& a, const std::string& b) {
       return a.substr(a.rfind('/') + 1) == b.substr(b.rfind('/') + 1);
     };
-    const Scope *owner = nullptr, *inner = nullptr;
-    int owner_line = 0, inner_line = 0;
-    for (const Scope* scope = innermost; scope; scope = scope->around == kNone ? nullptr : &scopes_[scope->around]) {
+    const Scope* inner = nullptr;
+    int inner_line = 0;
+    for (const Scope* scope = &innermost; scope; scope = scope->around == kNone ? nullptr : &scopes_[scope->around]) {
       auto [entry, is_new] = declared_.try_emplace(static_cast<size_t>(scope - scopes_.data()));
       if (is_new) entry->second = declared(*scope);
       const SourcePlace& place = entry->second;
       const bool calls = inner && inner_line != line && calls_at(*inner, line);
-      if (place.line > 0 && place.line <= line && same_file(place.file, source) && (place.line > owner_line || calls))
-        owner = scope, owner_line = place.line;
+      if (place.line > 0 && place.line <= line && same_file(place.file, source) && (place.line > owner.line || calls))
+        owner = {scope, place.line};
       inner = scope, inner_line = place.line;
     }
-    return owner ? owner : innermost;
   }
 
- private:
   static bool calls_at(const Scope& scope, int line) {
     Dwarf_Die die = scope.die;
     return scope.inlined && die_number(die, DW_AT_call_line).value_or(0) == static_cast<uint64_t>(line);
@@ -107,8 +129,14 @@ class UnitScopes {
           const size_t inner = scopes_.size();
           scopes_.push_back({die, true, scopes_[scope].function, depth + 1, scope});
           Dwarf_Addr base, start, end;
-          for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &start, &end)) > 0;)
+          const std::optional<uint64_t> entry = dwarf_hasattr(&die, DW_AT_entry_pc) ? entry_of(die) : std::nullopt;
+          bool has_entry = !entry;
+          for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &start, &end)) > 0;) {
             if (start < end) ranges_.push_back({start, end, depth + 1, inner});
+            else if (start != entry) begins_.emplace(start, inner);
+            has_entry |= start <= entry && entry < end;
+          }
+          if (!has_entry) begins_.emplace(*entry, inner);
           if (visit_) visit_(die, tag, scopes_[inner]);
           walk(die, inner, depth + 1);
           break;
@@ -121,6 +149,7 @@ class UnitScopes {
   const Visitor& visit_;
   std::vector<Scope> scopes_;
   std::vector<Range> ranges_;
+  std::unordered_multimap<uint64_t, size_t> begins_;  // of inlined calls where they have no code: by address
   std::unordered_map<size_t, SourcePlace> declared_;  // where scopes' functions are, by index
 };
 
@@ -153,6 +182,14 @@ std::optional<uint64_t> entry_of(Dwarf_Die& die) {
 
 // dwarf_decl_file() would do, but (0.188) it takes DWARF 5's file 0 for none, aborts on split units without a table,
 // and decodes the whole line program first.
+// The file that has the number in the unit `cu`, which is `unit` or another one that it has code of.
+static std::string numbered_file(DwarfFile& file, DwarfFile::Unit& unit, Dwarf_CU* cu, Dwarf_Word number) {
+  std::string name = file.file_name(cu, number);
+  // A .dwo without a table of its own shares the skeleton's.
+  if (name.empty() && cu == unit.die.cu && unit.die.cu != unit.skeleton.cu) name = file.file_name(unit.skeleton.cu, number);
+  return name;
+}
+
 SourcePlace declared_at(DwarfFile& file, Dwarf_Die& die, DwarfFile::Unit& unit) {
   SourcePlace place;
   Dwarf_Attribute attribute;
@@ -164,10 +201,7 @@ SourcePlace declared_at(DwarfFile& file, Dwarf_Die& die, DwarfFile::Unit& unit) 
   }
   place.line = static_cast<int>(die_number(die, DW_AT_decl_line).value_or(0));
   // The unit that the number belongs to: an inline function's may be another one.
-  place.file = file.file_name(attribute.cu, number);
-  // A .dwo without a table of its own shares the skeleton's.
-  if (place.file.empty() && attribute.cu == unit.die.cu && unit.die.cu != unit.skeleton.cu)
-    place.file = file.file_name(unit.skeleton.cu, number);
+  place.file = numbered_file(file, unit, attribute.cu, number);
   return place;
 }
 
@@ -310,6 +344,66 @@ void add_labels(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places) {
   }
 }
 
+std::vector<CodeRange> code_of(Dwarf_Die& die) {
+  std::vector<CodeRange> ranges;
+  Dwarf_Addr base, start, end;
+  for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &start, &end)) > 0;)
+    if (start < end) ranges.push_back({FileAddress(start), FileAddress(end)});
+  return ranges;
+}
+
+namespace {
+
+// The place of an inlined call's first statement. rows: addresses that begin statements, ascending. GCC says where the call is
+// entered; code that Clang moved to before the call may have the lowest address, but begins no statement of it.
+std::optional<uint64_t> begin_of_call(Dwarf_Die& call, const std::vector<uint64_t>& rows) {
+  if (dwarf_hasattr(&call, DW_AT_entry_pc)) return entry_of(call);
+  std::optional<uint64_t> lowest;
+  for (const CodeRange& range : code_of(call)) {
+    const auto row = std::lower_bound(rows.begin(), rows.end(), range.begin.value);
+    if (row != rows.end() && *row < range.end.value) lowest = std::min(lowest.value_or(*row), *row);
+  }
+  return lowest ? lowest : entry_of(call);
+}
+
+// A line in a function or inlined call.
+auto line_key(const CodePlace& place) {
+  const std::string& path = place.source.file;
+  return std::tuple(path.substr(path.rfind('/') + 1), place.source.line, place.function.value, place.scope);
+}
+using LineKeys = std::set<decltype(line_key(CodePlace()))>;
+
+LineKeys line_keys(const CodePlaces& places) {
+  LineKeys keys;
+  for (const CodePlace& place : places) keys.insert(line_key(place));
+  return keys;
+}
+
+// Appends the lines of inlined calls that have no row in `places`: Clang writes rows only for lines that have instructions of
+// their own. Such a line begins where the call does.
+void add_lines_of_calls(DwarfFile& file, DwarfFile::Unit& unit, const UnitScopes& scopes, const std::string& file_pattern,
+                        const std::vector<uint64_t>& rows, CodePlaces& places) {
+  const LineKeys known = line_keys(places);
+  std::map<std::pair<Dwarf_CU*, uint64_t>, std::string> files;  // those that match; "" of others
+  for (const UnitScopes::Scope& scope : scopes.all()) {
+    if (!scope.inlined || scope.around == UnitScopes::kNone || places.size() >= kMostPlaces) continue;
+    Dwarf_Die call = scope.die;
+    const auto line = die_number(call, DW_AT_call_line), number = die_number(call, DW_AT_call_file);
+    if (!line || !number || *line == 0 || *line > INT_MAX) continue;
+    auto [source, is_new] = files.try_emplace({call.cu, *number});
+    if (is_new) source->second = numbered_file(file, unit, call.cu, *number);
+    if (is_new && !file_matches(file_pattern, source->second)) source->second.clear();
+    if (source->second.empty()) continue;
+    const auto begin = begin_of_call(call, rows);
+    if (!begin) continue;
+    CodePlace place = place_in(file, scopes.all()[scope.around], *begin);
+    place.source = {source->second, static_cast<int>(*line)};
+    if (!known.contains(line_key(place))) places.push_back(std::move(place));
+  }
+}
+
+}  // namespace
+
 void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& file_pattern, CodePlaces& places) {
   if (!file.mentions_file(unit, file_pattern)) return;
   Dwarf_Lines* lines = nullptr;
@@ -320,22 +414,45 @@ void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& f
     Dwarf_Die die = scope.die;
     return declared_at(file, die, unit);
   };
-  for (size_t i = 0; i < count && places.size() < kMostPlaces; ++i) {
+  const std::string producer = die_text(unit.die, DW_AT_producer);
+  const bool is_llvm = producer.find("clang") != std::string::npos || producer.find("LLVM") != std::string::npos;
+  std::vector<uint64_t> rows;
+  CodePlaces found, unmarked;
+  int line_before = 0;
+  Dwarf_Addr address_before = 0;
+  for (size_t i = 0; i < count && places.size() + found.size() + unmarked.size() < kMostPlaces; ++i) {
     Dwarf_Line* line = dwarf_onesrcline(lines, i);
     bool begins = false, ends = false;
     int number = 0;
     Dwarf_Addr address;
-    if (!line || dwarf_linebeginstatement(line, &begins) != 0 || !begins) continue;
-    if (dwarf_lineendsequence(line, &ends) != 0 || ends) continue;
+    if (!line || dwarf_lineendsequence(line, &ends) != 0 || ends) {
+      line_before = 0;
+      continue;
+    }
+    if (dwarf_linebeginstatement(line, &begins) != 0) continue;
     if (dwarf_lineno(line, &number) != 0 || number == 0 || dwarf_lineaddr(line, &address) != 0) continue;
-    const char* source = dwarf_linesrc(line, nullptr, nullptr);
+    // LLVM marks no row as the beginning of a statement where the row before is of the same line, even of another copy of it.
+    const bool goes_on = is_llvm && !begins && number == line_before;
+    const Dwarf_Addr before = address_before;
+    line_before = number, address_before = address;
+    if (begins) rows.push_back(address);
+    const char* source = begins || goes_on ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
     if (!source || !file_matches(file_pattern, source)) continue;
+    if (goes_on && scopes.at(address) == scopes.at(before)) continue;
     const UnitScopes::Scope* scope = scopes.at_line(address, source, number, declared);
     if (!scope) continue;
     CodePlace place = place_in(file, *scope, address);
     place.source = {source, number};
-    places.push_back(std::move(place));
+    (begins ? found : unmarked).push_back(std::move(place));
   }
+  if (!unmarked.empty()) {
+    const LineKeys known = line_keys(found);
+    std::ranges::copy_if(unmarked, std::back_inserter(found),
+                         [&](const auto& place) { return !known.contains(line_key(place)); });
+  }
+  std::sort(rows.begin(), rows.end());
+  add_lines_of_calls(file, unit, scopes, file_pattern, rows, found);
+  std::move(found.begin(), found.end(), std::back_inserter(places));
 }
 
 void add_calls(DwarfFile& file, DwarfFile::Unit& unit, std::optional<FileAddress> function, CodePlaces& places) {

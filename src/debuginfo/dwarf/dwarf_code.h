@@ -16,6 +16,8 @@ namespace spile::debuginfo {
 SourcePlace declared_at(DwarfFile& file, Dwarf_Die& die, DwarfFile::Unit& unit);
 // Returns the file address of the first instruction of a function or inlined call; nullopt: it has no code.
 std::optional<uint64_t> entry_of(Dwarf_Die& die);
+// Returns the code of a function or inlined call.
+std::vector<CodeRange> code_of(Dwarf_Die& die);
 
 // The functions and inlined calls of a unit, by the addresses of their code.
 class CodeScopes {
@@ -37,7 +39,8 @@ void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, const NamePattern
 // code.
 void add_inlined_call(DwarfFile& file, DwarfFile::Unit& unit, uint64_t call, uint64_t function, CodePlaces& places);
 void add_labels(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places);
-// Appends rows of the line table that begin a statement, of source files that match the pattern.
+// Appends rows of the line table that begin a statement, of source files that match the pattern; and lines of inlined calls that
+// have no row, where the calls begin.
 void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& file_pattern, CodePlaces& places);
 // Appends the calls that the function, or each one, makes to functions that are named. CodePlace::length is 0 where `address` is
 // behind the call or jump, 1 where it is that of the instruction (tail calls by Clang); `source` is the callee's declaration.

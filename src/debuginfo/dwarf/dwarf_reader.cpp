@@ -452,6 +452,11 @@ CodePlaces DwarfReader::inlined_calls_in(FileAddress function) {
   });
 }
 
+std::vector<CodeRange> DwarfReader::code_of_call(uint64_t scope) {
+  auto die = file_->die_of(scope);
+  return die ? code_of(*die) : std::vector<CodeRange>();
+}
+
 CodePlaces DwarfReader::labels() { return read_all_units<CodePlaces>(*file_, add_labels); }
 
 Result<CodePlaces> DwarfReader::statements(const std::string& file_pattern) {

@@ -83,6 +83,8 @@ class DwarfReader {
   // Returns the calls of functions that match; null: of all functions.
   CodePlaces inlined_calls_like(const NamePattern* pattern);
   CodePlaces inlined_calls_in(FileAddress function);
+  // Returns the code of an inlined call, with all that is inlined into it.
+  std::vector<CodeRange> code_of_call(uint64_t scope);
   CodePlaces labels();
   // Error: nothing was found, and a unit of such a file is in a .dwo file that can't be found.
   Result<CodePlaces> statements(const std::string& file_pattern);

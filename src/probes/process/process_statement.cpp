@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <climits>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -172,17 +173,49 @@ Error no_line(debuginfo::Module& module, const Request& request, const std::set<
           fmt::format("try {}, or add .nearest", near)};
 }
 
-// Lines of calls that were inlined into the named functions: their code is a part of those.
+// The code of the copies of the named functions that were inlined, at any depth.
+class Copies {
+ public:
+  Copies(debuginfo::Module& module, const std::string& name) : module_(module) {
+    const auto copies = module.inlined_calls({name, ""});
+    if (!copies.ok()) return;
+    std::set<uint64_t> scopes;
+    for (const debuginfo::CodePlace& copy : *copies)
+      if (scopes.insert(copy.scope).second) std::ranges::copy(module.code_of_call(copy.scope), std::back_inserter(code_));
+  }
+  bool contain(const debuginfo::CodePlace& place) const {
+    if (code_.empty()) return false;
+    if (contain(place.address)) return true;
+    // A line may be at an instruction before the call's code, which is a part of the code of each call around it.
+    return place.scope != 0 && std::ranges::any_of(module_.code_of_call(place.scope), [&](const auto& range) {
+             return range.begin < range.end && contain(range.begin);
+           });
+  }
+
+ private:
+  bool contain(FileAddress address) const {
+    return std::ranges::any_of(code_, [&](const auto& range) { return address >= range.begin && address < range.end; });
+  }
+
+  debuginfo::Module& module_;
+  std::vector<debuginfo::CodeRange> code_;
+};
+
+// Lines of calls that were inlined into the named functions, or into copies of those: their code is a part of them.
 Points inlined_lines(TracedWorld& world, const Request& request, debuginfo::Module& module, const debuginfo::CodePlaces& all) {
   const SourceSpec& spec = request.spec;
   Points points;
-  auto functions = module.functions({spec.name, ""});
-  if (!functions.ok() || spec.lines == SourceSpec::Lines::kRelative || spec.ranges.empty()) return points;
+  if (spec.lines == SourceSpec::Lines::kRelative || spec.ranges.empty()) return points;
+  debuginfo::CodePlaces places = all;
+  std::erase_if(places, [&](const debuginfo::CodePlace& place) { return !spec.matches(place.source.line, 0); });
+  if (places.empty()) return points;
   std::set<uint64_t> entries, addresses;
-  for (const debuginfo::Function& function : *functions) entries.insert(function.address.value);
-  for (const debuginfo::CodePlace& place : all) {
-    if (!entries.contains(place.function.value) || !spec.matches(place.source.line, 0)) continue;
-    if (!addresses.insert(place.address.value).second) continue;
+  if (auto functions = module.functions({spec.name, ""}); functions.ok())
+    for (const debuginfo::Function& function : *functions) entries.insert(function.address.value);
+  const Copies copies(module, spec.name);
+  for (const debuginfo::CodePlace& place : places) {
+    const bool inside = entries.contains(place.function.value) || copies.contain(place);
+    if (!inside || !addresses.insert(place.address.value).second) continue;
     ResolvedPoint point = point_inside(world, request.part, module, place);
     point.text = source_text(point.site, "statement", "");
     points.push_back(std::move(point));
@@ -214,7 +247,7 @@ Result<Points> resolve_line(TracedWorld& world, const Request& request, debuginf
     point.text = source_text(point.site, "statement", "");
     points.push_back(std::move(point));
   }
-  if (points.empty() && !lines.empty()) points = inlined_lines(world, request, module, all);
+  if (points.empty()) points = inlined_lines(world, request, module, all);
   if (points.empty()) return no_line(module, request, lines);
   return points;
 }
