@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "abi/machine.h"
 #include "base/diagnostics.h"
 #include "probes/kernel/netfilter.h"
@@ -227,7 +229,7 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
   if (point.site.mark) {
     Result<Binding> argument = bind_in_mark(world, point, variable);
     // Else a variable of the function that has the mark.
-    if (argument.ok() || point.site.mark->provider.empty() || variable.name.starts_with("$arg")) return argument;
+    if (argument.ok() || !names_variable_at_mark(point, variable.name)) return argument;
     auto start = start_of(world, point, at_entry, variable);
     if (!start.ok()) return argument;
     return bind_from(*start, variable.path, variable.address_of, moment_of(point, at_entry));
@@ -346,7 +348,10 @@ std::vector<std::string> function_variables(TracedWorld& world, const ResolvedPo
   std::vector<std::string> names;
   bool all = which == "$$vars", parameters = all || which == "$$parms", locals = all || which == "$$locals";
   if (point.site.mark) parameters = locals;  // $$parms are the mark's own
-  if (parameters || locals) names = names_in(**module, frame_of(point), parameters, locals);
+  if (parameters || locals)
+    for (const Frame& frame : frames_of(**module, point))
+      for (std::string& name : names_in(**module, frame, parameters, locals))
+        if (std::ranges::count(names, name) == 0) names.push_back(std::move(name));
   bool returns = point.kind == ProbeKind::kFunctionReturn && (all || which == "$$return");
   if (returns && (*module)->return_value(point.site.address).ok()) names.emplace_back("$return");
   return names;

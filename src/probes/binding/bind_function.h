@@ -31,6 +31,9 @@ Result<sema::Binding> bind_pointer(TracedWorld& world, const sema::TargetType& t
 Result<sema::Binding> bind_in_mark(TracedWorld& world, const sema::ResolvedPoint& point, const syntax::TargetVariable& variable);
 // Returns "$arg1", "$arg2" ... for $$vars and $$parms; else nothing.
 std::vector<std::string> mark_variables(const sema::ResolvedPoint& point, const std::string& which);
+// Returns whether the name is not one of a mark's arguments, so that a variable of the functions around the mark may have it.
+// False for all names at PLT entries. REQUIRES: point.site.mark is not null.
+bool names_variable_at_mark(const sema::ResolvedPoint& point, const std::string& name);
 // Returns the text of $$name or $$provider. Errors: another name, or the point is not a mark.
 Result<std::string> mark_text(const sema::ResolvedPoint& point, const std::string& name);
 

@@ -10,6 +10,7 @@
 
 #include "base/diagnostics.h"
 #include "probes/binding/bind_function.h"
+#include "probes/binding/mark_arguments.h"
 
 namespace spile::probes {
 
@@ -56,22 +57,6 @@ std::optional<int64_t> read_number(std::string_view text) {
   auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number, base);
   if (text.empty() || failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return static_cast<int64_t>(negative ? 0 - number : number);
-}
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  int depth = 0;
-  std::string word;
-  for (char c : text + " ") {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if ((c == ' ' || c == '\t') && depth <= 0) {
-      if (!word.empty()) words.push_back(std::move(word));
-      word.clear();
-    } else {
-      word += c;
-    }
-  }
-  return words;
 }
 
 class Operand {
@@ -198,8 +183,43 @@ class Operand {
 
 }  // namespace
 
+std::vector<std::string> mark_arguments(const std::string& text) {
+  std::vector<std::string> words;
+  int depth = 0;
+  std::string word;
+  for (char c : text + " ") {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if ((c == ' ' || c == '\t') && depth <= 0) {
+      if (!word.empty()) words.push_back(std::move(word));
+      word.clear();
+    } else {
+      word += c;
+    }
+  }
+  return words;
+}
+
+Result<location::Operations> read_mark_argument(debuginfo::Module& module, const std::string& name,
+                                                const std::string& description) {
+  const size_t at = description.find('@');
+  std::string_view size_text = at == std::string::npos ? std::string_view("8") : std::string_view(description).substr(0, at);
+  const bool is_float = size_text.ends_with('f');
+  if (is_float) size_text.remove_suffix(1);
+  auto size = read_number(size_text);
+  uint64_t bytes = size ? static_cast<uint64_t>(*size < 0 ? -*size : *size) : 0;
+  Error unreadable{fmt::format("'{}' can't be read: its location '{}' is not supported", name, description), ""};
+  if (is_float && bytes != 4 && bytes != 8)
+    unreadable.message = fmt::format("'{}' is a floating-point number of {} bytes", name, bytes);
+  if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) return unreadable;
+  std::string_view operand =
+      at == std::string::npos ? std::string_view(description) : std::string_view(description).substr(at + 1);
+  auto ops = Operand(module, operand, static_cast<uint8_t>(bytes), *size < 0, is_float).compile();
+  if (!ops) return unreadable;
+  return std::move(*ops);
+}
+
 Result<Binding> bind_in_mark(TracedWorld& world, const ResolvedPoint& point, const syntax::TargetVariable& variable) {
-  std::vector<std::string> words = words_of(point.site.mark->arguments);
+  std::vector<std::string> words = mark_arguments(point.site.mark->arguments);
   auto number = variable.name.starts_with("$arg") ? read_number(std::string_view(variable.name).substr(4)) : std::nullopt;
   bool is_plt = point.site.mark->provider.empty();
   if (is_plt)
@@ -216,28 +236,20 @@ Result<Binding> bind_in_mark(TracedWorld& world, const ResolvedPoint& point, con
                  fmt::format("@cast({}, \"struct node\")->next", variable.name)};
   const std::string& word = words[static_cast<size_t>(*number - 1)];
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(point.site.module));
-  size_t at = word.find('@');
-  std::string_view size_text = at == std::string::npos ? std::string_view("8") : std::string_view(word).substr(0, at);
-  const bool is_float = size_text.ends_with('f');
-  if (is_float) size_text.remove_suffix(1);
-  auto size = read_number(size_text);
-  uint64_t bytes = size ? static_cast<uint64_t>(*size < 0 ? -*size : *size) : 0;
-  Error unreadable{fmt::format("'{}' can't be read: its location '{}' is not supported", variable.name, word), ""};
-  if (is_float && bytes != 4 && bytes != 8)
-    unreadable.message = fmt::format("'{}' is a floating-point number of {} bytes", variable.name, bytes);
-  if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) return unreadable;
-  std::string_view operand = at == std::string::npos ? std::string_view(word) : std::string_view(word).substr(at + 1);
-  auto ops = Operand(*module, operand, static_cast<uint8_t>(bytes), *size < 0, is_float).compile();
-  if (!ops) return unreadable;
   Binding binding;
-  binding.ops = std::move(*ops);
+  TRY(binding.ops, read_mark_argument(*module, variable.name, word));
   return binding;
+}
+
+bool names_variable_at_mark(const ResolvedPoint& point, const std::string& name) {
+  const bool is_argument = name.starts_with("$arg") && read_number(std::string_view(name).substr(4)).has_value();
+  return !is_argument && !point.site.mark->provider.empty();
 }
 
 std::vector<std::string> mark_variables(const ResolvedPoint& point, const std::string& which) {
   std::vector<std::string> names;
   if (which != "$$vars" && which != "$$parms") return names;
-  size_t count = words_of(point.site.mark->arguments).size();
+  size_t count = mark_arguments(point.site.mark->arguments).size();
   for (size_t i = 1; i <= count; ++i) names.push_back(fmt::format("$arg{}", i));
   return names;
 }

@@ -1,5 +1,6 @@
 #include "probes/binding/pretty.h"
 
+#include "probes/binding/bind_function.h"
 #include "probes/kernel/start_place.h"
 #include "probes/values/known_types.h"
 #include "probes/values/part_list.h"
@@ -122,7 +123,7 @@ Result<std::vector<PrettyPart>> print_from(TracedWorld& world, const StartPlace&
 Result<std::vector<PrettyPart>> pretty_parts(TracedWorld& world, const sema::ResolvedPoint& point, bool at_entry,
                                              const syntax::Expression& expression, bool deep) {
   if (auto* variable = syntax::as<syntax::TargetVariable>(expression)) {
-    if (point.site.mark) {  // a mark's arguments have no types
+    if (point.site.mark && !names_variable_at_mark(point, variable->name)) {  // a mark's arguments have no types
       PrettyPart part;
       part.has_value = true;
       part.format.kind = FormatPart::Kind::kHex;

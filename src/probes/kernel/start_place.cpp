@@ -323,6 +323,34 @@ Frame frame_of(const ResolvedPoint& point) {
   return {site.around.value != 0 ? site.around : site.address, site.address, site.scope};
 }
 
+std::vector<Frame> frames_of(debuginfo::Module& module, const ResolvedPoint& point) {
+  const Frame own = frame_of(point);
+  if (!point.site.mark || own.scope != 0) return {own};
+  const auto place = module.place_at(own.pc);
+  if (!place || place->scope == 0) return {own};
+  std::vector<Frame> frames;
+  // Calls come before what is inlined into them.
+  if (const auto calls = module.inlined_calls_in(place->function); calls.ok())
+    for (const debuginfo::CodePlace& call : *calls) {
+      const std::vector<debuginfo::CodeRange> code = module.code_of_call(call.scope);
+      const bool has_mark =
+          std::ranges::any_of(code, [&](const auto& range) { return own.pc >= range.begin && own.pc < range.end; });
+      if (has_mark) frames.insert(frames.begin(), Frame{place->function, own.pc, call.scope});
+    }
+  frames.push_back({place->function, own.pc, 0});
+  return frames;
+}
+
+Frame frame_with(debuginfo::Module& module, const ResolvedPoint& point, const std::string& name) {
+  const std::vector<Frame> frames = frames_of(module, point);
+  if (frames.size() == 1) return frames.front();
+  for (const Frame& frame : frames) {
+    const auto variables = module.variables(frame.function, frame.pc, frame.scope);
+    if (variables.ok() && std::ranges::count(*variables, name, &debuginfo::Variable::name) > 0) return frame;
+  }
+  return frames.front();
+}
+
 Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
                             const syntax::TargetVariable& variable) {
   if (point.site.by_arguments) {
@@ -345,6 +373,7 @@ Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint& point, bool
     TRY(start.place, module->return_value(frame.function, static_cast<size_t>(result)));
     return if_reachable(world, *module, std::move(start));
   }
+  frame = frame_with(*module, point, variable.name.substr(1));
   TRY(debuginfo::Variable found, module->variable(frame.function, frame.pc, variable.name.substr(1), frame.scope));
   start.place = found.place;
   return if_reachable(world, *module, std::move(start));
@@ -359,7 +388,7 @@ std::string where_readable(TracedWorld& world, const ResolvedPoint& point, const
   }
   Result<std::shared_ptr<debuginfo::Module>> module = world.module(point.site.module);
   if (!module.ok()) return {};
-  const Frame frame = frame_of(point);
+  const Frame frame = frame_with(**module, point, name);
   return debuginfo::where_readable(**module, frame.function, frame.pc, name, frame.scope);
 }
 

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "probes/world/traced_world.h"
 #include "sema/terms/target_info.h"
@@ -25,6 +26,11 @@ struct Frame {
   uint64_t scope = 0;
 };
 Frame frame_of(const sema::ResolvedPoint& point);
+// Returns the frames whose variables are visible at a point, innermost first. At a mark in inlined calls these are the calls
+// around it, and then the function; elsewhere it is frame_of().
+std::vector<Frame> frames_of(debuginfo::Module& module, const sema::ResolvedPoint& point);
+// Returns the innermost of these frames that has the variable (its name without '$'), or, if none has it, the innermost one.
+Frame frame_with(debuginfo::Module& module, const sema::ResolvedPoint& point, const std::string& name);
 
 // Find where a path starts: a $variable or $return of the point's function; @cast or @var (point: null outside of a point's
 // handler); the object behind a pointer of that type. Errors: not known, or not reachable for handlers there.

@@ -13,6 +13,7 @@
 #include "base/print.h"
 #include "base/text/glob.h"
 #include "base/visible_text.h"
+#include "probes/binding/mark_arguments.h"
 #include "verbs/asking/asked_files.h"
 #include "verbs/asking/asking_verbs.h"
 #include "verbs/terms/json_lines.h"
@@ -22,24 +23,24 @@ namespace spile::verbs {
 namespace {
 
 struct Argument {
-  std::string type;     // "int32_t"
-  std::string operand;  // "%eax", as the assembler writes it
+  std::string type;        // "int32_t"
+  std::string operand;     // "%eax", as the assembler writes it
+  std::string unreadable;  // why a handler can't read it; "": it can
 };
 
-// "-4@%eax 8@-8(%rbp)": operands may have blanks between parentheses.
-std::vector<Argument> arguments_of(const std::string& text) {
+std::vector<Argument> arguments_of(const debuginfo::Mark& mark, debuginfo::Module& module) {
   std::vector<Argument> arguments;
-  for (size_t at = 0; (at = text.find('@', at)) != std::string::npos;) {
-    const size_t begin = text.find_last_of(" \t", at) == std::string::npos ? 0 : text.find_last_of(" \t", at) + 1;
-    size_t end = at + 1;
-    for (int depth = 0; end < text.size() && (depth > 0 || (text[end] != ' ' && text[end] != '\t')); ++end)
-      depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
-    std::string size = text.substr(begin, at - begin);
+  for (const std::string& description : probes::mark_arguments(mark.arguments)) {
+    const size_t at = description.find('@');
+    const std::string size = at == std::string::npos ? "8" : description.substr(0, at);
     const bool is_float = size.ends_with('f'), is_signed = size.starts_with('-');
     const long bits = 8 * std::labs(std::strtol(size.c_str(), nullptr, 10));
-    std::string type = is_float ? (bits == 32 ? "float" : "double") : fmt::format("{}int{}_t", is_signed ? "" : "u", bits);
-    arguments.push_back({std::move(type), text.substr(at + 1, end - at - 1)});
-    at = end;
+    Argument argument;
+    argument.type = is_float ? (bits == 32 ? "float" : "double") : fmt::format("{}int{}_t", is_signed ? "" : "u", bits);
+    argument.operand = at == std::string::npos ? description : description.substr(at + 1);
+    auto read = probes::read_mark_argument(module, fmt::format("$arg{}", arguments.size() + 1), description);
+    if (!read.ok()) argument.unreadable = read.error().message;
+    arguments.push_back(std::move(argument));
   }
   return arguments;
 }
@@ -51,15 +52,19 @@ bool matches(const debuginfo::Mark& mark, const std::vector<std::string>& patter
          });
 }
 
-void print_mark(const debuginfo::Mark& mark, const std::string& module, bool json) {
-  const std::vector<Argument> arguments = arguments_of(mark.arguments);
+void print_mark(const debuginfo::Mark& mark, debuginfo::Module& module, bool json) {
+  const std::vector<Argument> arguments = arguments_of(mark, module);
   const bool has_semaphore = mark.semaphore.value != 0 && mark.semaphore != debuginfo::kNoSuchSemaphore;
   if (json) {
     Json list = Json::array();
-    for (const Argument& argument : arguments) list.push_back({{"type", argument.type}, {"operand", argument.operand}});
+    for (const Argument& argument : arguments) {
+      Json described = {{"type", argument.type}, {"operand", argument.operand}};
+      if (!argument.unreadable.empty()) described["unreadable"] = argument.unreadable;
+      list.push_back(std::move(described));
+    }
     Json object = {{"provider", mark.provider},
                    {"name", mark.name},
-                   {"module", module},
+                   {"module", module.path()},
                    {"address", json_address(mark.address)},
                    {"arguments", list}};
     if (has_semaphore) object["semaphore"] = json_address(mark.semaphore);
@@ -69,6 +74,8 @@ void print_mark(const debuginfo::Mark& mark, const std::string& module, bool jso
   std::string line = visible_text(fmt::format("{}:{}", mark.provider, mark.name));
   for (size_t i = 0; i < arguments.size(); ++i) line += fmt::format(" $arg{}:{}", i + 1, arguments[i].type);
   print_to(stdout, "{}\n", line);
+  for (const Argument& argument : arguments)
+    if (!argument.unreadable.empty()) print_to(stdout, "  {}\n", visible_text(argument.unreadable));
 }
 
 // The files that a pattern such as '/usr/bin/*' stands for; empty: the word is not a pattern, or names a file.
@@ -99,7 +106,7 @@ Result<int> answer_for_files(const std::vector<std::string>& paths, const std::v
     if (marks.empty()) continue;
     std::ranges::stable_sort(marks, {}, [](const debuginfo::Mark& mark) { return std::pair(mark.provider, mark.name); });
     if (!options.verb.json) print_to(stdout, "{}{}:\n", with_marks ? "\n" : "", visible_text(files->modules.front()->path()));
-    for (const debuginfo::Mark& mark : marks) print_mark(mark, files->modules.front()->path(), options.verb.json);
+    for (const debuginfo::Mark& mark : marks) print_mark(mark, *files->modules.front(), options.verb.json);
     ++with_marks;
   }
   if (with_marks) return 0;
@@ -117,19 +124,20 @@ Result<int> answer_marks(const std::vector<std::string>& words, const session::O
   }
   TRY(AskedFiles files, open_asked_files("marks", words, options));
   if (options.verb.library.empty()) add_libraries(files);
-  std::vector<std::pair<std::string, std::vector<debuginfo::Mark>>> found;  // by module
+  std::vector<std::pair<debuginfo::Module*, std::vector<debuginfo::Mark>>> found;
   for (const auto& module : files.modules) {
     std::vector<debuginfo::Mark> marks = module->marks();
     std::erase_if(marks, [&](const debuginfo::Mark& mark) { return !matches(mark, files.words); });
     std::ranges::stable_sort(marks, {}, [](const debuginfo::Mark& mark) { return std::pair(mark.provider, mark.name); });
-    if (!marks.empty()) found.emplace_back(module->path(), std::move(marks));
+    if (!marks.empty()) found.emplace_back(module.get(), std::move(marks));
   }
   // Marks of a library alone, such as libstdcxx:throw, must not look like the program's.
   const auto is_program = [&](const std::string& path) { return std::ranges::count(files.world->programs(), path) > 0; };
-  const bool names_modules = !options.verb.json && (found.size() > 1 || (found.size() == 1 && !is_program(found[0].first)));
+  const bool names_modules =
+      !options.verb.json && (found.size() > 1 || (found.size() == 1 && !is_program(found[0].first->path())));
   for (const auto& [module, marks] : found) {
-    if (names_modules) print_to(stdout, "{}{}:\n", module == found.front().first ? "" : "\n", visible_text(module));
-    for (const debuginfo::Mark& mark : marks) print_mark(mark, module, options.verb.json);
+    if (names_modules) print_to(stdout, "{}{}:\n", module == found.front().first ? "" : "\n", visible_text(module->path()));
+    for (const debuginfo::Mark& mark : marks) print_mark(mark, *module, options.verb.json);
   }
   if (!found.empty()) return 0;
   const std::string where = files.world->program() + (files.modules.size() > 1 ? " and its libraries" : "");
