@@ -192,6 +192,26 @@ void Arming::keep_requests(Client& client, std::span<const SiteRequest> sites) {
   }
 }
 
+// Sites that were given to arm() may come once more when a module of theirs is asked about, and the other way round if another
+// spile has ended, so that we trace.
+Result<void> Arming::add_new_requests(Client& client, std::span<const SiteRequest> sites) {
+  std::set<std::pair<std::string_view, std::pair<uint32_t, uint64_t>>> kept;
+  for (const SiteRequest& site : sites) {
+    const auto lists = client.requests.find(site.module_path);
+    if (lists == client.requests.end() || kept.contains({lists->first, {}})) continue;
+    kept.insert({lists->first, {}});
+    for (const RequestList& list : lists->second) {
+      for (const SiteRequest& known : *list) kept.insert({lists->first, {known.site_id + 1, known.address.value}});
+    }
+  }
+  if (kept.empty()) return add_requests(client, sites);
+  std::vector<SiteRequest> fresh;
+  for (const SiteRequest& site : sites) {
+    if (!kept.contains({site.module_path, {site.site_id + 1, site.address.value}})) fresh.push_back(site);
+  }
+  return add_requests(client, fresh);
+}
+
 Result<void> Arming::add_requests(Client& client, std::span<const SiteRequest> sites) {
   // Steps of an unwinder (unwind_sites.h in session) can't take turns: their two handlers frame a call.
   auto steps = [](const SiteRequest& site) { return site.moves_returns && site.is<ReturnProbe>(); };
@@ -270,7 +290,7 @@ void Arming::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module>
       if (!client->resolve_module || !ClientTable::follows(*client, space)) continue;
       if (!client->resolved.insert({module.device, module.inode}).second) continue;
       std::vector<SiteRequest> more = client->resolve_module(pid, module);
-      if (auto added = add_requests(*client, more); !added.ok()) note_trouble(pid, added.error(), client.get());
+      if (auto added = add_new_requests(*client, more); !added.ok()) note_trouble(pid, added.error(), client.get());
     }
     if (!same) report_(nullptr, {.kind = Event::Kind::kModuleLoaded, .pid = pid, .path = module.path});
     LoadedModule loaded{std::move(module), {}};

@@ -30,6 +30,8 @@ class Arming {
   // Keeps requests of a client, for arm_space(). Fails, and keeps none, if a handler could do harm, or another client has the
   // steps of libunwind in the same program.
   Result<void> add_requests(Client& client, std::span<const SiteRequest> sites);
+  // Keeps those of them that were not given before, by site and address.
+  Result<void> add_new_requests(Client& client, std::span<const SiteRequest> sites);
   // Returns whether a client has something to arm in the space, or may get something, or the space needs traps.
   bool can_arm(const AddressSpace& space);
   // Returns whether the program can call ptrace(2), or has a leak checker that does. Reads its memory; false if that is not open.

@@ -137,6 +137,24 @@ TEST_F(LifecycleTest, InitialLibrariesOfLaunchedProgramsAreArmed) {
   EXPECT_EQ(find(Event::Kind::kArmed)->report.armed(), 1u);
 }
 
+TEST_F(LifecycleTest, SitesThatWereGivenAreNotArmedAgainForTheResolver) {
+  EngineOptions options;
+  options.events.resolve_module = [&](pid_t, const Module& module) -> std::vector<SiteRequest> {
+    if (module.path != kVictim) return {};
+    return {entry(kVictim, "many", 1), entry(kVictim, "leaf", 2)};
+  };
+  open_engine(options);
+  Program victim({kVictim, "2"});
+  victim.answer();
+  attach(victim.pid());
+  arm({entry(kVictim, "many", 1)});
+  const uint64_t many = counts(1).entered, leaf = counts(2).entered;
+  EXPECT_EQ(victim.ask("calls 2000", engine_.get(), &events_), "done");
+  EXPECT_EQ(counts(1).entered - many, 4000u) << troubles();
+  EXPECT_GT(counts(2).entered, leaf) << "the resolver's other site";
+  detach();
+}
+
 TEST_F(LifecycleTest, SignalsAtOneKilohertzKeepCountsExact) {
   Program victim({kVictim, "2"});
   victim.answer();

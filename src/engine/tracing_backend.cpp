@@ -173,7 +173,7 @@ Result<std::vector<pid_t>> TracingBackendImpl::follow(Client& guest, pid_t pid) 
 Result<ArmReport> TracingBackendImpl::arm_for(Client& client, std::span<const SiteRequest> sites) {
   if (!client.arena_fd) return Error{"arm: no image was set", ""};
   works_->perform();
-  TRY_DO(arming_->add_requests(client, sites));
+  TRY_DO(arming_->add_new_requests(client, sites));
   return arm_client(client);
 }
 

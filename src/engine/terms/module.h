@@ -35,10 +35,10 @@ struct Module {
   bool is_vdso() const { return inode == 0; }
 };
 
-// Returns sites to arm in the module, in this process and later ones, beside the sites given to arm(). Asked once about each
-// module (device and inode) that the engine finds when it arms a process: at attach or arm(), while the process may run; after an
-// exec or when the dynamic linker has loaded it, while the thread that loads it stands still and before code of the module has
-// run. Not asked after disarm().
+// Returns sites to arm in the module, in this process and later ones, beside the sites given to arm(); those that are the
+// same (site_id, address) are armed once. Asked once about each module (device and inode) that the engine finds when it arms a
+// process: at attach or arm(), while the process may run; after an exec or when the dynamic linker has loaded it, while the
+// thread that loads it stands still and before code of the module has run. Not asked after disarm().
 using ModuleResolver = std::function<std::vector<SiteRequest>(pid_t pid, const Module& module)>;
 
 // Returns the value for abi::ProcessTable::module_map of the process; 0: none. modules: all but the vdso. Asked each time the
