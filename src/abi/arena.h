@@ -174,7 +174,8 @@ struct ThreadSlot {
   uint32_t ring_size;                // of slots of handlers in the kernel: bytes; the controller writes it
   uint32_t given_up;  // 1 + the place of the first SpilledFrame whose real return address an unwinder was given; 0: none
   uint64_t noted_calls, first_noted, noted_owner;  // call_history.h
-  uint64_t walk;  // where on the stack the handler ran that began the walk which is under way; 0: none is known to be
+  uint64_t walk;       // where on the stack the handler ran that began the walk which is under way; 0: none is known to be
+  uint64_t heap_call;  // where the return address of the outermost call of an allocator is; 0: none is under way
 };
 static_assert(sizeof(ThreadSlot) <= 256);
 inline constexpr uint32_t kThreadSlotSize = 256;

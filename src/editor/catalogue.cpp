@@ -75,7 +75,7 @@ constexpr std::array<Word, 8> kPrints = {{
     {"sprintln", "sprintln:string (VALUE, ...)", "What println prints, as a string."},
 }};
 
-constexpr std::array<Word, 35> kPoints = {{
+constexpr std::array<Word, 36> kPoints = {{
     {"begin", "begin[(ORDER)]", "When the script starts."},
     {"end", "end[(ORDER)]", "When it ends."},
     {"error", "error[(ORDER)]", "When it ends after a run-time error."},
@@ -97,6 +97,8 @@ constexpr std::array<Word, 35> kPoints = {{
     {"process.library", "process(\"PATH\").library(\"NAME\").function(\"NAME\")", "In a library that it uses."},
     {"process.mark", "process(\"PATH\").mark(\"NAME\")", "A mark that the program's author set (SDT)."},
     {"process.plt", "process(\"PATH\").plt(\"NAME\")", "Its calls into libraries."},
+    {"process.allocator", "process.allocator(\"malloc\")",
+     "Each function that is called as malloc is, in all files of a program."},
     {"process.begin", "process(\"PATH\").begin", "A process appears."},
     {"process.end", "process(\"PATH\").end", "It ends."},
     {"process.syscall", "process(\"PATH\").syscall", "It makes a system call."},

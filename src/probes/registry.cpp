@@ -14,7 +14,7 @@ extern const Family init_family, begin_family, oneshot_family, end_family, error
 extern const Family timer_family;
 extern const Family procfs_family;
 extern const Family process_function_family, process_statement_family, process_mark_family, process_plt_family;
-extern const Family process_lifecycle_family, process_data_family;
+extern const Family process_lifecycle_family, process_data_family, process_allocator_family;
 extern const Family kernel_trace_family, module_trace_family, perf_counter_family, perf_sample_family, perfcounter_family;
 extern const Family kernel_data_family, netfilter_family;
 extern const Family lsm_family, kernel_function_family, module_function_family, kprobe_family;
@@ -36,6 +36,7 @@ const std::vector<const Family*>& families() {
       &process_plt_family,
       &process_lifecycle_family,
       &process_data_family,
+      &process_allocator_family,
       &kernel_trace_family,
       &module_trace_family,
       &perf_counter_family,

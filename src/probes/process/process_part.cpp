@@ -126,7 +126,7 @@ Result<std::vector<std::string>> modules_of(TracedWorld& world, const ProcessPar
 
 const std::vector<std::string>& after_process() {
   static const std::vector<std::string> names = {"function", "library", "statement", "mark",    "provider", "plt",
-                                                 "begin",    "end",     "thread",    "syscall", "insn"};
+                                                 "begin",    "end",     "thread",    "syscall", "insn",     "allocator"};
   return names;
 }
 

@@ -274,6 +274,10 @@ void TracedWorld::save_answers() {
 Result<std::shared_ptr<debuginfo::Module>> TracedWorld::module(const std::string& path) {
   auto known = modules_.find(path);
   if (known != modules_.end()) return known->second;
+  if (path.empty()) {
+    return Error{"variables are not known here: process.allocator is about functions of any file",
+                 "use int_arg(1), pointer_arg(2), returnval()"};
+  }
   if (path.starts_with(kKernelImage)) {
     TRY(const KernelImage* image, kernel_image(path.substr(std::min(path.size(), sizeof kKernelImage))));
     return image->module;

@@ -24,6 +24,7 @@
 #include "runtime/process/context.cpp"
 #include "runtime/process/entry_values.cpp"
 #include "runtime/process/goroutines.cpp"
+#include "runtime/process/heap_calls.cpp"
 #include "runtime/process/load.cpp"
 #include "runtime/process/lock.cpp"
 #include "runtime/process/perf_counter.cpp"

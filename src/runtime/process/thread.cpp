@@ -118,6 +118,7 @@ uint64_t claim_slot(abi::ArenaHeader* header, uint64_t base) {
   slot->shadow_depth = 0;
   slot->spilling = slot->spill_wait = slot->given_up = 0;
   slot->walk = 0;
+  slot->heap_call = 0;
   slot->scratch_top = 0;
   slot->identity = caller.identity;
   slot->first_noted = slot->noted_calls;

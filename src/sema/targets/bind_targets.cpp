@@ -571,9 +571,15 @@ class Binder {
 
   // $$vars of a function without debug information: an empty string would say that the function has no variables.
   void warn_unknown(const TargetVariable& all) {
+    const std::string instead = all.name == "$$return" ? "use returnval()" : "use int_arg(1), pointer_arg(2) ...";
+    if (point_.site.module.empty()) {
+      e_.diagnostics.warning(all.range, fmt::format("'{}' is empty at {}, which may be any file's", all.name, point_.text))
+          .hint(instead);
+      return;
+    }
     const Error why = e_.target.needs_debug_info(
         point_, fmt::format("'{}' is empty in functions of {}, which has no debug information", all.name, point_.site.module),
-        all.name == "$$return" ? "use returnval()" : "use int_arg(1), pointer_arg(2) ...");
+        instead);
     e_.diagnostics.warning(all.range, why.message).hint(why.hint);
   }
 

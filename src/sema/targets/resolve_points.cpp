@@ -114,6 +114,14 @@ class Resolver {
     return e_.diagnostics.error(asked, fmt::format("'{}': {}", name, message)).note(node.point.range, "the library has it so");
   }
 
+  // Whether an error in another point of the alias has said the same.
+  bool is_said(const std::string& message, const std::string& name, const SourceRange& asked) const {
+    const std::string whole = fmt::format("'{}': {}", name, message);
+    return std::ranges::any_of(e_.diagnostics.all(), [&](const Diagnostic& said) {
+      return said.range.file == asked.file && said.range.begin == asked.begin && said.message == whole;
+    });
+  }
+
   size_t resolve_leaf(PointNode& node, bool optional, const std::string& name, const SourceRange& asked) {
     Result<std::vector<ResolvedPoint>> resolved = e_.target.resolve(node.point);
     if (optional && resolved.ok() && reads_target(*e_.drafts[node.draft].body)) {
@@ -132,6 +140,7 @@ class Resolver {
         last_failure_ = std::move(resolved).error();
         return 0;
       }
+      if (is_said(resolved.error().message, name, asked)) return 0;
       std::string hint = resolved.error().hint;
       std::string near = hint.empty() ? nearest_name(written(node.point), alias_names()) : std::string();
       // What the script has written rather than the library's point behind the alias: signal.handle.retrn.

@@ -1,5 +1,7 @@
 #include "session/places/site_requests.h"
 
+#include <utility>
+
 #include "abi/trampoline.h"
 #include "debuginfo/debuginfo.h"
 #include "probes/terms/go_programs.h"
@@ -63,6 +65,13 @@ class FileFacts {
 
 }  // namespace
 
+engine::Probe probe_of_group(const sema::Program& program, const codegen::TargetCode& code, size_t group, std::string obstacle) {
+  const codegen::ImageEntry& entry = code.groups[group];
+  if (entry.exit != 0) return engine::ReturnProbe{entry.enter, entry.exit, entry.entry, std::move(obstacle)};
+  if (program.site_groups[group].inside_function) return engine::InstructionProbe{entry.enter};
+  return engine::EntryProbe{entry.enter};
+}
+
 ScriptSites script_sites(const sema::Program& program, const codegen::TargetCode& code, const probes::ModuleFiles& files) {
   FileFacts facts(files);
   ScriptSites sites;
@@ -71,6 +80,7 @@ ScriptSites script_sites(const sema::Program& program, const codegen::TargetCode
     const sema::ArmedSite& armed = program.sites[id];
     const auto group = static_cast<size_t>(armed.group);
     if (program.site_groups[group].system_call != sema::SiteGroup::kNoCall) continue;
+    if (armed.site.module.empty()) continue;  // session/places/allocator_sites.h finds its places
     const probes::StackOwner* owner = facts.owner_of(armed.site);
     if (owner && owner->refuses_entries) {
       sites.unprobed[id] = owner->reason;
@@ -86,13 +96,7 @@ ScriptSites script_sites(const sema::Program& program, const codegen::TargetCode
     request.function = armed.site.around;
     request.semaphore = armed.site.semaphore;
     if (armed.site.go) request.goroutine_list = facts.goroutine_list(armed.site.module);
-    if (entry.exit != 0) {
-      request.probe = engine::ReturnProbe{entry.enter, entry.exit, entry.entry, owner ? owner->reason : std::string()};
-    } else if (program.site_groups[group].inside_function) {
-      request.probe = engine::InstructionProbe{entry.enter};
-    } else {
-      request.probe = engine::EntryProbe{entry.enter};
-    }
+    request.probe = probe_of_group(program, code, group, owner ? owner->reason : std::string());
     request.flags = entry.flags | (owner && owner->judges_faults ? abi::kTouchesStack : 0u);
     sites.requests.push_back(request);
   }

@@ -19,6 +19,10 @@ struct ScriptSites {
 // files: in which the places were found.
 ScriptSites script_sites(const sema::Program& program, const codegen::TargetCode& code, const probes::ModuleFiles& files);
 
+// Returns what is probed at the sites of a group (sema::Program::site_groups). obstacle: why returns can't be probed there; "":
+// they can.
+engine::Probe probe_of_group(const sema::Program& program, const codegen::TargetCode& code, size_t group, std::string obstacle);
+
 // Keeps return probes away from code in the traced programs that reads return addresses on the stack: sets owns_stacks and
 // return_readers.
 void guard_returns(engine::EngineOptions& options);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/messages.h"
@@ -49,22 +51,6 @@ bool has_return_probes(const codegen::CompiledScript& script) {
   return std::ranges::any_of(script.target.groups, [](const codegen::ImageEntry& entry) { return entry.exit != 0; });
 }
 
-// Adds sites at the entries of unwinders in all that the processes have mapped now.
-Result<void> add_unwinders(engine::Engine& engine, const sema::Program& program, const codegen::TargetCode& code,
-                           std::vector<engine::SiteRequest>& requests) {
-  for (pid_t pid : engine.processes()) {
-    auto modules = engine.modules(pid);
-    // An event will report the end of the process.
-    if (!modules.ok() && engine::is_ending(pid)) continue;
-    if (!modules.ok()) return std::move(modules).error();
-    for (const engine::Module& module : *modules) {
-      const std::vector<engine::SiteRequest> more = unwind_sites(pid, module, program.sites.unwind_id(), code);
-      requests.insert(requests.end(), more.begin(), more.end());
-    }
-  }
-  return {};
-}
-
 void take_last_look(LastLooks& looks, const engine::ThreadChange& change) {
   using Kind = engine::ThreadChange::Kind;
   if (change.kind == Kind::kThreadEnding && change.tid == change.pid) looks.at_end(change.pid);
@@ -88,19 +74,18 @@ TargetSide::TargetSide(const TargetSideInput& input)
       given_(input.options, input.messages),
       switched_(input.program, input.script, input.messages.verbosity()),
       report_(input.program, input.messages.verbosity()),
-      placed_(input.program) {}
+      placed_(input.program),
+      allocators_(input.program, input.script.target) {}
 
 Result<std::unique_ptr<TargetSide>> TargetSide::create(const TargetSideInput& input) {
   std::unique_ptr<TargetSide> side(new TargetSide(input));
   engine::EngineOptions engine_options;
   side->watch_lives(engine_options, input);
   engine_options.events.keep_waiting = wait_until(input.interrupted);
-  if (has_return_probes(input.script)) {
-    guard_returns(engine_options);
-    // Unwinders are kept away from pending returns.
-    engine_options.events.resolve_module = [unwind_id = input.program.sites.unwind_id(), &code = input.script.target](
-                                        pid_t pid, const engine::Module& module) {
-      return unwind_sites(pid, module, unwind_id, code);
+  if (has_return_probes(input.script)) guard_returns(engine_options);
+  if (has_return_probes(input.script) || side->allocators_.are_wanted()) {
+    engine_options.events.resolve_module = [side = side.get()](pid_t pid, const engine::Module& module) {
+      return side->sites_in(pid, module);
     };
   }
   if (input.script.layout.tables_size != 0) {
@@ -119,7 +104,7 @@ void TargetSide::watch_lives(engine::EngineOptions& engine_options, const Target
   if (!follows_ && !judges_ends_) return;
   ProcessWatch& watch = input.watch;
   engine_options.events.watch_threads = [this, &watch, &sampler = input.sampler,
-                                  &kernel_targets = input.kernel_targets](const engine::ThreadChange& change) {
+                                         &kernel_targets = input.kernel_targets](const engine::ThreadChange& change) {
     if (judges_ends_) take_last_look(last_looks_, change);
     if (!follows_) return;
     // At an execution, the handlers of the old program's samples run first, while its modules are known. Other changes reach the
@@ -142,6 +127,34 @@ void TargetSide::make_stacks(std::span<uint8_t> arena, std::span<uint8_t> kernel
 }
 
 uint64_t TargetSide::module_map_of(pid_t pid, int64_t at_ns) { return maps_.map_of(*engine_, pid, at_ns, is_named(pid)); }
+
+// The sites in one module that are in no file that the script names. Unwinders are kept away from pending returns, and come
+// first, so that no return is pending before they are armed.
+std::vector<engine::SiteRequest> TargetSide::sites_in(pid_t pid, const engine::Module& module) {
+  std::vector<engine::SiteRequest> sites;
+  if (has_return_probes(script_)) sites = unwind_sites(pid, module, program_.sites.unwind_id(), script_.target);
+  const std::vector<engine::SiteRequest> more = allocators_.in_module(pid, module);
+  sites.insert(sites.end(), more.begin(), more.end());
+  return sites;
+}
+
+// Adds these sites in all that the processes have mapped now. Modules that are loaded later get theirs then.
+Result<void> TargetSide::add_sites_in_modules(std::vector<engine::SiteRequest>& requests) {
+  std::set<std::tuple<uint64_t, uint64_t, std::string>> asked;  // several processes have one file
+  for (pid_t pid : engine_->processes()) {
+    allocators_.note_program(pid, program_of(pid));
+    auto modules = engine_->modules(pid);
+    // An event will report the end of the process.
+    if (!modules.ok() && engine::is_ending(pid)) continue;
+    if (!modules.ok()) return std::move(modules).error();
+    for (const engine::Module& module : *modules) {
+      if (!asked.emplace(module.device, module.inode, module.path).second) continue;
+      const std::vector<engine::SiteRequest> more = sites_in(pid, module);
+      requests.insert(requests.end(), more.begin(), more.end());
+    }
+  }
+  return {};
+}
 
 uint64_t TargetSide::describe_modules(pid_t pid, std::span<const engine::Module> modules) {
   return maps_.describe(pid, modules, is_named(pid));
@@ -166,9 +179,7 @@ Result<pid_t> TargetSide::acquire(bool before_exec) {
 Result<void> TargetSide::arm() {
   if (program_.sites.empty()) return {};
   std::vector<engine::SiteRequest> requests;
-  // Sites of unwinders come first, so that no return is pending before they are armed. Modules that are loaded later get theirs
-  // then.
-  if (has_return_probes(script_)) TRY_DO(add_unwinders(*engine_, program_, script_.target, requests));
+  if (has_return_probes(script_) || allocators_.are_wanted()) TRY_DO(add_sites_in_modules(requests));
   const KeptEntries kept = kept_entries(program_, script_.target, files_);
   requests.insert(requests.end(), kept.sites.begin(), kept.sites.end());
   if (messages_.verbosity() > 0) report_.print_unclear_entries(kept);
@@ -194,6 +205,7 @@ Result<void> TargetSide::arm() {
 void TargetSide::take_report(const engine::ArmReport& report, bool initial) {
   paused_ns_ += static_cast<int64_t>(report.pause_ns);
   placed_.note(report);
+  allocators_.note(report);
   report_.print(report, initial);
 }
 
@@ -218,6 +230,7 @@ Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
   for (const engine::Event& event : events) take_event(event, arena);
   warn_of(placed_.left_by_exec(kLoadingTime));
   warn_of(placed_.still_without_places(kLoadingTime));
+  warn_of(allocators_.unseen(kLoadingTime));
   return {};
 }
 
@@ -241,6 +254,7 @@ void TargetSide::take_event(const engine::Event& event, ArenaView& arena) {
       return note_if(1, fmt::format("pid {}: released: {}; its hits from here on are not counted.", event.pid, event.message));
     case Kind::kProcessExecuted:
       if (given_.living().contains(event.pid)) placed_.note_exec(event.pid, event.path);
+      allocators_.note_program(event.pid, event.path);
       if (!event.report.outcomes.empty()) take_report(event.report, false);
       [[fallthrough]];
     case Kind::kProcessStarted:
@@ -276,6 +290,7 @@ Result<void> TargetSide::detach() {
 
 void TargetSide::warn_never_loaded() {
   warn_of(placed_.still_without_places({}));
+  warn_of(allocators_.unseen({}));
   if (was_armed_) warn_of(placed_.never_loaded());
 }
 

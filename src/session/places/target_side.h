@@ -16,6 +16,7 @@
 #include "probes/terms/probes.h"
 #include "sema/terms/program.h"
 #include "session/arena/arena_view.h"
+#include "session/places/allocator_sites.h"
 #include "session/places/given_processes.h"
 #include "session/places/kernel_targets.h"
 #include "session/places/module_maps.h"
@@ -131,6 +132,8 @@ class TargetSide {
  private:
   explicit TargetSide(const TargetSideInput& input);
   void watch_lives(engine::EngineOptions& engine_options, const TargetSideInput& input);
+  std::vector<engine::SiteRequest> sites_in(pid_t pid, const engine::Module& module);
+  Result<void> add_sites_in_modules(std::vector<engine::SiteRequest>& requests);
   uint64_t describe_modules(pid_t pid, std::span<const engine::Module> modules);
   bool is_named(pid_t pid) const { return pid == given_.first() || given_.first() == 0; }
   void take_report(const engine::ArmReport& report, bool initial);
@@ -151,6 +154,7 @@ class TargetSide {
   SwitchedSites switched_;
   TargetReport report_;
   PlacedSites placed_;
+  AllocatorSites allocators_;
   std::function<void()> before_reuse_;
   std::unique_ptr<engine::Engine> engine_;
   bool was_armed_ = false;
