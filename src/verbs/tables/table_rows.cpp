@@ -25,6 +25,7 @@ std::string place_in_file(const std::string& name) {
 void TableRows::take(std::string_view head, runs::PayloadReader& arguments, std::string& out) {
   if (head == "begin\n") return begin();
   if (head == "last\n") return void(is_last_ = true);
+  if (head == "empty ") return void(settings_.empty = arguments.next_string());
   if (head == "more ") {
     left_out_ += static_cast<uint64_t>(std::max<int64_t>(arguments.next_long(), 0));
     return;

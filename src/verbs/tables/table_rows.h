@@ -5,6 +5,7 @@
 //   caller    %s %s %d: who has called what the first cell of a row names, and how often; of tables whose last column is
 //             kCallers. Several of one name are added up
 //   more      %d: rows that the script has left out of this table
+//   empty     %s: what is said of a table without rows from now on, instead of Settings::empty
 //   done      %d: the table is whole, at a time in ns since 1970
 //   begin     the script runs
 

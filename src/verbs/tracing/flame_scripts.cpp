@@ -50,7 +50,7 @@ Result<FlameScript> make_flame_script(const VerbLine& line) {
       point = fmt::format("timer.profile.freq.hz({})", hz);
     } else if (name == "alloc") {
       script.text = weighing_script("ALLOC");
-      script.empty = "no memory was allocated by the C library's functions";
+      script.empty = "no allocation was seen";
       script.unit = Unit::kBytes;
     } else if (name == "lock") {
       script.text = weighing_script("LOCK");

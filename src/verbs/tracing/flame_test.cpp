@@ -28,8 +28,7 @@ TEST(Flame, MakesAScriptOfTheProfileTimer) {
 TEST(Flame, MakesScriptsThatAddUpWeights) {
   EXPECT_THAT(make_flame({{}, {{"alloc", ""}}}, options_for("a.svg")).value().text,
               HasSubstr("# spile flame --alloc\n# Hits for which the table has no room are counted as updates lost.\nglobal "
-                        "weights[20000]\nprobe "
-                        "process.library(\"libc.so.6\").function(\"malloc\").call {"));
+                        "weights[20000]\nprobe heap.allocate {"));
   EXPECT_THAT(make_flame({{}, {{"lock", ""}}}, options_for("")).value().text, HasSubstr("probe syscall.futex.return {"));
   EXPECT_THAT(make_flame({{}, {{"off-cpu", ""}}}, options_for("")).value().text, HasSubstr("probe process.syscall.return {"));
   EXPECT_THAT(make_flame({{}, {{"off-cpu", ""}, {"kernel", ""}}}, options_for("")).value().text, HasSubstr("sched:sched_switch"));
