@@ -62,9 +62,13 @@ expect_match(r"^10 times St13runtime_error\n( 0x.*\n)* 0x\w+ : thrower\+", examp
 # Memory and locks.
 sizes = run_python("malloc-sizes", "import ctypes; m = ctypes.CDLL('libc.so.6').malloc\nfor i in range(5): m(100_000_000)")
 lines(r" +67108864 \|@* +5", sizes, 1)
-expect_match(r"^500000000 bytes in 5 blocks\n 0x\w+ : malloc\+", sizes)
+expect_match(r"^500000000 bytes in 5 blocks\n 0x\w+ .*libffi", sizes)
 grown = run_python("heap-growth", "import mmap; kept = [mmap.mmap(-1, 50 << 20) for i in range(3)]")
 expect_match(r"^153600 KiB\n 0x\w+ : .*mmap", grown)
+grown = run_python("heap-growth", "import mmap; kept = mmap.mmap(-1, 1 << 20); kept.resize(81 << 20)")
+expect_match(r"^81920 KiB\n 0x\w+ : .*mremap", grown)
+grown = run_python("heap-growth", "import ctypes; brk = ctypes.CDLL(None).sbrk; brk(0); brk(70 << 20)")
+expect_match(r"^71680 KiB\n 0x\w+ : .*brk", grown)
 waits = example("mutex-waits", program("causes"), "mutex", 20)
 expect_match(r"^[12]\d waits for the mutex at 0x\w+, \d+ us in all, \d+ us at most\n 0x\w+ : main\+|^20 waits", waits)
 
