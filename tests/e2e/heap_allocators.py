@@ -5,10 +5,12 @@ import json
 from spiletest import *
 
 folder = temporary_directory()
-LIBRARIES = {"libc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2.0"}
+LIBRARIES = {"libc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
+             "mimalloc": "libmimalloc.so.2.0"}
 
 # Each function makes 100 calls, whose sizes are in its row: bytes that are left at the end, and bytes that were asked for.
-C = {"t_malloc": (100100, 100100), "t_calloc": (300900, 300900), "t_realloc": (100500, 100500), "t_reallocarray": (503500, 503500),
+C = {"t_malloc": (100100, 100100), "t_calloc": (300900, 300900), "t_realloc": (100500, 100500),
+     "t_reallocarray": (503500, 503500),
      "t_memalign": (100900, 100900), "t_aligned_alloc": (108800, 108800), "t_valloc": (101100, 101100),
      "t_pvalloc": (101300, 101300), "t_posix_memalign": (101500, 101500), "t_grow": (10000000, 10001000),
      "t_freed": (0, 101700 + 1000)}
@@ -25,7 +27,8 @@ void* volatile sink;
 """
 C_TEXT = BEGIN + """
 EACH(t_malloc, malloc(1001)) EACH(t_calloc, calloc(3, 1003)) EACH(t_realloc, realloc(NULL, 1005))
-EACH(t_reallocarray, reallocarray(NULL, 5, 1007)) EACH(t_memalign, memalign(64, 1009)) EACH(t_aligned_alloc, aligned_alloc(64, 1088))
+EACH(t_reallocarray, reallocarray(NULL, 5, 1007)) EACH(t_memalign, memalign(64, 1009))
+EACH(t_aligned_alloc, aligned_alloc(64, 1088))
 EACH(t_valloc, valloc(1011)) EACH(t_pvalloc, pvalloc(1013))
 KEEP void* placed(void) { void* p; if (posix_memalign(&p, 64, 1015)) abort(); return p; }
 EACH(t_posix_memalign, placed())
@@ -34,7 +37,9 @@ EACH(t_grow, larger())
 KEEP void t_freed(void) {
   for (int i = 0; i < 100; i++) { sink = malloc(1017); free(sink); sink = malloc(10); sink = realloc(sink, 0); }
 }
-KEEP void t_fails(void) { for (int i = 0; i < 10; i++) { sink = malloc(1ul << 60); sink = realloc(NULL, 1ul << 60); free(NULL); } }
+KEEP void t_fails(void) {
+  for (int i = 0; i < 10; i++) { sink = malloc(1ul << 60); sink = realloc(NULL, 1ul << 60); free(NULL); }
+}
 int main(void) {
   t_malloc(); t_calloc(); t_realloc(); t_reallocarray(); t_memalign(); t_aligned_alloc(); t_valloc(); t_pvalloc();
   t_posix_memalign(); t_grow(); t_freed(); t_fails();
@@ -47,7 +52,8 @@ CPP_TEXT = """#include <cstdint>
 void* volatile sink;
 #define KEEP extern "C" __attribute__((noinline, noclone, used))
 #define EACH(name, call) KEEP void name() { for (int i = 0; i < 100; i++) sink = call; __asm__ volatile(""); }
-EACH(t_new, ::operator new(2001)) EACH(t_new_array, ::operator new[](2003)) EACH(t_new_nothrow, ::operator new(2005, std::nothrow))
+EACH(t_new, ::operator new(2001)) EACH(t_new_array, ::operator new[](2003))
+EACH(t_new_nothrow, ::operator new(2005, std::nothrow))
 EACH(t_new_aligned, ::operator new(2007, std::align_val_t(64)))
 KEEP void t_fails() { for (int i = 0; i < 10; i++) try { sink = ::operator new(SIZE_MAX / 4); } catch (std::bad_alloc&) {} }
 KEEP void t_deep(int n) {
@@ -61,11 +67,19 @@ KEEP void t_freed() {
     sink = ::operator new[](2013); ::operator delete[](sink);
   }
 }
-int main(int count, char**) { if (count == 1) t_fails(); t_new(); t_new_array(); t_new_nothrow(); t_new_aligned(); if (count == 1) t_fails(); t_deep(5); t_freed(); }
+int main(int count, char**) {
+  if (count == 1) t_fails();
+  t_new(); t_new_array(); t_new_nothrow(); t_new_aligned();
+  if (count == 1) t_fails();
+  t_deep(5); t_freed();
+}
 """
 # 8 threads at once; 103 bytes are asked for by nobody else.
 THREADS_TEXT = BEGIN + """
-KEEP void* work(void* n) { for (long i = 0; i < (long)n; i++) { void* volatile p = calloc(1, 103); free(p); } return malloc(107); }
+KEEP void* work(void* n) {
+  for (long i = 0; i < (long)n; i++) { void* volatile p = calloc(1, 103); free(p); }
+  return malloc(107);
+}
 int main(int count, char** words) {
   pthread_t t[8];
   for (int i = 0; i < 8; i++) pthread_create(&t[i], 0, work, (void*)atol(words[1]));
@@ -106,7 +120,10 @@ static char room[1 << 20]; static size_t used;
 void* operator new(size_t n) { void* p = room + used; used += (n + 15) & ~15ul; asm volatile(""); return p; }
 void operator delete(void* p) noexcept { asm volatile("" :: "r"(p)); }
 void* volatile sink;
-extern "C" __attribute__((noinline, noclone, used)) void t_malloc() { for (int i = 0; i < 100; i++) sink = ::operator new(1001); asm volatile(""); }
+extern "C" __attribute__((noinline, noclone, used)) void t_malloc() {
+  for (int i = 0; i < 100; i++) sink = ::operator new(1001);
+  asm volatile("");
+}
 int main() { t_malloc(); }
 """
 
@@ -169,7 +186,8 @@ probe end { printf("%d %d %d\\n", @count(given), @sum(given), @count(freed)) }""
         if "skipped probes" not in result.err:  # on a busy machine: a thread that has the table's lock may stand still
             break
     mine = [row for row in map(json.loads, result.out.splitlines()) if function_of(row["stack"], {"work"})]
-    expect((sum(row["blocks"] for row in mine), sum(row["bytes"] for row in mine)), (8, 8 * 107), f"{command}: what threads have left")
+    expect((sum(row["blocks"] for row in mine), sum(row["bytes"] for row in mine)), (8, 8 * 107),
+           f"{command}: what threads have left")
 
 
 if VARIANT in LIBRARIES:
@@ -203,7 +221,8 @@ elif VARIANT == "unseen":
             err_match=rf"^WARNING: can't see allocations of {stripped}: no function of malloc's kind is known in it$")
     marked = built("marked", C_TEXT.replace("t_fails();\n", "t_fails(); if (!sink) sink = \"<jemalloc>: \";\n"), "-static", "-s")
     spile("leaks", "-c", marked).expect(
-        status=0, err_match=rf"^WARNING: can't see allocations of the jemalloc inside {marked}: its functions have no names there$")
+        status=0,
+        err_match=rf"^WARNING: can't see allocations of the jemalloc inside {marked}: its functions have no names there$")
     # Another allocator's names, in a program without symbols: those that it exports are known.
     spile("leaks", "-c", built("exported", OWN_TEXT, "-s", "-DP(name)=name")).expect(status=0, out_match=r"^\d.* 100 ", err="")
     spile("leaks", "-c", "/bin/true").expect(status=0, err="")
@@ -221,11 +240,13 @@ else:
     expect(spile("-l", "heap.*").expect(status=0).out.split(), ["heap.allocate", "heap.free"])
     shown = spile("-L", "heap.allocate").expect(status=0).out
     expect_match(r"^heap\.allocate .*address:long.*size:long|^heap\.allocate .*size:long.*address:long", shown)
-    for point, message in [('process.allocator("mallok")', r"no function of allocators is known as 'mallok'(.|\n)*did you mean 'malloc'"),
-                           ("process.allocator", "allocator needs a name"),
-                           ('process("/bin/true").allocator("malloc")', "the allocators of all traced processes are probed together"),
-                           ('process.allocator("malloc").call', r"call"),
-                           ('process.allocator("malloc").return.maxactive(3)', r"maxactive")]:
+    refused = {
+        'process.allocator("mallok")': r"no function of allocators is known as 'mallok'(.|\n)*did you mean 'malloc'",
+        "process.allocator": "allocator needs a name",
+        'process("/bin/true").allocator("malloc")': "the allocators of all traced processes are probed together",
+        'process.allocator("malloc").call': "call",
+        'process.allocator("malloc").return.maxactive(3)': "maxactive"}
+    for point, message in refused.items():
         spile("-e", f"probe {point} {{ next }}", "-c", "/bin/true").expect(status=1, out="", err_match=message)
     for point in "heap.allocate", "heap.free":
         spile("-e", f"probe {point} {{ next }}").expect(status=1, out="", err_match="use -c COMMAND or -x PID")
@@ -240,8 +261,9 @@ else:
     # A script that probes free alone; what a handler knows of the place.
     spile("-e", "global n probe heap.free { n[usymname(ustack(1))]++ } probe end { println(n[\"t_freed\"]) }",
                   "-c", folder / "takes").expect(out="100\n", status=0, err="")
-    spile("-e", 'probe process.allocator("free") { println(pp(), " ", probefunc(), " ", usymname(ustack(0)), " ", umodname(uaddr())) exit() }',
-          "-c", folder / "takes").expect(out='process.allocator("free") free free libc.so.6\n', status=0, err="")
+    spile("-e", 'probe process.allocator("free") { println(pp(), " ", probefunc(), " ", usymname(ustack(0)), " ", '
+          'umodname(uaddr())) exit() }', "-c", folder / "takes").expect(
+              out='process.allocator("free") free free libc.so.6\n', status=0, err="")
     # In a bundle, which is not made for the files of one machine.
     bundle = folder / "heap.bundle"
     script = 'global n probe heap.allocate { if (size == 1001) n <<< size } probe end { println(@count(n), " ", @sum(n)) }'

@@ -54,7 +54,8 @@ ALL = {"leaf": by_top + by_middle + by_two, "middle": by_top + by_middle, "top":
 # Points, and the values of $x there: the inlined function's. Of calls that pass it on at once it may be optimized out.
 wanted = {f"{name}@deep.c:{LINE['leaf']}": values for name, values in ALL.items()}
 wanted |= {f"{name}@deep.c:{LINE['cold']}": [x for x in values if x % 10 == 9] for name, values in ALL.items()}
-wanted |= {f"one@deep.c:{LINE['one']}": range(TURNS), f"two@deep.c:{LINE['two']}": by_two, f"*@deep.c:{LINE['leaf']}": ALL["leaf"]}
+wanted |= {f"one@deep.c:{LINE['one']}": range(TURNS), f"two@deep.c:{LINE['two']}": by_two,
+           f"*@deep.c:{LINE['leaf']}": ALL["leaf"]}
 passed = {f"{name}@deep.c:{LINE['middle']}": ALL[name] for name in ("middle", "top", "one")}
 passed |= {f"{name}@deep.c:{LINE['top']}": by_top for name in ("top", "one")}
 passed |= {f"two@deep.c:{LINE['middle']}": by_middle}

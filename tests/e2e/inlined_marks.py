@@ -1,6 +1,6 @@
 # variants: gcc clang
-# Marks in functions that are inlined two and three levels deep: each copy's hits are those of its calls, variables are those of the
-# functions around the mark, innermost first. `spile marks` says which arguments handlers can't read.
+# Marks in functions that are inlined two and three levels deep: each copy's hits are those of its calls, variables are
+# those of the functions around the mark, innermost first. `spile marks` says which arguments handlers can't read.
 import json
 
 from spiletest import *
@@ -94,6 +94,7 @@ deep:odd $arg1:int32_t $arg2:uint64_t $arg3:uint128_t $arg4:uint64_t
   '$arg4' can't be read: its location '8@%fs:16' is not supported
 """)
 rows = [json.loads(row) for row in spile("marks", "--json", directory / "odd").expect(status=0).out.splitlines()]
-expect([[bool(argument.get("unreadable")) for argument in row["arguments"]] for row in rows], [[False], [False, True, True, True]])
+expect([[bool(argument.get("unreadable")) for argument in row["arguments"]] for row in rows],
+       [[False], [False, True, True, True]])
 spile("-p2", "-e", 'probe process.mark("odd") { println($arg2) }', "-c", directory / "odd").expect(
     status=1, err_match=r"'\$arg2' can't be read: its location '8@nowhere\(%rip\)' is not supported")
