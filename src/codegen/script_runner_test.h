@@ -92,7 +92,7 @@ class ScriptRunner {
     compile_options.process_bitcode = rt::process_bitcode();
     auto compiled = compile(script_.program, compile_options);
     if (!compiled.ok()) {
-      error_ = compiled.error().message;
+      error_ = compiled.error().message + compiled.error().output;
       return;
     }
     compiled_ = std::move(compiled).value();
