@@ -222,10 +222,39 @@ Repetition repetition_of(pid_t tid, const Call& call) {
   return of_repeated(tid, call);
 }
 
+// The beginning of a thread's file in /proc.
+std::string file_of(pid_t tid, const char* name) {
+  std::array<char, 4096> bytes;
+  UniqueFd file(open(fmt::format("/proc/{}/task/{}/{}", tid, tid, name).c_str(), O_RDONLY | O_CLOEXEC));
+  const ssize_t size = file ? ::read(file.get(), bytes.data(), bytes.size()) : -1;
+  return {bytes.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))};
+}
+
+// Empty: the kernel does not say.
+std::optional<SleepMark> read_switches(pid_t tid) {
+  const std::string whole = file_of(tid, "sched");
+  std::string_view text = whole;
+  text.remove_prefix(std::min(text.find("\n---"), text.size()));  // the name of the thread
+  auto value = [&](std::string_view name) -> std::optional<std::string> {
+    size_t at = text.find(name);
+    size_t colon = at == text.npos ? at : text.find(':', at);
+    if (colon == text.npos) return {};
+    return std::string(text.substr(colon + 1, 40));
+  };
+  auto switched_out = value("\nse.exec_start"), migrations = value("\nse.nr_migrations"),
+       voluntary = value("\nnr_voluntary_switches");
+  if (!switched_out || !migrations || !voluntary) return {};
+  long milliseconds = 0, rest = 0;  // ns, six digits
+  if (sscanf(switched_out->c_str(), "%ld.%6ld", &milliseconds, &rest) != 2) return {};
+  return SleepMark{milliseconds * 1'000'000 + rest, atoll(migrations->c_str()), atoll(voluntary->c_str())};
+}
+
 // When the thread went to sleep, before it was woken for this stop. Never earlier than the call began.
-WaitClock::time_point begin_of_sleep(pid_t tid, const std::optional<SleepMark>& mark) {
+WaitClock::time_point begin_of_sleep(pid_t tid, const Call& call, const std::optional<SleepMark>& mark) {
   auto now = WaitClock::now();
-  auto stopped = mark ? SleepMark::read(tid) : std::nullopt;
+  const bool slept_in_it =
+      mark && mark->call == call.number && mark->arguments == call.arguments && mark->stack_pointer == call.stack_pointer;
+  auto stopped = slept_in_it ? read_switches(tid) : std::nullopt;
   // Now it sleeps in its stop. If it has slept elsewhere in between, or its processor's clock is another one, nothing is known.
   if (!stopped || stopped->migrations != mark->migrations || stopped->voluntary != mark->voluntary + 1) return now;
   return now - std::chrono::nanoseconds(std::max<int64_t>(stopped->switched_out - mark->switched_out, 0));
@@ -263,7 +292,7 @@ bool repeat_call(pid_t tid, ThreadRegisters& registers, const Call& call, std::o
     wait = InterruptedWait{.number = call.number,
                            .arguments = call.arguments,
                            .stack_pointer = call.stack_pointer,
-                           .until = (repetition.is_rest ? WaitClock::now() : begin_of_sleep(tid, mark)) + *repetition.time,
+                           .until = (repetition.is_rest ? WaitClock::now() : begin_of_sleep(tid, call, mark)) + *repetition.time,
                            .when_over = repetition.when_over};
   }
   if (repetition.is_ours) native_architecture().repeat_system_call(registers);
@@ -273,23 +302,14 @@ bool repeat_call(pid_t tid, ThreadRegisters& registers, const Call& call, std::o
 }  // namespace
 
 std::optional<SleepMark> SleepMark::read(pid_t tid) {
-  char bytes[4096];
-  UniqueFd file(open(fmt::format("/proc/{}/task/{}/sched", tid, tid).c_str(), O_RDONLY | O_CLOEXEC));
-  ssize_t size = file ? ::read(file.get(), bytes, sizeof bytes) : -1;
-  std::string_view text(bytes, static_cast<size_t>(std::max<ssize_t>(size, 0)));
-  text.remove_prefix(std::min(text.find("\n---"), text.size()));  // the name of the thread
-  auto value = [&](std::string_view name) -> std::optional<std::string> {
-    size_t at = text.find(name);
-    size_t colon = at == text.npos ? at : text.find(':', at);
-    if (colon == text.npos) return {};
-    return std::string(text.substr(colon + 1, 40));
-  };
-  auto switched_out = value("\nse.exec_start"), migrations = value("\nse.nr_migrations"),
-       voluntary = value("\nnr_voluntary_switches");
-  if (!switched_out || !migrations || !voluntary) return {};
-  long milliseconds = 0, rest = 0;  // ns, six digits
-  if (sscanf(switched_out->c_str(), "%ld.%6ld", &milliseconds, &rest) != 2) return {};
-  return SleepMark{milliseconds * 1'000'000 + rest, atoll(migrations->c_str()), atoll(voluntary->c_str())};
+  std::optional<SleepMark> mark = read_switches(tid);
+  if (!mark) return {};
+  // "running", or "-1" and no arguments outside of calls.
+  const std::string text = file_of(tid, "syscall");
+  auto& all = mark->arguments;
+  const int words = sscanf(text.c_str(), "%lu %lx %lx %lx %lx %lx %lx %lx", &mark->call, &all[0], &all[1], &all[2], &all[3],
+                           &all[4], &all[5], &mark->stack_pointer);
+  return words == 8 ? mark : std::nullopt;
 }
 
 void repeat_interrupted_call(pid_t tid, std::optional<InterruptedWait>& wait, const std::optional<SleepMark>& mark) {

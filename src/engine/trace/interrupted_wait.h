@@ -38,14 +38,18 @@ struct InterruptedWait {
   bool is_over() const { return WaitClock::now() >= until; }
 };
 
-// When a thread was switched out last, by the clock of its processor (/proc/PID/task/TID/sched). Read before a stop and at the
-// stop, it shows how long the thread has slept in its call before.
+// When a thread was switched out last, by the clock of its processor (/proc/PID/task/TID/sched), and the call that it sleeps in
+// (/proc/PID/task/TID/syscall). Read before a stop and at the stop, it shows how long the thread has slept in its call before.
 struct SleepMark {
   int64_t switched_out = 0;  // ns; while it runs, something later
   int64_t migrations = 0;    // so often it has changed the processor, and thereby the clock
   int64_t voluntary = 0;     // so often it went to sleep by itself
+  uint64_t call = 0;         // its number
+  std::array<uint64_t, 6> arguments{};
+  uint64_t stack_pointer = 0;
 
-  // Empty: the kernel does not tell.
+  // Empty: the thread does not sleep in a call, or the kernel does not say so. One that was woken and waits for a processor has
+  // slept in another call than the one that it is about to make.
   static std::optional<SleepMark> read(pid_t tid);
 };
 
