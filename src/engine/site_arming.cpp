@@ -90,9 +90,9 @@ std::string other_file(const std::string& identity, const SiteRequest& request) 
                      identity.empty() ? "not known" : identity, request.module_identity);
 }
 
-// Whether a process that runs while its modules are looked at has unmapped one meanwhile.
-bool is_gone(pid_t pid, const Module& module, const TargetMemory& memory) {
-  if (module.is_vdso() || !identity_of(module, memory).empty()) return false;
+// Whether a process that runs while its modules are looked at has unmapped one meanwhile. identity: as just read.
+bool is_gone(pid_t pid, const Module& module, const std::string& identity) {
+  if (module.is_vdso() || !identity.empty()) return false;
   const auto map = MemoryMap::read(pid);
   if (!map.ok()) return false;
   const Mapping* mapping = map->find(module.lowest.value);
@@ -157,10 +157,10 @@ void SiteArming::refuse(const Client& client, uint32_t site_id, std::string reas
 // --- Requests ---
 
 // Returns the requests that are for this very file. Refuses the others.
-RequestList SiteArming::leave_out_other_files(const Client& client, const Module& module, RequestList list) {
+RequestList SiteArming::leave_out_other_files(const Client& client, const Module& module, const std::string& identity,
+                                              RequestList list) {
   auto checked = [](const SiteRequest& request) { return !request.module_identity.empty(); };
   if (module.is_vdso() || std::none_of(list->begin(), list->end(), checked)) return list;
-  const std::string identity = identity_of(module, space_.memory);
   std::vector<SiteRequest> fitting;
   for (const SiteRequest& request : *list) {
     std::string why = other_file(identity, request);
@@ -172,8 +172,9 @@ RequestList SiteArming::leave_out_other_files(const Client& client, const Module
 }
 
 // Refuses requests that have no place in the module. Keeps the others in the space, and returns their uses.
-std::vector<SiteUse> SiteArming::place_requests(const Client& client, Module& module, RequestList list) {
-  list = leave_out_other_files(client, module, std::move(list));
+std::vector<SiteUse> SiteArming::place_requests(const Client& client, Module& module, const std::string& identity,
+                                                RequestList list) {
+  list = leave_out_other_files(client, module, identity, std::move(list));
   bool calls = !list->empty() && list->back().is<SystemCallProbe>();
   if (calls && space_.calls.is_restricted()) return {};
   for (const SiteRequest& request : *list) {
@@ -228,7 +229,15 @@ Result<void> SiteArming::arm_module(LoadedModule& loaded) {
       continue;
     }
     // It is armed when it is mapped again: then it is the same module, or another one, with lists that are not done.
-    if (is_gone(pid_, module, space_.memory)) continue;
+    // One that goes away after this is found to be gone when its sites are written.
+    std::string identity;
+    bool gone = false;
+    // It may have been mapped again when the process' map is read.
+    for (int look = 0; look < 3 && !module.is_vdso() && identity.empty() && !gone; ++look) {
+      identity = identity_of(module, space_.memory);
+      gone = is_gone(pid_, module, identity);
+    }
+    if (gone) continue;
     // A client sees what the one before it gets there.
     bool others = std::any_of(change_.coming.begin(), change_.coming.end(), [&](const PatchedSite& site) {
       return site.begin >= module.lowest && site.begin < module.highest && !space_.traps.is_trap_site(site.begin);
@@ -237,7 +246,7 @@ Result<void> SiteArming::arm_module(LoadedModule& loaded) {
     if (module.goroutine == 0) module.goroutine = find_goroutine_offset(space_, module);
     std::vector<SiteUse> fresh;
     for (size_t& done = loaded.lists_done[client->id]; done < wanted->second.size(); done++) {
-      std::vector<SiteUse> uses = place_requests(*client, module, wanted->second[done]);
+      std::vector<SiteUse> uses = place_requests(*client, module, identity, wanted->second[done]);
       fresh.insert(fresh.end(), uses.begin(), uses.end());
     }
     if (!fresh.empty()) TRY_DO(build_beside_others(module, fresh));

@@ -78,8 +78,9 @@ class SiteArming {
 
   void refuse(const Client& client, uint32_t site_id, std::string reason);
   void leave_alone(Address begin);
-  RequestList leave_out_other_files(const Client& client, const Module& module, RequestList list);
-  std::vector<SiteUse> place_requests(const Client& client, Module& module, RequestList list);
+  // identity: the module's, of identity_of().
+  RequestList leave_out_other_files(const Client& client, const Module& module, const std::string& identity, RequestList list);
+  std::vector<SiteUse> place_requests(const Client& client, Module& module, const std::string& identity, RequestList list);
   Result<void> build_beside_others(const Module& module, std::span<const SiteUse> fresh);
   // Fails, and builds nothing, where a use that is not new would be refused.
   Result<void> build(const Rebuild& rebuild);
