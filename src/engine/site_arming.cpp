@@ -96,7 +96,8 @@ bool is_gone(pid_t pid, const Module& module, const std::string& identity) {
   const auto map = MemoryMap::read(pid);
   if (!map.ok()) return false;
   const Mapping* mapping = map->find(module.lowest.value);
-  return !mapping || mapping->inode != module.inode;
+  // Mapped again a few pages off, it covers the place, too.
+  return !mapping || mapping->inode != module.inode || mapping->begin != module.lowest.value;
 }
 
 }  // namespace

@@ -246,6 +246,8 @@ std::optional<SleepMark> read_switches(pid_t tid) {
   if (!switched_out || !migrations || !voluntary) return {};
   long milliseconds = 0, rest = 0;  // ns, six digits
   if (sscanf(switched_out->c_str(), "%ld.%6ld", &milliseconds, &rest) != 2) return {};
+  // The kernel sets it to 0 where a thread that sleeps goes to another processor's queue (migrate_task_rq_fair).
+  if (milliseconds == 0 && rest == 0) return {};
   return SleepMark{milliseconds * 1'000'000 + rest, atoll(migrations->c_str()), atoll(voluntary->c_str())};
 }
 
