@@ -230,7 +230,7 @@ Result<void> SiteArming::arm_module(LoadedModule& loaded) {
       continue;
     }
     // It is armed when it is mapped again: then it is the same module, or another one, with lists that are not done.
-    // One that goes away after this is found to be gone when its sites are written.
+    // If the module goes away after this, writing its sites finds that out.
     std::string identity;
     bool gone = false;
     // It may have been mapped again when the process' map is read.

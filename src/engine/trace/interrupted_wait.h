@@ -48,8 +48,8 @@ struct SleepMark {
   std::array<uint64_t, 6> arguments{};
   uint64_t stack_pointer = 0;
 
-  // Empty: the thread does not sleep in a call, or the kernel does not say so. One that was woken and waits for a processor has
-  // slept in another call than the one that it is about to make.
+  // Empty: the thread does not sleep in a call, or the kernel does not say so. A thread that was woken and waits for a processor
+  // has slept in another call than the next that it makes.
   static std::optional<SleepMark> read(pid_t tid);
 };
 

@@ -62,7 +62,7 @@ Result<void> KernelStacks::read() {
   return {};
 }
 
-// Returns 0 where there is no room.
+// Returns an offset; 0: the memory is full.
 uint64_t KernelStacks::allocate(uint64_t bytes) {
   const uint64_t at = (next_ + kAlignment - 1) / kAlignment * kAlignment;
   if (at > end_ || bytes > end_ - at) return 0;
@@ -70,7 +70,7 @@ uint64_t KernelStacks::allocate(uint64_t bytes) {
   return at;
 }
 
-// Writes the names of functions, and returns the offset of their ModuleMap; 0: there is no room.
+// Writes the names of functions, and returns the offset of their ModuleMap; 0: the memory is full.
 uint64_t KernelStacks::place_names() {
   const kernelinfo::CodeMap& code = codes_.front();
   std::vector<abi::StackModule> modules;
