@@ -72,9 +72,10 @@ struct AttachPoint {
   uint32_t description = 0;      // kFentry, kFexit: its number in vmlinux's type information
   // kKprobe, kUprobe, kUretprobe: one of many places that a name stands for: where the kernel refuses it, the others are attached
   bool may_be_refused = false;
-  uint64_t cookie = 0;  // the program reads it with bpf_get_attach_cookie
-  std::string text;     // how messages name it: the probe point
-  std::string place;    // of the probe in the script, "a.stp:3:5"; "": not known
+  bool optional = false;  // where it is refused, nothing is said
+  uint64_t cookie = 0;    // the program reads it with bpf_get_attach_cookie
+  std::string text;       // how messages name it: the probe point
+  std::string place;      // of the probe in the script, "a.stp:3:5"; "": not known
 };
 
 // A program of the object and where it goes. All points of one program are of one family: tracepoint, samples, uprobes.
@@ -135,8 +136,9 @@ class Kernel {
  public:
   virtual ~Kernel() = default;  // detaches, and waits until nothing is attached; the kernel frees programs and maps
 
-  // Attaches every program at all its points; on error none stays attached. A point whose handler a switch of the kernel's keeps
-  // from running is an error, unless another way of its choice does without. Handlers that look at KernelControl::enabled do
+  // Attaches every program at all its points; on error none stays attached. Places that the kernel refuses are left out
+  // (refused()) while others are attached. A point whose handler a switch of the kernel's keeps from running is an error, unless
+  // another way of its choice does without. Handlers that look at KernelControl::enabled do
   // nothing until the caller sets it through data(). REQUIRES: nothing is attached.
   virtual Result<void> attach() = 0;
   // Tells the handlers to do nothing (KernelControl::enabled), returns when those that run have ended, and has the programs
@@ -200,8 +202,7 @@ class Kernel {
   // other handlers. REQUIRES: attached.
   virtual bool misses_uncounted() const = 0;
 
-  // Returns the errors of points that the kernel has refused while others of their probe are attached
-  // (AttachPoint::may_be_refused, and all of uprobe.multi).
+  // Returns the errors of points that the kernel has refused while others are attached, without those of optional ones.
   virtual const std::vector<Error>& refused() const = 0;
 
   // Returns the attached points, for -v: (text of the point, mechanism).

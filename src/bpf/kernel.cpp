@@ -366,7 +366,7 @@ Result<void> LoadedKernel::attach_one(const Program& program) {
       const bool can_go_on = made.ok() || is_refusal_of_place(made.error()) || is_refused_instruction(made.error());
       if (!made.ok() && (++refused == points.size() || !can_go_on)) return std::move(made).error();
       if (!made.ok()) {
-        note_refused(std::move(made).error());
+        if (!points[i].optional) note_refused(std::move(made).error());
         continue;
       }
       if (is_kernel_function(points[i].kind)) counted_.push_back({points[i].text, fd, attachments_.size(), 1});
@@ -400,7 +400,7 @@ Result<void> LoadedKernel::attach_in_files(const Program& program) {
   std::set<const AttachPoint*> refused;
   for (auto& [point, error] : made.refused) {
     refused.insert(point);
-    note_refused(std::move(error));
+    if (!point->optional) note_refused(std::move(error));
   }
   for (const AttachPoint& point : points) {
     if (!refused.contains(&point)) attached_.push_back(&point);
@@ -433,15 +433,22 @@ Result<void> LoadedKernel::attach_choice(Choice& choice) {
     for (const Program& program : choice.programs) {
       if (outcome.ok()) outcome = attach_one(program);
     }
-    if (outcome.ok() || choice.ways.empty()) return outcome;
+    if (outcome.ok()) return outcome;
     attachments_.resize(attachments);
     attached_.resize(attached);
     counted_.erase(counted_.begin() + static_cast<ptrdiff_t>(counted), counted_.end());
     refused_.erase(refused_.begin() + static_cast<ptrdiff_t>(refused_before), refused_.end());
+    if (choice.ways.empty()) return outcome;
     Error refused = std::move(outcome).error();
     // Of the errors of all ways, that of the place says more than that of a program which the kernel does not load.
     if (!load_next_way(choice)) return refused;
   }
+}
+
+bool is_optional(const Choice& choice) {
+  return std::ranges::all_of(choice.programs, [](const Program& program) {
+    return std::ranges::all_of(program.spec->points, [](const AttachPoint& point) { return point.optional; });
+  });
 }
 
 // Each place takes two descriptors, unless one link serves many.
@@ -454,12 +461,22 @@ void raise_descriptor_limit() {
 
 Result<void> LoadedKernel::attach() {
   raise_descriptor_limit();
+  std::optional<Error> left_out;
   for (Choice& choice : choices_) {
-    if (Result<void> outcome = attach_choice(choice); !outcome) {
+    Result<void> outcome = attach_choice(choice);
+    if (outcome.ok()) continue;
+    if (!is_refusal_of_place(outcome.error())) {
       (void)detach();
       return outcome;
     }
+    if (!is_optional(choice)) {
+      note_refused(outcome.error());
+      if (!left_out) left_out = std::move(outcome).error();
+    }
+    choice.programs.clear();
   }
+  // A script that would see nothing must not report so.
+  if (left_out && attached_.empty()) return *left_out;
   return {};
 }
 

@@ -21,6 +21,7 @@ constexpr const char* kRefused =
     "the kernel refuses probes in some of its code: what handles traps, interrupts and probes themselves, and instructions that "
     "it replaces while it runs";
 
+constexpr const char* kAbsent = "this kernel has no such function that can be probed";
 constexpr const char* kSeveral = "several functions have this name";
 
 Error refused(const AttachPoint& point, int error) {
@@ -28,7 +29,7 @@ Error refused(const AttachPoint& point, int error) {
   if (is_privilege_error(error)) return privilege_error(what, error);
   switch (error) {
     case ENOENT:
-    case ESRCH: return Error::from_errno(what, error, "this kernel has no such function that can be probed");
+    case ESRCH: return Error::from_errno(what, error, kAbsent);
     case EADDRNOTAVAIL: return Error::from_errno(what, error, kSeveral);
     case EILSEQ: return Error{what + ": no instruction begins there", kNoInstruction};
     case EINVAL:
@@ -100,7 +101,7 @@ Result<Attachment> attach_traced(int program, const AttachPoint& point) {
 }  // namespace
 
 bool is_refusal_of_place(const Error& error) {
-  return error.hint == kRefused || error.hint == kNoInstruction || error.hint == kSeveral;
+  return error.hint == kRefused || error.hint == kNoInstruction || error.hint == kSeveral || error.hint == kAbsent;
 }
 
 bool is_kernel_function(Kind kind) {

@@ -95,6 +95,7 @@ bpf::AttachPoint function_point(const sema::ResolvedPoint& point, Mechanism mech
   bpf::AttachPoint attach;
   attach.kind = kind_of(mechanism, at_return);
   attach.text = point.text;
+  attach.optional = point.optional;
   attach.cookie = cookie;
   attach.address = function.address;
   attach.function_offset = function.offset;

@@ -120,6 +120,17 @@ out=$(spile -e 'probe kernel.statement("__x64_sys_getppid+100000") { exit() }' 2
 check "outside of the function" "$out" "'__x64_sys_getppid\+100000' is not in the function '__x64_sys_getppid': it lies [0-9]+ bytes behind the beginning of '.*'"
 out=$(spile -e 'probe kernel.statement("__x64_sys_getppid+1") { exit() }' 2>&1) && fail "the middle of an instruction was probed"
 check "no instruction" "$out" '"__x64_sys_getppid\+0x1"\): no instruction begins there$'
+# Beside others it is a warning; where `?` says so, not even that.
+inside='kernel.statement("__x64_sys_getppid+1")'
+script='probe kernel.function("vfs_read") { if (pid() == target()) c++ } global c probe end { println("hits ", c) }'
+out=$(spile -e "probe $inside { c++ } $script" -c "exec $reads" 2>&1) || fail "status $?: $out"
+check "the other place" "$out" '^hits [1-9][0-9]*$'
+check "what is left out" "$out" '^WARNING: attach kernel.statement\("__x64_sys_getppid\+0x1"\): no instruction begins there$'
+out=$(spile -e "probe $inside ? { c++ } $script" -c "exec $reads" 2>&1) || fail "status $?: $out"
+check "the other place of an optional one" "$out" '^hits [1-9][0-9]*$'
+echo "$out" | grep -q WARNING && fail "an optional place: $out"
+out=$(spile -e "global c probe $inside ? { c++ } probe begin { println(\"begun\") exit() }" 2>&1) || fail "status $?: $out"
+check "an optional place alone" "$out" '^begun$'
 uncounted="^WARNING: hits of the kernel's functions inside other handlers are missing, and this kernel does not count them"
 out=$(spile -e 'global c probe kernel.function("__x64_sys_getppid"), kernel.function("__x64_sys_getuid") { c++ } probe end { println("end") }' -c true 2>&1)
 check "several functions" "$out" '^end$'
