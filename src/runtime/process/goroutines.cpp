@@ -85,6 +85,19 @@ extern "C" {
   return current_call(context, cfa, &key) ? find_frame(context, &key, site_id) : nullptr;
 }
 
+// Returns the address of the goroutine whose stack has the place, and how deep it is there, in bytes from the stack's end; 0: it
+// is on no goroutine's stack.
+[[gnu::noinline]] int64_t spile_fn___goroutine(Context* context, int64_t place) {
+  CallKey key;
+  const auto on_stack = static_cast<uint64_t>(place);
+  if (spile_cells.goroutine == 0 || !current_call(context, on_stack, &key)) return 0;
+  return key.depth == on_stack ? 0 : static_cast<int64_t>(key.owner);
+}
+[[gnu::noinline]] int64_t spile_fn___goroutine_depth(Context* context, int64_t place) {
+  CallKey key;
+  return current_call(context, static_cast<uint64_t>(place), &key) ? static_cast<int64_t>(key.depth) : 0;
+}
+
 [[gnu::noinline]] void spile_rt_goroutine_exit(Context* context, uint64_t* saves) { free_frame(context, saves); }
 
 }  // extern "C"

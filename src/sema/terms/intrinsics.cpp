@@ -21,6 +21,8 @@ std::vector<Intrinsic> make_table() {
       {"get_cycles", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"call_history_add", kNone, {kLong}, kNeedsSite | kNeedsCallHistory, kInTarget, false},
       {"call_history_stop", kLong, {}, kNeedsNothing, kInTarget, false},
+      {"__goroutine", kLong, {kLong}, kNeedsNothing, kInTarget, false},
+      {"__goroutine_depth", kLong, {kLong}, kNeedsNothing, kInTarget, false},
       {"__heap_call_begins", kLong, {}, kNeedsStack, kInTarget, false},
       {"__heap_call_ends", kLong, {}, kNeedsNothing, kInTarget, false},
       {"cpu_clock_ns", kLong, {kLong}, kNeedsNothing, kEverywhere, true},

@@ -36,6 +36,10 @@ std::string flow_name(int64_t number) {
   return fmt::format("{} on CPU {}", kKinds[n % 4], n / 4);
 }
 
+// Flows of goroutines have the numbers behind this one, which no thread has.
+constexpr int64_t kGoroutines = int64_t{1} << 32;
+std::string goroutine_name(int64_t number) { return fmt::format("goroutine {}", number - kGoroutines); }
+
 std::string joined(const std::vector<CallValue>& values) {
   std::string text;
   for (const CallValue& value : values)
@@ -63,6 +67,14 @@ CallTree::Flow* CallTree::flow_of(int64_t number, bool makes) {
   Flow& flow = flows_[number];
   flow.number = number;
   return &flow;
+}
+
+int64_t CallTree::flow_of_goroutine(int64_t pid, int64_t goroutine) {
+  if (auto known = goroutines_.find({pid, goroutine}); known != goroutines_.end()) return known->second;
+  if (goroutines_.size() >= kMostFlows)
+    std::erase_if(goroutines_, [&](const auto& each) { return !flows_.contains(each.second); });
+  if (goroutines_.size() >= kMostFlows) goroutines_.clear();
+  return goroutines_[{pid, goroutine}] = kGoroutines + ++last_goroutine_;
 }
 
 uint32_t CallTree::index_of(std::string_view function) {
@@ -112,6 +124,26 @@ void CallTree::take(std::string_view head, runs::PayloadReader& arguments, std::
     call.function = index_of(arguments.next_string());
     call.parameters = printable(arguments.next_string());
     enter(*flow, stack, std::move(call), out);
+  } else if (head == "genter ") {
+    const int64_t tid = arguments.next_long(), pid = arguments.next_long();
+    Flow* flow = flow_of(flow_of_goroutine(pid, number), true);
+    if (!flow) return;
+    flow->pid = pid;
+    flow->tid = tid;
+    if (const Flow* thread = flow_of(tid, false)) flow->name = thread->name;
+    Call call;
+    call.began = arguments.next_long();
+    const auto depth = static_cast<uint64_t>(arguments.next_long());
+    call.function = index_of(arguments.next_string());
+    call.parameters = printable(arguments.next_string());
+    enter(*flow, ~depth, std::move(call), out);
+  } else if (head == "gexit ") {
+    Flow* flow = flow_of(flow_of_goroutine(arguments.next_long(), number), false);
+    const int64_t time = arguments.next_long();
+    const auto depth = static_cast<uint64_t>(arguments.next_long());
+    const std::string_view function = arguments.next_string();
+    if (flow) leave(*flow, ~depth, function, time, 0, arguments.next_string(), out);
+    else ++unmatched_;
   } else if (head == "leave " || head == "exit ") {
     Flow* flow = flow_of(number, false);
     const int64_t time = arguments.next_long();
@@ -121,15 +153,23 @@ void CallTree::take(std::string_view head, runs::PayloadReader& arguments, std::
     if (flow) leave(*flow, stack, function, time, result, head == "leave " ? "" : arguments.next_string(), out);
     else ++unmatched_;
   } else if (head == "gone ") {
-    Flow* flow = flow_of(number, false);
-    const int64_t time = arguments.next_long();
-    while (flow && !flow->open.empty()) {
-      const Call root = flow->open.front().call;
-      close(*flow, End::kThreadEnded, time, 0, {});
-      if (flow->open.empty()) close_tree(*flow, root, out);
-    }
-    flows_.erase(number);
+    end_flow(number, arguments.next_long(), out);
+  } else if (head == "ggone ") {
+    const auto known = goroutines_.find({arguments.next_long(), number});
+    if (known == goroutines_.end()) return;
+    end_flow(known->second, arguments.next_long(), out);
+    goroutines_.erase(known);
   }
+}
+
+void CallTree::end_flow(int64_t number, int64_t time, std::string& out) {
+  Flow* flow = flow_of(number, false);
+  while (flow && !flow->open.empty()) {
+    const Call root = flow->open.front().call;
+    close(*flow, End::kThreadEnded, time, 0, {});
+    if (flow->open.empty()) close_tree(*flow, root, out);
+  }
+  flows_.erase(number);
 }
 
 void CallTree::enter(Flow& flow, uint64_t stack, Call call, std::string& out) {
@@ -258,7 +298,8 @@ std::string CallTree::end_of(const Call& call) {
   switch (call.end) {
     case End::kRuns: return "  still runs";
     case End::kLeft: return "  did not return";
-    case End::kThreadEnded: return "  did not return: the thread ended";
+    case End::kThreadEnded:
+      return call.in_kernel ? "  did not return: the thread ended" : "  did not return: the goroutine ended";
     case End::kReturned: break;
   }
   if (!call.in_kernel) {
@@ -273,9 +314,10 @@ std::string CallTree::end_of(const Call& call) {
 void CallTree::print_header(Flow& flow, std::string& out) {
   const bool same = any_printed_ && last_printed_ == flow.number;
   if (!same) {
-    std::string who = flow.number < 0 ? fmt::format("{} (in {} {})", flow_name(flow.number), flow.name, flow.tid)
-                                      : fmt::format("{} {}", flow.name, flow.tid);
-    if (flow.number >= 0 && flow.pid != flow.tid) who += fmt::format(" of process {}", flow.pid);
+    std::string who = flow.number < 0             ? fmt::format("{} (in {} {})", flow_name(flow.number), flow.name, flow.tid)
+                      : flow.number > kGoroutines ? fmt::format("{} {}, {}", flow.name, flow.pid, goroutine_name(flow.number))
+                                                  : fmt::format("{} {}", flow.name, flow.tid);
+    if (flow.number >= 0 && flow.number < kGoroutines && flow.pid != flow.tid) who += fmt::format(" of process {}", flow.pid);
     out += fmt::format("{}------ {} ------\n", any_printed_ ? "\n" : "", who);
   }
   any_printed_ = true;
@@ -334,7 +376,11 @@ CallRecord CallTree::record_of(const Flow& flow, const Call& call) {
   record.pid = flow.pid;
   record.tid = flow.tid;
   record.flow = flow.number;
-  record.thread = flow.number < 0 && (settings_.timeline || settings_.spans) ? flow_name(flow.number) : flow.name;
+  record.thread = flow.name;
+  if (settings_.timeline || settings_.spans) {
+    if (flow.number < 0) record.thread = flow_name(flow.number);
+    if (flow.number > kGoroutines) record.thread = goroutine_name(flow.number);
+  }
   record.depth = call.depth;
   record.function = names_.empty() ? "?" : names_[call.function];
   record.began = call.began;

@@ -15,12 +15,17 @@
 //   name TID THREAD-NAME                                                      of the calls in a process that follow
 //   enter TID PID NS STACK FUNCTION PARAMETERS                               a call in a process
 //   exit TID NS STACK FUNCTION RESULT
+//   genter GOROUTINE TID PID NS DEPTH FUNCTION PARAMETERS                    a call of a goroutine, which goes on on any thread;
+//   gexit GOROUTINE PID NS DEPTH FUNCTION RESULT                             GOROUTINE: its address; DEPTH: bytes of its stack
+//   ggone GOROUTINE PID NS                                                   the goroutine has ended
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runs/stacks/sample_files.h"
@@ -90,6 +95,8 @@ class CallTree final : public runs::Presenter {
 
   std::vector<std::pair<std::string, uint64_t>> missing() const;
   Flow* flow_of(int64_t number, bool makes);
+  int64_t flow_of_goroutine(int64_t pid, int64_t goroutine);
+  void end_flow(int64_t number, int64_t time, std::string& out);
   uint32_t index_of(std::string_view function);
   void enter(Flow& flow, uint64_t stack, Call call, std::string& out);
   void leave(Flow& flow, uint64_t stack, std::string_view function, int64_t time, uint64_t result, std::string_view returned,
@@ -108,6 +115,8 @@ class CallTree final : public runs::Presenter {
 
   Settings settings_;
   std::unordered_map<int64_t, Flow> flows_;
+  std::map<std::pair<int64_t, int64_t>, int64_t> goroutines_;  // numbers of flows, by process and address
+  int64_t last_goroutine_ = 0;
   std::unordered_map<std::string, uint32_t> indexes_;
   std::vector<std::string> names_;
   int64_t last_printed_ = 0;  // Flow::number; 0: nothing has been

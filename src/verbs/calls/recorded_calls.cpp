@@ -15,7 +15,8 @@ std::string_view head_of(const syntax::OutputFormat& format) {
       format.parts.front().kind != syntax::FormatPart::Kind::kLiteral)
     return {};
   const std::string& head = format.parts.front().literal;
-  static constexpr std::string_view kHeads[] = {"root ", "call ", "leave ", "gone ", "name ", "enter ", "exit "};
+  static constexpr std::string_view kHeads[] = {"root ",  "call ", "leave ",  "gone ",  "name ",
+                                                "enter ", "exit ", "genter ", "gexit ", "ggone "};
   return std::ranges::find(kHeads, std::string_view(head)) != std::end(kHeads) ? std::string_view(head) : std::string_view();
 }
 
@@ -37,9 +38,10 @@ int64_t offset_of(const runs::RunDocument& run) {
 }  // namespace
 
 bool has_calls(const runs::RunDocument& run) {
-  return std::ranges::any_of(
-             run.formats,
-             [](const syntax::OutputFormat& format) { return head_of(format) == "enter " || head_of(format) == "root "; }) &&
+  return std::ranges::any_of(run.formats,
+                             [](const syntax::OutputFormat& format) {
+                               return head_of(format) == "enter " || head_of(format) == "genter " || head_of(format) == "root ";
+                             }) &&
          run.facts.script.starts_with("# spile trace");
 }
 

@@ -272,6 +272,38 @@ TEST_F(TreeTest, EndsWithTheThread) {
   EXPECT_THAT(printed(), HasSubstr("   3.000 us | } do_exit  did not return: the thread ended\n"));
 }
 
+// Goroutine 0xa0 begins on thread 7 and goes on on 8, where 0xb0 was; the thread's own calls are others.
+TEST_F(TreeTest, FollowsGoroutinesToOtherThreads) {
+  const auto enter = [&](int64_t goroutine, int64_t tid, int64_t ns, int64_t depth, const char* function) {
+    take("genter ", Record().numbers({goroutine, tid, 7, ns, depth}).text(function).text(""));
+  };
+  const auto leave = [&](int64_t goroutine, int64_t ns, int64_t depth, const char* function) {
+    take("gexit ", Record().numbers({goroutine, 7, ns, depth}).text(function).text(""));
+  };
+  take("name ", Record().numbers({7}).text("server"));
+  take("name ", Record().numbers({8}).text("server"));
+  enter(0xa0, 7, 1000, 96, "serve");
+  enter(0xb0, 8, 1100, 96, "serve");
+  enter(0xa0, 7, 2000, 300, "read");
+  take("enter ", Record().numbers({7, 7, 2100, 5000}).text("main").text(""));
+  leave(0xb0, 2200, 96, "serve");
+  leave(0xa0, 3000, 300, "read");
+  enter(0xa0, 8, 3500, 200, "write");
+  take("ggone ", Record().numbers({0xa0, 7, 4000}));
+  take("exit ", Record().numbers({7, 5000, 5000}).text("main").text(""));
+  EXPECT_EQ(printed(),
+            "------ server 7, goroutine 2 ------\n"
+            "   1.100 us | serve()\n"
+            "\n------ server 7, goroutine 1 ------\n"
+            "            | serve() {\n"
+            "   1.000 us |   read()\n"
+            "   0.500 us |   write()  did not return: the goroutine ended\n"
+            "   3.000 us | } serve  did not return: the goroutine ended\n"
+            "\n------ server 7 ------\n"
+            "   2.900 us | main()\n");
+  EXPECT_THAT(tree_->losses(), testing::IsEmpty());
+}
+
 TEST_F(TreeTest, LeavesOutWhatIsDeeperOrShorter) {
   make(2, 2000);
   root(7, 1000, 900, "read");
