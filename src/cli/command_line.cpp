@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iostream>
+#include <utility>
 
 #include "base/diagnostics.h"
 #include "base/messages.h"
@@ -229,13 +230,13 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
   options.script.arguments = std::move(words);
   options.output.record.arguments = options.script.arguments;
   if (!options.output.http.empty() || !options.output.otlp.empty()) options.program.is_recorded = true;
-  if (!options.target.command.empty() && !options.target.processes.empty()) return Error{"-c and -x can't be used together", {}};
+  if (!options.target.processes.empty()) options.target.workload = std::exchange(options.target.command, {});
   if (options.program.suppress_time_limits && !options.script.guru)
     return Error{"--suppress-time-limits needs guru mode (-g)", {}};
   if (options.script.privilege != "stapdev" && options.script.guru) {
     return Error{fmt::format("-g needs --privilege=stapdev, but it is {}", options.script.privilege), {}};
   }
-  if (options.output.flight_recorder && !options.target.command.empty()) {
+  if (options.output.flight_recorder && !(options.target.command.empty() && options.target.workload.empty())) {
     return Error{"-F and -c can't be used together: a flight recorder runs in the background",
                  "start the program, then use -F -x PID"};
   }

@@ -47,7 +47,9 @@ std::string options_there(const session::Options& options, const std::vector<std
        {std::pair("http", &output.http), std::pair("otlp", &output.otlp), std::pair("kafka", &output.kafka)}) {
     if (!value->empty()) words += fmt::format(" --{}={}", name, quoted(*value));
   }
-  if (!options.target.command.empty()) words += " -c " + quoted(options.target.command);
+  for (const std::string* command : {&options.target.command, &options.target.workload}) {
+    if (!command->empty()) words += " -c " + quoted(*command);
+  }
   if (!options.target.children) words += " --no-children";
   for (int i = 0; i < options.messages.verbosity(); ++i) words += " -v";
   if (options.messages.suppress_warnings) words += " -w";

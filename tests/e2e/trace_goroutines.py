@@ -1,4 +1,4 @@
-# Calls of Go functions in `spile trace`: a goroutine goes on on any thread, and its stack moves as it grows, and each return still
+# Calls of Go functions in `spile trace`: a goroutine goes on on any thread, and its stack moves as it grows; each return still
 # belongs to its call.
 import json
 
@@ -7,7 +7,8 @@ from spiletest import *
 binary = program("go_calls")
 ROUNDS = 300
 lines = temporary_directory() / "calls.json"
-result = spile("trace", "main.*", "--depth=500", "--json", "-s", "64", "-o", lines, "-c", f"{binary} {ROUNDS}").expect(status=0)
+result = spile("trace", "main.*", "--depth=500", "--json", "-s", "64", "-o", lines, "-c", f"{binary} {ROUNDS}").expect(
+    status=0)
 counts = re.search(r"works (\d+) grow (\d+) (\d+) throws (\d+) (\d+) quit (\d+) (\d+)", result.out)
 expect_true(counts is not None, f"the program says what it did: {result.out[-300:]}")
 works, _, _, throws, thrown, quits, left = (int(n) for n in counts.groups())

@@ -36,5 +36,24 @@ TEST(Spawn, ChildHasItsOwnGroupAndNoSignalsOfOurs) {
   sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
+// As the caller's caller would have started it: Ctrl-C is for both.
+TEST(Spawn, ChildBesideTheCallerHasItsGroup) {
+  sigset_t blocked, before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &blocked, &before);
+  pid_t pid = 0;
+  const std::string script = "read _ _ _ _ group _ < /proc/$$/stat; [ $group = " + std::to_string(getpgrp()) +
+                             " ] || exit 1; while read name bits; do [ $name != SigBlk: ] || [ $((0x$bits)) = 0 ] || exit 2; "
+                             "done < /proc/$$/status; exit 7";
+  EXPECT_EQ(spawn({"sh", "-c", script}, &pid), 0);
+  int status = 0;
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(spawn({"/nowhere/program"}, &pid), ENOENT);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
 }  // namespace
 }  // namespace spile

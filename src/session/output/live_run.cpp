@@ -122,7 +122,7 @@ void LiveRun::set_facts(const TargetOptions& target, const RecordOptions& option
     facts_.script = std::string(file.text());
   }
   facts_.arguments = options.arguments;
-  facts_.command = target.command;
+  facts_.command = target.processes.empty() ? target.command : target.workload;
   facts_.processes.assign(target.processes.begin(), target.processes.end());
   facts_.begun_ns = realtime_offset_ns() + monotonic_ns();
   facts_.every_ns = options.every_ns;

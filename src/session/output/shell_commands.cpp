@@ -3,15 +3,13 @@
 #include <errno.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/messages.h"
-#include "base/print.h"
+#include "base/processes/spawn.h"
 
 namespace spile::session {
 
@@ -19,30 +17,13 @@ namespace {
 
 constexpr int kPatienceMs = 50;
 
-// The command gets the signals as spile's own caller had them: spile blocks some, and ignores others.
-int spawn_shell(const std::string& command, pid_t& pid) {
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  const sigset_t defaults = signals_by_default();
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::string shell = "sh", option = "-c", text = command;
-  char* arguments[] = {shell.data(), option.data(), text.data(), nullptr};
-  int error = posix_spawn(&pid, "/bin/sh", nullptr, &attributes, arguments, environ);
-  posix_spawnattr_destroy(&attributes);
-  return error;
-}
-
 }  // namespace
 
 bool ShellCommands::run(const std::string& command) {
   std::erase_if(children_, [&](const Child& child) { return wait_one(child, 0, -1); });
   if (children_.size() >= kMostRunning) return false;
   Child child{};
-  if (int error = spawn_shell(command, child.pid); error != 0) {
+  if (int error = spawn({"/bin/sh", "-c", command}, &child.pid); error != 0) {
     warn(fmt::format("system(\"{}\"): {}", command, strerror(error)));
     return true;
   }

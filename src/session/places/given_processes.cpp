@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "base/messages.h"
+#include "base/processes/spawn.h"
 #include "base/text/number_text.h"
 #include "engine/process/process_status.h"
 #include "session/terms/command_words.h"
@@ -57,13 +59,23 @@ void GivenProcesses::watch() {
   finished_ = watched_.empty();
 }
 
+Result<void> GivenProcesses::start_workload() {
+  if (options_.workload.empty()) return {};
+  std::vector<std::string> words = command_words(options_.workload);
+  const std::string program = words.front();
+  if (const int failure = spawn(std::move(words), &workload_); failure != 0)
+    return Error::from_errno("start " + program, failure);
+  return {};
+}
+
 void GivenProcesses::look() {
+  if (int status = 0; workload_ > 0 && waitpid(workload_, &status, WNOHANG) == workload_) note_end(workload_, status);
   if (watched_.empty()) return;
   std::erase_if(watched_, [](const UniqueFd& process) {
     pollfd ended{process.get(), POLLIN, 0};
     return ::poll(&ended, 1, 0) > 0;
   });
-  finished_ = watched_.empty();
+  finished_ |= watched_.empty();
 }
 
 Result<void> GivenProcesses::attach_all(engine::Engine& engine) {
@@ -116,8 +128,14 @@ void GivenProcesses::attach_children(engine::Engine& engine) {
 }
 
 bool GivenProcesses::note_end(pid_t pid, int status) {
+  if (pid == workload_ && workload_ > 0) {
+    workload_ = 0;
+    finished_ = true;
+    if (!detached_) command_status_ = status;
+    return false;
+  }
   if (living_.erase(pid) == 0) return false;
-  finished_ = living_.empty();
+  finished_ |= living_.empty();
   if (is_command() && !detached_) command_status_ = status;
   return true;
 }

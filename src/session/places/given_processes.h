@@ -1,5 +1,6 @@
 #pragma once
-// The processes that the user names: -c's command, or those of -x. Starts or attaches to them, and knows when all have ended.
+// The processes that the user names: -c's command, or those of -x, with the workload beside them. Starts or attaches to them, and
+// knows when all have ended.
 // Thread rule: one thread, that of the engine.
 
 #include <optional>
@@ -31,6 +32,8 @@ class GivenProcesses {
 
   // Notes that the command runs, or is to run. One that never does has not begun, and must not.
   void note_resumed() { resumed_ = true; }
+  // Starts the workload, if there is one. Error: it can't be started.
+  Result<void> start_workload();
   // Kills a command that was never resumed.
   void kill_unstarted();
   // Notes that the session has ended: it does not wait for the command's status.
@@ -40,9 +43,9 @@ class GivenProcesses {
   bool note_end(pid_t pid, int status);
   // Looks which processes have ended that nothing is attached to.
   void look();
-  // Returns whether all have ended, as far as note_end() and look() know.
+  // Returns whether all have ended, or the workload, as far as note_end() and look() know.
   bool finished() const { return finished_; }
-  // Returns the status of -c's command as waitpid(2) has it; null: it has not ended, or no -c was given.
+  // Returns the status of -c's command or the workload as waitpid(2) has it; null: it has not ended, or no -c was given.
   std::optional<int> command_status() const { return command_status_; }
 
  private:
@@ -57,6 +60,7 @@ class GivenProcesses {
   pid_t first_ = 0;
   std::set<pid_t> living_;
   std::vector<UniqueFd> watched_;  // pidfds of the processes of -x that run, where nothing is attached to
+  pid_t workload_ = 0;             // that runs; 0: none
   bool resumed_ = false;
   bool detached_ = false;
   bool finished_ = false;

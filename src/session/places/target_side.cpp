@@ -214,7 +214,7 @@ Result<void> TargetSide::resume() {
   given_.note_resumed();
   if (!follows_ && !has_handlers(script_) && given_.is_command()) return engine_->detach();
   engine_->resume_all();
-  return {};
+  return given_.start_workload();
 }
 
 // ---- while handlers run

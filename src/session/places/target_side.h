@@ -90,7 +90,8 @@ class TargetSide {
   // stopped or read.
   Result<void> arm();
   std::vector<pid_t> processes() const { return engine_->processes(); }
-  // Lets -c's command run; releases it first if the script neither traces nor watches processes. Does nothing without -c and -x.
+  // Lets -c's command run; releases it first if the script neither traces nor watches processes. Starts the workload beside -x's
+  // processes. Does nothing without -c and -x. Error: the workload can't be started.
   Result<void> resume();
   // Returns how long arming has stopped threads until now, in ns.
   int64_t paused_ns() const { return paused_ns_; }
@@ -115,11 +116,11 @@ class TargetSide {
 
   // Prints warnings about files that the script probes and no process has loaded. REQUIRES: called after detach().
   void warn_never_loaded();
-  // Returns whether the process of -c, or all of -x, have ended, as far as poll() has seen it.
+  // Returns whether the process of -c, all of -x, or the workload have ended, as far as poll() has seen it.
   bool finished() const { return given_.finished(); }
   // Whether a handler in a process had to be left, because it could not go on.
   bool handler_failed() const { return handler_failed_; }
-  // Returns the status of -c's command as waitpid(2) has it; null: it has not ended, or no -c was given.
+  // Returns the status of -c's command, or the workload, as waitpid(2) has it; null: it has not ended, or no -c was given.
   std::optional<int> command_status() const { return given_.command_status(); }
   // Returns why a process that has ended could not be trusted (session/terms/trust.h), or "". It is judged for scripts without -g
   // whose handlers in processes compute shell commands; for others it is "".

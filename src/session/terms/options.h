@@ -52,10 +52,12 @@ struct ProgramOptions {
   std::vector<std::string> symbol_modules = {};  // -d
 };
 
-// What is traced, where handlers run, and for how long: passes 2 and 5. command and processes are never both given.
+// What is traced, where handlers run, and for how long: passes 2 and 5. command and processes are never both given: of -c with -x
+// the command is the workload.
 struct TargetOptions {
   std::string command = {};           // -c
   std::vector<pid_t> processes = {};  // -x, each once
+  std::string workload = {};          // -c beside -x: runs while these are traced, and is not traced itself; the run ends with it
   bool children = true;               // --no-children: of -x's processes those that run already are left alone
   Runtime runtime = Runtime::kAuto;   // --runtime
   int64_t time_limit_ns = 0;          // -T; 0: none
@@ -67,10 +69,10 @@ struct TargetOptions {
 
 // spile record: the run is stored as a document (run/run_writer.h), or handed over while it runs.
 struct RecordOptions {
-  std::string file = {};                    // -o; empty: no
+  std::string file = {};                         // -o; empty: no
   std::shared_ptr<runs::RunStream> stream = {};  // --stream; null: no
-  int64_t every_ns = 1'000'000'000;         // --every: between ticks
-  std::vector<std::string> arguments = {};  // of the script
+  int64_t every_ns = 1'000'000'000;              // --every: between ticks
+  std::vector<std::string> arguments = {};       // of the script
 
   bool is_on() const { return !file.empty() || stream; }
 };
