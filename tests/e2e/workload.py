@@ -21,7 +21,8 @@ spile("-e", "probe timer.ms(300) { exit() }" + COUNT, "-x", target.pid, "-c",
       f"exec >/dev/null 2>&1; sleep 2; touch {folder}/went_on").expect(status=0, out=seen)
 expect_true(not (folder / "went_on").exists(), "the run has ended with its command")
 wait_until(lambda: (folder / "went_on").exists(), 30, "the command goes on")
-spile("-e", COUNT, "-x", target.pid, "-c", "/nowhere/program").expect(status=1, err_match="^spile: .*/nowhere/program: No such file")
+spile("-e", COUNT, "-x", target.pid, "-c", "/nowhere/program").expect(
+    status=1, err_match="^spile: .*/nowhere/program: No such file")
 expect(target.poll(), None, "the server runs")
 # The processes end first.
 other = server(seconds=1)
