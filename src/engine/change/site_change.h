@@ -29,8 +29,8 @@ std::vector<PatchedSite> find_sites(const AddressSpace& space, const std::functi
 struct ChangeOutcome {
   // begins of sites of `coming` that were not written: their text has changed, or a goroutine waits in it
   std::set<Address> left_alone;
-  std::set<Address> gone;  // of these, begins at which nothing is mapped
-  uint64_t pause_ns = 0;   // from the request to stop until the threads were let go
+  std::set<Address> gone = {};  // of these, begins at which nothing is mapped
+  uint64_t pause_ns = 0;        // from the request to stop until the threads were let go
 };
 // Writes the change in one stop of all threads. patience_ms: how long to wait for them to stand still; if they do not, fails and
 // has changed nothing. A leaving site whose text somebody else has changed counts as taken out, and its text stays as it is.
