@@ -9,6 +9,7 @@
 #include "abi/native_elf.h"
 #include "abi/system_calls.h"
 #include "abi/trampoline.h"
+#include "abi/vector_register.h"
 
 namespace spile::abi {
 namespace {
@@ -40,6 +41,13 @@ TEST(RegisterNames, StandForARegisterOrAPartOfIt) {
     EXPECT_EQ(found->shift, each.shift) << each.text;
   }
   for (const char* unknown : {"", "%", "ra", "raxx", "r16", "xmm0"}) EXPECT_FALSE(find_register(unknown)) << unknown;
+}
+
+TEST(RegisterNames, OfVectorsAreTheirOwn) {
+  EXPECT_EQ(find_vector_register("xmm0"), kConvention.first_vector);
+  EXPECT_EQ(find_vector_register("%xmm15"), kConvention.first_vector + 15);
+  for (const char* unknown : {"", "%", "xmm", "xmm16", "xmm00", "xmm-1", "xmm1d", "xmm99999999999999999999", "rax", "ymm0"})
+    EXPECT_EQ(find_vector_register(unknown), -1) << unknown;
 }
 
 TEST(RegisterNames, OfListingsAreTheWholeRegisters) {

@@ -16,7 +16,7 @@ constexpr int64_t kRegisters = kConvention.program_counter + 1;  // of abi::Regi
 
 llvm::Value* NativePlace::machine_register(Body& body, int64_t number) {
   SiteValues& site = body.site;
-  if (abi::is_vector_register(number) && body.probe) return read_vector_register(body.b, number - kConvention.first_vector);
+  if (abi::is_vector_register(number)) return read_vector_register(body.b, number - kConvention.first_vector);
   if (number < 0 || number >= kRegisters) return nullptr;
   if (site.registers) {
     return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(site.registers, 8 * number));

@@ -2,6 +2,7 @@
 
 #include "abi/machine.h"
 #include "abi/trampoline.h"
+#include "abi/vector_register.h"
 
 namespace spile::codegen {
 
@@ -58,12 +59,17 @@ bool has_32_bits(const std::string& name) {
   return name.ends_with("uint_arg") || name.ends_with("s32_arg") || name.ends_with("u32_arg") || is_int(name);
 }
 bool is_signed_argument(const std::string& name) { return is_int(name) || name.ends_with("s32_arg"); }
+bool is_float(const std::string& name) { return name == "float_arg" || name == "double_arg"; }
 
 }  // namespace
 
 // Arguments for which no register is left lie on the stack.
 llvm::Value* RegisterAccess::argument(const std::string& name, llvm::Value* index, SourceRange range) {
   require_knowledge(kKnowsArguments, range, kNoArguments + name + "'");
+  if (is_float(name)) {
+    llvm::Value* bits = vector_argument_at(index, range);
+    return name == "float_arg" ? call("spile_fn_fp32_to_fp64", b.getInt64Ty(), {context, extend(bits, 32, false)}) : bits;
+  }
   llvm::Value* value = argument_at(index, range);
   return has_32_bits(name) ? extend(value, 32, is_signed_argument(name)) : value;
 }
@@ -143,6 +149,27 @@ llvm::Value* RegisterAccess::argument_at(llvm::Value* index, SourceRange range) 
   return b.CreateLoad(b.getInt64Ty(), result);
 }
 
+// Those for which no register is left lie on the stack among the others, so that only the function's type says where.
+llvm::Value* RegisterAccess::vector_argument_at(llvm::Value* index, SourceRange range) {
+  constexpr int64_t kCount = kConvention.vector_arguments;
+  errors_.raise_if(b.CreateICmpUGE(b.CreateSub(index, number(1)), number(kCount)), range,
+                   "floating-point arguments are numbered from 1 to " + std::to_string(kCount) + ", not %d", {index});
+  llvm::Value* result = entry_alloca(b.getInt64Ty(), "argument");
+  b.CreateStore(number(0), result);
+  llvm::BasicBlock* done = block("argument");
+  auto* choice = b.CreateSwitch(index, done, kCount);
+  for (int64_t place = 0; place < kCount; ++place) {
+    llvm::BasicBlock* chosen = block("argument.vector");
+    choice->addCase(b.getInt64(static_cast<uint64_t>(place + 1)), chosen);
+    b.SetInsertPoint(chosen);
+    // Null in spile itself, where no probe has arguments.
+    if (llvm::Value* value = unit.place.machine_register(body, kConvention.first_vector + place)) b.CreateStore(value, result);
+    b.CreateBr(done);
+  }
+  b.SetInsertPoint(done);
+  return b.CreateLoad(b.getInt64Ty(), result);
+}
+
 // The bits of the result register that the function's type has.
 llvm::Value* RegisterAccess::returned_part(llvm::Value* whole) {
   return body.probe ? extend(whole, 8u * body.probe->returned_bytes, body.probe->returned_signed) : whole;
@@ -173,6 +200,11 @@ void RegisterAccess::set_returned(llvm::Value* value, SourceRange range) {
 llvm::Value* RegisterAccess::read(const std::string& name, const std::string* text, const std::function<llvm::Value*()>& computed,
                                   SourceRange range) {
   bool is_signed = name == "register";
+  if (int64_t vector = text ? abi::find_vector_register(text->c_str()) : -1; vector >= 0) {
+    if (llvm::Value* value = unit.place.machine_register(body, vector)) return value;
+    errors_.raise_if(b.getTrue(), range, kNoRegisters + name + "'");
+    return number(0);
+  }
   const abi::RegisterName* found = text ? abi::find_register(text->c_str()) : nullptr;
   auto part = [&](llvm::Value* value) {
     // Above them are marks of our own (abi::kForeignCallFlag).

@@ -20,7 +20,8 @@ class RegisterAccess : BodyPart {
   // the body, with Body::probe set.
   void store_site();
 
-  // Return argument `index`, from 1 to 1,000, as the function `name` of the script has it (int_arg: 32 bits, signed; and so on).
+  // Return argument `index`, from 1 to 1,000, as the function `name` of the script has it (int_arg: 32 bits, signed; and so on;
+  // float_arg, double_arg: the index-th of those in vector registers, as the bits of a double).
   // argument(): what isn't known is a script error; REQUIRES: Place::chooses_registers(). constant_argument(): for other places;
   // what isn't known is rejected.
   llvm::Value* argument(const std::string& name, llvm::Value* index, SourceRange range);
@@ -35,8 +36,9 @@ class RegisterAccess : BodyPart {
   // Sets the first result register to a value, for the caller of the function that returns. Elsewhere than at a return in a
   // process it is rejected, or in a script function a script error.
   void set_returned(llvm::Value* value, SourceRange range);
-  // Returns register() or u_register(), as `name` says. text: the register's name, where the script spells it out, else null;
-  // computed: emits it, a string. An unknown name is a script error, or rejected where chooses_registers() is false.
+  // Returns register() or u_register(), as `name` says; of a vector register, which `text` has to name, the low 64 bits. text:
+  // the register's name, where the script spells it out, else null; computed: emits it, a string. An unknown name is a script
+  // error, or rejected where chooses_registers() is false.
   llvm::Value* read(const std::string& name, const std::string* text, const std::function<llvm::Value*()>& computed,
                     SourceRange range);
 
@@ -45,6 +47,7 @@ class RegisterAccess : BodyPart {
   llvm::Value* registers();
   void require_knowledge(SiteKnowledge wanted, SourceRange range, const std::string& text);
   llvm::Value* argument_at(llvm::Value* index, SourceRange range);
+  llvm::Value* vector_argument_at(llvm::Value* index, SourceRange range);
   llvm::Value* constant_argument_at(int64_t index, SourceRange range);
   llvm::Value* returned_part(llvm::Value* whole);
   llvm::Value* read_computed(llvm::Value* name, llvm::Value* all, bool is_signed);

@@ -190,6 +190,9 @@ std::vector<Intrinsic> make_table() {
       {"s64_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
       {"u64_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
       {"pointer_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
+      // Of those in vector registers, by their number among these. The kernel keeps no such registers for its handlers.
+      {"float_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInController | kInTarget, true},
+      {"double_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInController | kInTarget, true},
 
       // Stacks, and names of addresses. The controller has no stack, but can name addresses that probes have kept.
       {"ubacktrace", kString, {}, kNeedsStack, kEverywhere, true},

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "abi/machine.h"
+#include "abi/vector_register.h"
 #include "sema/terms/elaboration.h"
 #include "sema/terms/intrinsics.h"
 #include "syntax/visitor.h"
@@ -85,7 +86,7 @@ class DomainChecker {
         error(shown, from, fmt::format("'{}' needs a traced program, and {} probe does not run in one", shown.name, article()),
               {});
       } else {
-        const bool sets = intrinsic.needs & (kNeedsArguments | kNeedsRegisters);
+        const bool sets = (intrinsic.needs & (kNeedsArguments | kNeedsRegisters)) && (intrinsic.needs & kNeedsGuru);
         error(shown, from,
               sets ? fmt::format("'{}' in a handler that runs in the kernel: the kernel does not let handlers change registers",
                                  shown.name)
@@ -124,6 +125,9 @@ class DomainChecker {
       auto* name = as<String>(call.arguments[0]);
       if (!name) {
         error(call, from, fmt::format("'{}' needs the register's name as a literal", call.name), {});
+      } else if (abi::find_vector_register(name->value.c_str()) >= 0) {
+        error(call, from, fmt::format("register '{}' can't be read in handlers that run in the kernel", name->value),
+              may_run_in_process() ? "with -c or -x, --runtime=inproc runs them in the process" : "");
       } else if (!abi::find_register(name->value.c_str())) {
         error(call, from, fmt::format("unknown register '{}'", name->value),
               fmt::format("register names are {}, {}, {} ...", abi::machine::kRegisterNames[0].text,
