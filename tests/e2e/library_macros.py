@@ -48,16 +48,18 @@ probed('println(@cast(&$n->value, "timeval", "<sys/time.h>")->tv_sec & 0xfffffff
 expect(spile("-e", f'function f(p) {{ return @cast(p, "node", {both})->in->x }} probe process.function("visit") {{ println(f($n), @var("counter@values.c", "values:libc.so.6")); exit() }}',
              "-o", "/dev/stderr", "-c", values).err, "427\n")
 # Metrics: the labels as they are, made by functions, and with the functions' own quotes. Macros without parameters need no ().
-session = Session("-v", "--http=0", "-e", r"""global a, b, t probe begin { t[5] = "2.25"; a["x\"y", 2] = 3; b["z"] = 8; json_add_numeric_metric("n", "", "") }
+session = Session("-v", "--http=0", "-e", r"""global a, b, t, q, r probe begin { t[5] = "2.25"; q["\"w\""] = 1; r["'x'", "\"y\\\"z\""] = 2; a["x\"y", 2] = 3; b["z"] = 8; json_add_numeric_metric("n", "", "") }
 function twice(n) { return n * 2 } function loud(s) { return s . "!" } function quoted(s) { return "'" . s . "'" }
 function plus(n) { return n + 1 } function half(n) { return sprintf("%d.5", n) }
 probe prometheus { @prometheus_dump_array2(a, "one", "k", "l") @prometheus_dump_array2_map(a, "two", "k", "l", plus, loud, twice)
   @prometheus_dump_array1_map_unquoted(b, "three", "k", half, quoted)
-  @prometheus_dump_array1(t, "four", "k") }
+  @prometheus_dump_array1(t, "four", "k")
+  @prometheus_dump_array1_unquoted(q, "five", "k") @prometheus_dump_array2_unquoted(r, "six", "k", "l") }
 probe json_data { @json_output_data_start @json_output_numeric_value("n", 5) @json_output_data_end }""")
 wait_until(lambda: "files are at" in session.read(session.err) or session.process.poll() is not None, 60, "the server",
            lambda: session.read(session.err))
 connection = http.client.HTTPConnection("127.0.0.1", int(re.search(r"at http://127\.0\.0\.1:(\d+)/", session.read(session.err))[1]), timeout=300)
 connection.request("GET", "/prometheus")
-expect(connection.getresponse().read().decode(), 'one{k="x\\"y",l="2"} 3\ntwo{k="x\\"y!",l="4"} 4\nthree{k=\'z\'} 8.5\nfour{k="5"} 2.25\n')
+expect(connection.getresponse().read().decode(), 'one{k="x\\"y",l="2"} 3\ntwo{k="x\\"y!",l="4"} 4\nthree{k=\'z\'} 8.5\nfour{k="5"} 2.25\n'
+       'five{k="w"} 1\nsix{k=\'x\',l="y\\"z"} 2\n')
 session.stop()
