@@ -16,6 +16,14 @@ script = re.search(r"hint: spile -e '(.*)' shows its hits", result.err)[1]
 spile("-e", script, "-c", path).expect(status=0, out_match=r"\$arg1=|\w+=0x", err="")
 spile("top", "libstdcxx:nothing", "-c", path).expect(status=1, err_match=r"the name of a library has \.so")
 
+# hist counts hits of marks, of the program or of a library of it.
+result = spile("hist", "libstdcxx:throw", "keys=comm", "-c", path).expect(status=0, err="")
+expect_match(r"^# trigger info: libstdcxx:throw hist:keys=comm:", result.out)
+expect_match(r"^\{ comm: a +\} hitcount: +1$", result.out)
+own = spile("hist", "spile:floats", "keys=arg1.hex", "-c", program("float_marks"), "-o", "/dev/stderr").expect(status=0).err
+expect_match(r"^\{ arg1: 3ff8000000000000 +\} hitcount: +1$", own)
+spile("hist", "libstdcxx:nothing", "keys=comm", "-c", path).expect(status=1, err_match="no tracepoint 'libstdcxx:nothing'")
+
 # Many files at once, each by itself: the library has no marks but its own, and what has none is passed over.
 shutil.copy(library, folder / "lib.so")
 expect_match(rf"^{re.escape(str(folder))}/lib\.so:\nlibstdcxx:\w+ ", spile("marks", f"{folder}/*").expect(status=0, err="").out)

@@ -102,6 +102,16 @@ Result<Event> find_point(const std::string& name, const session::Options& option
   return event;
 }
 
+// PROVIDER:NAME, as `spile marks` lists them, of the traced program or of a library of it. An error: neither has the mark.
+Result<Event> find_mark(const std::string& name, const session::Options& options) {
+  const size_t colon = name.find(':');
+  const std::string mark = fmt::format("provider({}).mark({})", quoted(name.substr(0, colon)), quoted(name.substr(colon + 1)));
+  Result<Event> event = find_point("process." + mark, options);
+  if (!event.ok()) event = find_point("process.library(\"*\")." + mark, options);
+  if (event.ok()) event->name = name;
+  return event;
+}
+
 }  // namespace
 
 const std::vector<EventField>& common_fields(bool in_process) {
@@ -160,6 +170,10 @@ Result<Event> find_event(const std::string& name, const session::Options& option
   if (name.starts_with(kHead) && name.ends_with(kEnd) && name.find(':') != std::string::npos)
     return find_tracepoint(name.substr(kHead.size(), name.size() - kHead.size() - kEnd.size()), options);
   Result<Event> event = names_tracepoint(name) ? find_tracepoint(name, options) : find_point(name, options);
+  const bool traces_processes = !options.target.command.empty() || !options.target.processes.empty();
+  if (!event.ok() && names_tracepoint(name) && traces_processes && !has_wildcard(name)) {
+    if (Result<Event> mark = find_mark(name, options); mark.ok()) return mark;
+  }
   if (!event.ok()) return not_an_event(name, std::move(event).error());
   return event;
 }
