@@ -16,6 +16,10 @@ expect_true(run("markdown", ROOT / "tapset").stdout == (ROOT / "docs/library.md"
 pages = temporary_directory() / "man3"
 run("man", ROOT / "tapset", pages)
 expect_match(r"^strlen:long\(s:string\)$", (pages / "function::strlen.3stp").read_text())
+# The names that older scripts have for forms with another string.
+for name in ("user_string2", "user_string_n2", "kernel_string2"):
+    expect_match(rf"^{name}:string\(addr:long, (n:long, )?err_msg:string\)$", (pages / f"function::{name}.3stp").read_text())
+    expect_match(rf"^{name}:string \(addr:long, ", spile("--dump-functions").expect(status=0).out)
 expect_true(len(list(pages.iterdir())) > 300, "manual pages are missing")
 
 # The check sees what is wrong.
