@@ -32,6 +32,30 @@ std::string_view module_of(std::string_view text) {
 
 bool is_made_at_run_time(std::string_view module) { return module == "bpf" || module.starts_with("__builtin__"); }
 
+// Linux 7.3 lists the variables between _sdata and _edata as code. What the kernel itself has that is outside of its two texts
+// (include/asm-generic/sections.h) is data, whatever the list says.
+void mend_types(std::vector<Symbol>& symbols) {
+  struct Text {
+    std::string_view first, last;
+    uint64_t begin = 0, end = 0;
+  };
+  Text texts[] = {{"_stext", "_etext"}, {"_sinittext", "_einittext"}};
+  for (const Symbol& symbol : symbols) {
+    if (!symbol.module.empty() || !symbol.name.starts_with("_")) continue;
+    for (Text& text : texts) {
+      if (symbol.name == text.first) text.begin = symbol.address;
+      if (symbol.name == text.last) text.end = symbol.address;
+    }
+  }
+  if (texts[0].begin == 0 || texts[0].end <= texts[0].begin) return;
+  for (Symbol& symbol : symbols) {
+    if (!symbol.module.empty() || !symbol.is_code()) continue;
+    const auto is_in = [&](const Text& text) { return text.begin <= symbol.address && symbol.address <= text.end; };
+    if (symbol.address > texts[0].end && !std::ranges::any_of(texts, is_in))
+      symbol.type = symbol.type == 'T' || symbol.type == 'W' ? 'D' : 'd';
+  }
+}
+
 }  // namespace
 
 Symbols Symbols::parse(std::string text) {
@@ -50,6 +74,7 @@ Symbols Symbols::parse(std::string text) {
     symbols.hidden_ &= *address == 0;
     symbols.all_.push_back({name, module, *address, type[0]});
   }
+  mend_types(symbols.all_);
   return symbols;
 }
 

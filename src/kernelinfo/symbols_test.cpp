@@ -34,6 +34,17 @@ TEST(Symbols, ReadsNamesModulesAndAddresses) {
   EXPECT_THAT(symbols.named("last", ""), SizeIs(1));
 }
 
+// As Linux 7.3 lists them.
+TEST(Symbols, KnowsDataByItsPlace) {
+  Symbols symbols = Symbols::parse(
+      "ffffffff81000000 T _stext\nffffffff81000100 t show\nffffffff82000000 T _etext\nffffffff82e00000 T _sdata\n"
+      "ffffffff82e11140 T jiffies\nffffffff82e11148 t kept\nffffffff836ac000 T _sinittext\nffffffff836ac010 t start\n"
+      "ffffffff83744454 T _einittext\nffffffffc0000010 t lo_open\t[loop]\n");
+  for (const char* name : {"show", "start"}) EXPECT_TRUE(symbols.named(name, "")[0].is_code()) << name;
+  for (const char* name : {"jiffies", "kept"}) EXPECT_FALSE(symbols.named(name, "")[0].is_code()) << name;
+  EXPECT_TRUE(symbols.named("lo_open", "loop")[0].is_code());
+}
+
 TEST(Symbols, HasAllOfOneName) {
   Symbols symbols = Symbols::parse(kSymbols);
   auto found = symbols.named("show", "");
