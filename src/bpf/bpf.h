@@ -194,8 +194,8 @@ class Kernel {
   virtual Result<std::vector<uint64_t>> skipped() = 0;
 
   // Returns the hits that the kernel itself has missed, by the text of the probe's first point: inside another handler or probe
-  // on the same CPU, or without room for a pending return. Only probes of the kernel's functions, and only what the kernel
-  // counts. REQUIRES: attached.
+  // on the same CPU, while a thread was interrupted in the same handler on the same CPU (Linux 7 interrupts them, and skips the
+  // other), or without room for a pending return. Only what the kernel counts. REQUIRES: attached.
   virtual std::vector<std::pair<std::string, uint64_t>> missed() const = 0;
 
   // Returns whether the kernel does not count all hits that it misses: before Linux 6.7, those of kprobes that are hit inside

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "base/messages.h"
 #include "base/processes/threads.h"
 #include "bpf/attach.h"
 #include "bpf/bpf.h"
@@ -137,7 +138,7 @@ class LoadedKernel final : public Kernel {
   struct Counted {
     std::string text;
     int program;               // a descriptor of choices_
-    size_t attachment, count;  // in attachments_
+    size_t attachment, count;  // in attachments_; 0: the kernel counts by the program alone
   };
   std::vector<Counted> counted_;
   std::chrono::nanoseconds verification_time_{0};
@@ -229,6 +230,7 @@ Result<void> LoadedKernel::load_next_way(Choice& choice) {
         continue;
       }
       choice.refused = std::move(program).error();
+      if (verbosity_ > 1 && !choice.ways.empty()) note(fmt::format("{}; another way is tried", choice.refused.message));
       choice.programs.clear();
       whole = false;
       break;
@@ -384,7 +386,10 @@ Result<void> LoadedKernel::attach_one(const Program& program) {
     }
     TRY(Attachment made, multi ? attach_to_functions(fd, points) : attach_program(fd, points[i]));
     attachments_.push_back(std::move(made));
-    if (!is_kernel_function(points[i].kind)) continue;
+    if (!is_kernel_function(points[i].kind)) {
+      counted_.push_back({points[i].text, fd, first, 0});
+      continue;
+    }
     const bool several = multi && points.size() > 1;
     counted_.push_back(
         {several ? fmt::format("the {} functions of the probe at {}", points.size(), points[i].place) : points[i].text, fd, first,
@@ -560,9 +565,12 @@ std::vector<std::pair<std::string, uint64_t>> LoadedKernel::missed() const {
   return all;
 }
 
-// A kprobe misses hits only where another handler runs on the processor.
+// A kprobe misses hits only where another handler runs on the processor that was not called by the places below.
 bool LoadedKernel::misses_uncounted() const {
-  if (attached_.size() < 2) return false;
+  using Kind = AttachPoint::Kind;
+  static constexpr Kind kAlone[] = {Kind::kRawTracepoint, Kind::kPacket, Kind::kFentry, Kind::kFexit};
+  const auto in_the_way = [](const AttachPoint* point) { return std::ranges::find(kAlone, point->kind) == std::end(kAlone); };
+  if (std::ranges::count_if(attached_, in_the_way) < 2) return false;
   return std::ranges::any_of(counted_, [&](const Counted& counted) {
     for (size_t i = 0; i < counted.count; ++i) {
       const Attachment& attachment = attachments_[counted.attachment + i];

@@ -121,6 +121,9 @@ class KernelHandler {
     b_.CreateRet(b_.getInt32(program_result(probe_)));
   }
 
+  // The place is attached by kprobes, of which Linux before 6.7 does not count the hits that they miss.
+  void is_at_kprobe() { at_kprobe_ = true; }
+
   // The function goes into the object, or is removed.
   void keep(bool kept) {
     if (kept) unit_.module.export_function(function_);
@@ -146,6 +149,7 @@ class KernelHandler {
     llvm::BasicBlock *run = block("run"), *end = block("end");
     b_.CreateCondBr(call(function, b_.getInt1Ty(), {context_}), run, end);
     b_.SetInsertPoint(run);
+    if (at_kprobe_) call("spile_rt_kernel_note_interrupt", unit_.module.none(), {});
     return end;
   }
   void leave(llvm::BasicBlock* end, const char* function = "spile_rt_leave") {
@@ -162,6 +166,7 @@ class KernelHandler {
   llvm::Value* context_;
   llvm::Value* state_;
   PointChooser::Chosen chosen_;
+  bool at_kprobe_ = false;
 };
 
 KernelMap simple_map(const char* symbol, KernelMap::Kind kind, size_t value_size, uint32_t entries, uint32_t key_size = 4) {
@@ -206,7 +211,7 @@ KernelMap map_of_global(const Unit& unit, const syntax::Global& global) {
 KernelMap map_of_returns(const Unit& unit, const sema::Probe& probe) {
   const std::string symbol = "spile_map_returns_" + std::to_string(probe.index);
   return simple_map(symbol.c_str(), KernelMap::Kind::kArray,
-                   abi::kPendingWays * (abi::kPendingHead + save_bytes(unit.layout, probe)), abi::kPendingSets);
+                    abi::kPendingWays * (abi::kPendingHead + save_bytes(unit.layout, probe)), abi::kPendingSets);
 }
 
 // Lowers the programs of all probes.
@@ -279,15 +284,19 @@ class ProbeLowering {
   void lower_programs(const sema::Probe& probe, llvm::Value* saves, bool by_arguments) {
     const std::string section = section_of(probe) + (by_arguments ? ".traced" : "");
     const bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
+    const bool at_kprobe = !by_arguments && probe.points.front().site.kernel;
     std::optional<KernelHandler> entry;
     bool kept = true;
     if (saves) {
       place_.begin_handler(context_of(probe, false, by_arguments));
-      entry.emplace(unit_, place_, probe, section + ".entry").lower_saves(saves);
+      entry.emplace(unit_, place_, probe, section + ".entry");
+      if (at_kprobe) entry->is_at_kprobe();
+      entry->lower_saves(saves);
       kept = !place_.asked_too_much();
     }
     place_.begin_handler(context_of(probe, at_return, by_arguments));
     KernelHandler handler(unit_, place_, probe, section);
+    if (at_kprobe) handler.is_at_kprobe();
     if (runs_in_traced_processes(probe)) handler.only_if_traced();
     if (saves) handler.lower_body_with_saves(saves);
     else handler.lower_body();
@@ -356,7 +365,7 @@ void add_maps_of_loops(const Unit& unit, const KernelPlace& place, KernelCode& c
     const abi::MapShape& shape = unit.layout_of(*visits.global).map;
     const uint32_t text = visits.global->type == ValueType::kString ? unit.layout.string_size : 0;
     code.maps.push_back(simple_map(visits.symbol.c_str(), KernelMap::Kind::kArray, abi::kKernelVisitEntry + shape.key_size + text,
-                                  shape.capacity));
+                                   shape.capacity));
     turns = std::max<int64_t>(turns, shape.capacity);
   }
   // The turn that ends a loop, besides: nothing is left of MAXACTION, or no element.

@@ -60,6 +60,11 @@ extern char spile_map_turns;
 
 extern "C" {
 
+// Handlers that run in interrupts may interrupt others, and are missed then.
+SPILE_INLINE void spile_rt_kernel_note_interrupt() {
+  if (spile_kernel_control.interrupts == 0 && interrupt_flow() != 0) spile_kernel_control.interrupts = 1;
+}
+
 SPILE_INLINE bool spile_rt_enter(Context* context) {
   if (!handlers_run()) return false;
   abi::KernelState* state = cpu_state();

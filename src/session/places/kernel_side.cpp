@@ -39,8 +39,11 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
   TRY_DO(check_programs(program, spec.programs));
   spec.data.push_back({abi::kKernelConstantsSymbol, kernel_constants(process)});
   if (std::string_view(reinterpret_cast<const char*>(script.kernel.object.data()), script.kernel.object.size())
-          .find(abi::kKernelInterruptsSymbol) != std::string_view::npos)
-    spec.data.push_back({abi::kKernelInterruptsSymbol, interrupt_constants()});
+          .find(abi::kKernelInterruptsSymbol) != std::string_view::npos) {
+    std::vector<uint8_t> constants = interrupt_constants();
+    side->knows_interrupts_ = std::ranges::any_of(constants, [](uint8_t byte) { return byte != 0; });
+    spec.data.push_back({abi::kKernelInterruptsSymbol, std::move(constants)});
+  }
   if (features.members) spec.data.push_back({abi::kKernelMembersSymbol, kernel_members(*features.members)});
   if (!script.kernel.followed.empty()) {
     TRY(side->followed_, FollowedPrograms::open(script.kernel.followed, features));
@@ -160,7 +163,10 @@ Result<void> KernelSide::detach() {
   if (watch_) watch_->finish(monotonic_ns());
   missed_ = kernel_->missed();
   std::ranges::stable_sort(missed_, std::greater(), [](const auto& point) { return point.second; });
-  misses_uncounted_ = kernel_->misses_uncounted();
+  const std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol);
+  const bool interrupted = !knows_interrupts_ || control.size() < sizeof(abi::KernelControl) ||
+                           reinterpret_cast<const abi::KernelControl*>(control.data())->interrupts != 0;
+  misses_uncounted_ = interrupted && kernel_->misses_uncounted();
   return kernel_->detach();
 }
 

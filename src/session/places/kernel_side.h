@@ -87,7 +87,8 @@ class KernelSide {
   std::unique_ptr<bpf::Kernel> kernel_;
   std::optional<KernelWatch> watch_;                      // since attach()
   std::vector<std::pair<std::string, uint64_t>> missed_;  // bpf::Kernel::missed(), since detach(); most first
-  bool misses_uncounted_ = false;                         // bpf::Kernel::misses_uncounted(), since detach()
+  bool knows_interrupts_ = false;                         // handlers note whether they run in interrupts
+  bool misses_uncounted_ = false;                         // hits may be missing that nobody counts, since detach()
   bool knows_processes_ = false;                          // handlers look whether a process is traced
   bool attached_ = false;                                 // since attach()
   std::promise<Result<void>> rings_begun_;                // by rings_thread_
