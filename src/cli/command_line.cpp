@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iostream>
+#include <span>
 #include <utility>
 
 #include "base/diagnostics.h"
@@ -163,11 +164,12 @@ Result<void> take_verb(const verbs::Verb& verb, const std::vector<std::string>& 
   return {};
 }
 
-// `spile record` comes before what is recorded. With -e it has to be the first word of the line, as `spile -e SCRIPT record`
-// gives the script an argument.
-Result<bool> takes_record(std::vector<std::string>& words, const std::string& first, Reading& reading) {
-  const bool has_text = reading.options.script.text.has_value();
-  if (words.empty() || words.front() != "record" || (has_text && first != "record")) return false;
+// `spile record` comes before what is recorded, and before -e, as `spile -e SCRIPT record` gives the script an argument.
+Result<bool> takes_record(std::vector<std::string>& words, std::span<char*> line, Reading& reading) {
+  const auto is_script = [](std::string_view word) { return word.starts_with("-e"); };
+  const auto text = std::ranges::find_if(line, is_script);
+  const auto first = std::ranges::find(line, std::string_view("record"), [](const char* word) { return std::string_view(word); });
+  if (words.empty() || words.front() != "record" || first > text) return false;
   TRY_DO(verbs::take_record(reading.options, reading.verb_options));
   if (reading.shows_script) return Error{"record has no option --script", "spile --script VERB ... prints a verb's script"};
   words.erase(words.begin());
@@ -308,7 +310,7 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading, std::op
     TRY(int status, do_other(reading, words));
     return std::optional<int>(status);
   }
-  TRY(const bool records, takes_record(words, argc > 1 ? argv[1] : "", reading));
+  TRY(const bool records, takes_record(words, {argv, argv + argc}, reading));
   TRY_DO(check_options(reading, std::move(words)));
   if (!records && reading.options.output.record.stream)
     return Error{"--stream is an option of spile record", "spile record --stream DESCRIPTOR SCRIPT"};

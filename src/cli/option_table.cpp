@@ -119,6 +119,16 @@ Result<void> take_global(Reading& reading, const std::string& value) {
 }
 
 Result<void> take_process(Reading& reading, const std::string& value) {
+  // Several numbers, as `pidof` prints them within quotes.
+  constexpr char kBetween[] = " ,\n\t";
+  if (value.find_first_not_of("0123456789 ,\n\t") == value.npos && value.find_first_of(kBetween) != value.npos) {
+    for (size_t begin = 0; (begin = value.find_first_not_of(kBetween, begin)) != value.npos;) {
+      const size_t end = std::min(value.find_first_of(kBetween, begin), value.size());
+      TRY_DO(take_process(reading, value.substr(begin, end - begin)));
+      begin = end;
+    }
+    return {};
+  }
   std::vector<pid_t> wanted;
   const bool is_option = value.size() > 1 && value[0] == '-' && value.find_first_not_of("0123456789", 1) != std::string::npos;
   if (is_option && processes_named(value).empty())

@@ -15,6 +15,13 @@ finish(first)
 lowest, highest = sorted([first.pid, second.pid])
 session.wait().expect(out=f"{lowest} {highest} {second.pid}\n", status=0)
 
+# Several numbers in one word, as "$(pidof NAME)" gives them.
+for between in " ", ",", "\n":
+    spile("-e", 'probe begin { printf("%d", target()) exit() }', "-x",
+          f"{other.pid}{between}4194304").expect(status=1, err_match="no process has the ID 4194304")
+spile("-e", 'probe begin { printf("%d", target()) exit() }', "-x",
+      f"{other.pid} {other.pid}").expect(out=str(other.pid), status=0)
+
 # Two programs: process.function() is of both.
 sleeper = start(program("sleeper"), 100, ready="ready", stdin=subprocess.PIPE)
 session = Session("-v", "-e", 'global n probe process.function("work") { n[execname()]++ } '
