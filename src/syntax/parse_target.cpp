@@ -130,18 +130,19 @@ bool Parser::parse_path(std::vector<PathStep>& path) {
         return true;
       }
     } else if (at("[")) {
-      take();
-      ExpressionPtr index = parse_expression();
-      if (!index || !expect("]", "after the index", &first)) return false;
-      auto* number = as<Number>(index);
-      step.kind = number ? PathStep::Kind::kElement : PathStep::Kind::kElementExpr;
-      if (number) {
-        step.number = number->value;
-      } else {
-        step.expression = std::move(index);
-      }
-      step.range = since(first.range);
-      path.push_back(std::move(step));
+      do {  // [i, j] is [i][j]
+        take();
+        ExpressionPtr index = parse_expression();
+        if (!index) return false;
+        PathStep& element = path.emplace_back();
+        auto* number = as<Number>(index);
+        element.kind = number ? PathStep::Kind::kElement : PathStep::Kind::kElementExpr;
+        if (number) element.number = number->value;
+        else element.expression = std::move(index);
+        element.range = since(first.range);
+      } while (at(","));
+      if (!expect("]", "after the index", &first)) return false;
+      path.back().range = since(first.range);
     } else if ((at("$") || at("$$")) && !first.space_before) {
       take();
       path.push_back(pretty_step(first.is(op("$")) ? PathStep::Kind::kPretty : PathStep::Kind::kPrettyDeep, first.range));

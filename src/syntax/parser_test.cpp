@@ -106,6 +106,7 @@ TEST(Expressions, ReachIntoTracedData) {
 TEST(Expressions, KnowTheAtOperations) {
   EXPECT_EQ(expression_shape("@var(\"a@b.c\", \"m\")->d"), "(@var 'a@b.c' 'm' .d)");
   EXPECT_EQ(expression_shape("@cast(p, \"t\")->x[1]$"), "(@cast p 't' .x #1 pretty)");
+  EXPECT_EQ(expression_shape("@cast(p, \"t\")->x[1, 2]"), expression_shape("@cast(p, \"t\")->x[1][2]"));
   EXPECT_EQ(expression_shape("@cast(p, \"t\", \"m\")$"), "(@cast p 't' 'm' pretty)");
   EXPECT_EQ(expression_shape("&@cast(p, \"t\")->x"), "(address @cast p 't' .x)");
   EXPECT_EQ(expression_shape("@const(\"EINVAL\")"), "(@const 'EINVAL')");
