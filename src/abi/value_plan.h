@@ -51,7 +51,7 @@ enum class ValueStep : uint8_t {
   kFollow,      // source, routine: prints the value at that address, or NULL
   kSwitch,  // source, count, so many times value (signed) and routine, routine otherwise: of the same value, chosen by a number
   // Containers: opening and closing character (1 byte each), operands, and the routine that prints an element.
-  kElements,  // source of the first one's address, source of the count, bytes from one to the next, routine
+  kElements,  // source of the first one's address, source of the count, source of the bytes from one to the next, routine
   // source of the first node, source of what ends it beside 0, source of the count, offset of the next node in a node (signed),
   // offset of the element in a node, routine
   kList,
@@ -105,6 +105,7 @@ enum class ValueSource : uint8_t {
   kDivide,      // value: divides the top, a signed number
   kAnd,         // value (signed)
   kShiftRight,  // bits
+  kMultiply,    // pops b, then a; pushes a * b
 };
 
 }  // namespace spile::abi

@@ -7,7 +7,9 @@
 
 #include "abi/machine.h"
 #include "base/diagnostics.h"
+#include "debuginfo/array_elements.h"
 #include "debuginfo/debuginfo.h"
+#include "debuginfo/place_parts.h"
 #include "debuginfo/terms/macro_members.h"
 #include "debuginfo/terms/virtual_bases.h"
 
@@ -17,79 +19,6 @@ namespace {
 constexpr size_t kMostNamesInHint = 12;
 
 Error unreadable(const std::string& reason) { return {fmt::format("the value {}", reason), {}}; }
-
-void append_shift_right(location::Operations& code, uint64_t bytes) {
-  if (bytes == 0) return;
-  code.emplace_back(location::Constant{static_cast<int64_t>(bytes * 8)});
-  code.emplace_back(location::Binary::kShr);
-}
-
-Place memory_at(location::Operations address, Type type) {
-  Place place;
-  place.kind = Place::Kind::kMemory;
-  place.operations = std::move(address);
-  place.type = std::move(type);
-  return place;
-}
-
-Place out_of_reach(std::string reason, Type type) {
-  Place place;
-  place.reason = std::move(reason);
-  place.type = std::move(type);
-  return place;
-}
-
-// The `size` bytes at `offset` of an object in pieces, which lie in more than one of them.
-Place pieces_of(const Place& whole, uint64_t offset, uint64_t size, Type type) {
-  Place part;
-  part.kind = Place::Kind::kPieces;
-  part.type = std::move(type);
-  uint64_t start = 0;
-  for (const Piece& piece : whole.pieces) {
-    const uint64_t begin = std::max(offset, start), end = std::min(offset + size, start + piece.size);
-    if (begin < end) {
-      Piece& taken = part.pieces.emplace_back(piece);
-      taken.size = static_cast<uint32_t>(end - begin);
-      if (piece.kind == Piece::Kind::kMemory) append_offset(taken.operations, static_cast<int64_t>(begin - start));
-      else if (piece.kind == Piece::Kind::kValue) append_shift_right(taken.operations, begin - start);
-    }
-    start += piece.size;
-  }
-  return part;
-}
-
-// The `size` bytes at `offset` of an object as a place of their own.
-Place part_of(const Place& whole, uint64_t offset, uint64_t size, Type type) {
-  Place part;
-  part.type = std::move(type);
-  if (whole.kind == Place::Kind::kMemory) {
-    part = memory_at(whole.operations, part.type);
-    append_offset(part.operations, static_cast<int64_t>(offset));
-    return part;
-  }
-  if (whole.kind == Place::Kind::kValue) {
-    if (offset >= 8) return out_of_reach("is not in the register that holds the object", part.type);
-    part.kind = Place::Kind::kValue;
-    part.operations = whole.operations;
-    append_shift_right(part.operations, offset);
-    return part;
-  }
-  uint64_t start = 0;
-  for (const Piece& piece : whole.pieces) {
-    if (offset >= start && offset + size <= start + piece.size) {
-      if (piece.kind == Piece::Kind::kMissing) return out_of_reach("is optimized out", part.type);
-      Place inner;
-      inner.kind = piece.kind == Piece::Kind::kMemory ? Place::Kind::kMemory : Place::Kind::kValue;
-      inner.operations = piece.operations;
-      return part_of(inner, offset - start, size, part.type);
-    }
-    start += piece.size;
-  }
-  const TypeKind kind = part.type.kind();
-  const bool has_members = kind == TypeKind::kStruct || kind == TypeKind::kUnion || kind == TypeKind::kArray;
-  if (has_members && offset + size <= start) return pieces_of(whole, offset, size, part.type);
-  return out_of_reach("is scattered over several places", part.type);
-}
 
 // The memory that a pointer points to.
 Result<Place> dereferenced(const Place& pointer) {
@@ -175,7 +104,10 @@ Result<Place> walk_member(const Place& from, const std::string& name) {
   return part;
 }
 
-Result<Place> walk_index(const Place& from, const Step& step) {
+// The element that the first of the steps lead to. used: set to how many they are.
+Result<Place> walk_index(const Place& from, std::span<const Step> steps, size_t& used) {
+  const Step& step = steps.front();
+  used = 1;
   TRY(Place object, without_reference(from));
   if (object.type.kind() == TypeKind::kStruct && object.type.plain_name().starts_with("[]")) {  // a slice of Go
     TRY(object, walk_member(object, "array"));
@@ -183,6 +115,10 @@ Result<Place> walk_index(const Place& from, const Step& step) {
   const TypeKind kind = object.type.kind();
   if (kind != TypeKind::kArray && kind != TypeKind::kPointer)
     return Error{fmt::format("'{}' can't be indexed: it is neither an array nor a pointer", from.type.name()), {}};
+  if (object.type.shape()) {
+    TRY(used, count_of_indices(object.type, steps));
+    return element_of(object, steps.first(used));
+  }
   const Type element = object.type.target();
   const uint64_t stride = element.size();
   if (stride == 0) return Error{fmt::format("'{}' can't be indexed: the size of its elements is unknown", from.type.name()), {}};
@@ -226,7 +162,10 @@ Result<location::Operations> load_bit_field(const Place& place) {
 
 Result<Place> walk(const Place& start, std::span<const Step> steps) {
   Place place = start;
-  for (const Step& step : steps) {
+  for (size_t next = 0; next < steps.size();) {
+    const Step& step = steps[next];
+    size_t used = 1;
+    place.array_numbers = start.array_numbers;
     if (!place.available()) return unreadable(place.reason);
     switch (step.kind) {
       case Step::Kind::kMember: {
@@ -235,12 +174,12 @@ Result<Place> walk(const Place& start, std::span<const Step> steps) {
       }
       case Step::Kind::kIndex:
       case Step::Kind::kDynamicIndex: {
-        TRY(place, walk_index(place, step));
+        TRY(place, walk_index(place, steps.subspan(next), used));
         break;
       }
       case Step::Kind::kDereference: {
         TRY(Place object, without_reference(place));
-        if (object.type.kind() == TypeKind::kArray) {
+        if (object.type.kind() == TypeKind::kArray && !object.type.shape()) {
           place = part_of(object, 0, object.type.target().size(), object.type.target());
           break;
         }
@@ -250,7 +189,9 @@ Result<Place> walk(const Place& start, std::span<const Step> steps) {
         break;
       }
     }
+    next += used;
   }
+  place.array_numbers = start.array_numbers;
   return place;
 }
 
@@ -267,6 +208,8 @@ Result<location::Operations> load(const Place& place) {
   }
   switch (type.kind()) {
     case TypeKind::kArray:
+      if (type.shape()) return data_of(place);
+      [[fallthrough]];
     case TypeKind::kFunction: return address(place);
     case TypeKind::kStruct:
     case TypeKind::kUnion:

@@ -402,9 +402,21 @@ TEST_F(ValueWalkTest, EndsBTreesThatLeadToThemselves) {
   EXPECT_THAT(show(&tree, b_tree_plan()), EndsWith(": unreadable>}")) << "the way up does not end";
 }
 
+TEST_F(ValueWalkTest, ElementsMayLieApart) {
+  Plan plan;  // every second number: the distance is a product
+  plan.step(ValueStep::kElements)
+      .bytes("[]" + word_at(0) + constant(3))
+      .bytes({static_cast<char>(Computed::kConstant), 4, static_cast<char>(Computed::kConstant), 2,
+              static_cast<char>(Computed::kMultiply), static_cast<char>(Computed::kEnd)});
+  plan.target(plan.size() + 5).end().number(0, 4, ValueForm::kSigned).end();
+  const int32_t numbers[] = {1, 2, 3, 4, 5};
+  const void* first = numbers;
+  EXPECT_EQ(show(&first, plan), "[1, 3, 5]");
+}
+
 TEST_F(ValueWalkTest, ElementsEndAtTheirCountOrTheEndOfMemory) {
   Plan plan;
-  plan.step(ValueStep::kElements).bytes("[]" + word_at(0) + word_at(8)).bytes({'\x04'});
+  plan.step(ValueStep::kElements).bytes("[]" + word_at(0) + word_at(8) + constant(4));
   plan.target(plan.size() + 5).end().number(0, 4, ValueForm::kSigned).end();
   auto* numbers = reinterpret_cast<int32_t*>(pages_ + kPage) - 3;
   numbers[0] = 1, numbers[1] = 2, numbers[2] = 3;

@@ -271,9 +271,8 @@ void DebugInfo::place_waiting_parameters(const FunctionRecord& record, bool stan
     const Slot slot = record.variables[i].slot;
     any_waits |= slot != Slot::kReady;
     if (variables[i].kind != Variable::Kind::kParameter) continue;
-    const TypeKind kind = variables[i].place.type.kind();
-    const bool by_reference = variables[i].place.type.passed_by_reference() ||
-                              (slot == Slot::kNotThereYetByReference && (kind == TypeKind::kStruct || kind == TypeKind::kUnion));
+    // Fortran passes numbers so, too.
+    const bool by_reference = variables[i].place.type.passed_by_reference() || slot == Slot::kNotThereYetByReference;
     passed.push_back({variables[i].place.type, by_reference});
   }
   if (!any_waits) return;
@@ -290,7 +289,34 @@ void DebugInfo::place_waiting_parameters(const FunctionRecord& record, bool stan
     if (!parameter) replaced.reason = "has no value yet at the function's entry";
     else if (!standard_convention || record.rust_closure) replaced.reason = "is passed in a compiler-specific way";
     else replaced = places[number];
+    replaced.array_numbers = std::move(variables[i].place.array_numbers);
     variables[i].place = std::move(replaced);
+  }
+}
+
+// Operations that leave the number at a place; empty: it can't be read.
+static location::Operations value_of(const Place& place) {
+  const auto size = static_cast<uint8_t>(place.type.size());
+  location::Operations operations = place.operations;
+  if (!place.type.is_scalar()) return {};
+  if (place.kind == Place::Kind::kMemory) operations.emplace_back(location::Deref{size, place.type.is_signed()});
+  else if (place.kind == Place::Kind::kValue) operations.emplace_back(location::Convert{size, place.type.is_signed()});
+  return operations;
+}
+
+// Gives arrays the numbers that other variables of the function have.
+static void place_array_numbers(std::vector<Variable>& variables) {
+  std::vector<std::optional<location::Operations>> values(variables.size());
+  for (Variable& variable : variables) {
+    for (FrameNumber& number : variable.place.array_numbers) {
+      if (number.variable == 0 || number.variable > variables.size()) continue;
+      auto& value = values[number.variable - 1];
+      if (!value) {
+        value = value_of(variables[number.variable - 1].place);
+      }
+      number.operations = *value;
+    }
+    std::erase_if(variable.place.array_numbers, [](const FrameNumber& number) { return number.operations.empty(); });
   }
 }
 
@@ -314,6 +340,7 @@ Result<std::vector<Variable>> DebugInfo::variables(FileAddress function, FileAdd
   std::vector<Variable> variables;
   for (const VariableRecord& r : record.variables) variables.push_back(made_from(r, symbols));
   place_waiting_parameters(record, record.standard_convention && !symbols.specialised, variables);
+  place_array_numbers(variables);
   // Go's results without a name are called ~r0 ...
   std::erase_if(variables, [](const Variable& v) { return v.name.empty() || v.name[0] == '~'; });
   return variables;
@@ -439,6 +466,7 @@ void DebugInfo::learn_types(std::vector<uint64_t> types) {
     types.pop_back();
     const TypeNode& node = type_node(id);
     add(node.target);
+    add(node.shape.element);
     for (const MemberNode& member : node.members) add(member.type);
     for (const VirtualBaseNode& base : node.virtual_bases) add(base.type);
     if (node.is_declaration) add(type_definition(id));

@@ -20,6 +20,7 @@ struct RecordFormat {
   static constexpr auto last(Piece::Kind) { return Piece::Kind::kValue; }
   static constexpr auto last(FlexibleArrays) { return FlexibleArrays::kIgnored; }
   static constexpr auto last(TypeKind) { return TypeKind::kFunction; }
+  static constexpr auto last(ArrayNumber::Kind) { return ArrayNumber::Kind::kUnknown; }
   static constexpr auto last(TypeNode::Alias) { return TypeNode::Alias::kOther; }
 
   // When reading, that of an EntryValue, which bytes must not choose, since engine writes to functions whose entry values are
@@ -124,6 +125,18 @@ void fields(A& a, Like<location::Operation> auto& operation) {
         location::Pick>::fields(a, operation);
 }
 
+// Those of a type over the address of its object, which codegen gets with that in the ScriptPointers' place.
+struct ObjectOperation {
+  location::Operation operation;
+};
+template <class A>
+void fields(A&, Like<location::ScriptPointer> auto&) {}
+template <class A>
+void fields(A& a, Like<ObjectOperation> auto& o) {
+  OneOf<location::ScriptPointer, location::Constant, location::Address, location::PlusConstant, location::Deref,
+        location::Convert, location::Unary, location::Binary, location::Stack, location::Pick>::fields(a, o.operation);
+}
+
 // Empty only for a place that has no value.
 template <class A>
 void operations_of(A& a, auto& operations, bool has_value) {
@@ -135,6 +148,11 @@ void operations_of(A& a, auto& operations, bool has_value) {
 // ---- variables and functions. ORDER RECORDS, here and below.
 
 template <class A>
+void fields(A& a, Like<FrameNumber> auto& n) {
+  a(n.array, n.dimension, n.is_end, n.variable);
+  operations_of(a, n.operations, n.variable == 0);
+}
+template <class A>
 void fields(A& a, Like<Piece> auto& p) {
   a(p.kind, p.size);
   operations_of(a, p.operations, p.kind != Piece::Kind::kMissing);
@@ -143,7 +161,7 @@ template <class A>
 void fields(A& a, Like<Place> auto& p) {
   a(p.kind, p.reason);
   operations_of(a, p.operations, p.kind == Place::Kind::kMemory || p.kind == Place::Kind::kValue);
-  a(p.pieces);
+  a(p.pieces, p.array_numbers);
 }
 template <class A>
 void fields(A& a, Like<VariableRecord> auto& v) {
@@ -181,11 +199,28 @@ void fields(A& a, Like<VirtualBaseNode> auto& b) {
   a(b.type, b.slot);
 }
 template <class A>
+void fields(A& a, Like<ArrayNumber> auto& n) {
+  a(n.kind, n.value);
+  std::vector<ObjectOperation> operations;
+  if constexpr (!A::kReads)
+    for (const location::Operation& operation : n.operations) operations.push_back({operation});
+  a(operations);
+  if constexpr (A::kReads) {
+    for (ObjectOperation& each : operations) n.operations.push_back(std::move(each.operation));
+    if (n.kind == ArrayNumber::Kind::kComputed ? !location::is_well_formed(n.operations) : !n.operations.empty()) a.fail();
+  }
+}
+template <class A>
+void fields(A& a, Like<ArrayDimension> auto& d) {
+  a(d.first, d.end, d.end_is_count, d.stride);
+}
+template <class A>
 void fields(A& a, Like<TypeNode> auto& t) {
   a(t.kind, t.alias, t.name, t.size, t.target, t.is_signed, t.is_boolean, t.is_character, t.is_reference, t.is_declaration,
     t.passed_by_reference, t.has_count, t.is_complex, t.is_extended, t.count, t.alignment, t.members, t.arguments, t.variants);
   if (!t.variants.empty()) a(t.discriminant);
-  a(t.enumerators, t.virtual_bases);
+  a(t.enumerators, t.virtual_bases, t.shape.dimensions);
+  if (!t.shape.dimensions.empty()) a(t.shape.first_varies_fastest, t.shape.data, t.shape.is_there, t.shape.element);
 }
 
 // ---- places in code

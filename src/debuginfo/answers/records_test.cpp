@@ -76,6 +76,30 @@ TEST(Records, KeepBothEndsOfCode) {
   EXPECT_FALSE(ranges_from_bytes(to_bytes(code).substr(0, 5)));
 }
 
+TypeNode allocatable_array() {
+  TypeNode node{.kind = TypeKind::kArray, .target = 70};
+  node.shape.element = 70;
+  node.shape.first_varies_fastest = true;
+  node.shape.data = {.kind = ArrayNumber::Kind::kComputed, .operations = {location::ScriptPointer{}, location::Deref{8}}};
+  ArrayDimension& dimension = node.shape.dimensions.emplace_back();
+  dimension.first = {.kind = ArrayNumber::Kind::kConstant, .value = -3};
+  dimension.end.kind = ArrayNumber::Kind::kInFrame;
+  return node;
+}
+
+TEST(Records, OfTypesKeepTheShapesOfArrays) {
+  auto read = type_from_bytes(to_bytes(allocatable_array()));
+  ASSERT_TRUE(read);
+  const ArrayShape& shape = read->shape;
+  ASSERT_EQ(shape.dimensions.size(), 1u);
+  EXPECT_TRUE(shape.first_varies_fastest);
+  EXPECT_EQ(shape.element, 70u);
+  EXPECT_EQ(shape.data.operations, (Operations{location::ScriptPointer{}, location::Deref{8}}));
+  EXPECT_EQ(shape.is_there.kind, ArrayNumber::Kind::kAbsent);
+  EXPECT_EQ(shape.dimensions[0].first.value, -3);
+  EXPECT_EQ(shape.dimensions[0].end.kind, ArrayNumber::Kind::kInFrame);
+}
+
 // Whatever one byte becomes, what is read can be used: the operations are well-formed.
 TEST(Records, WithADamagedByteAreRefusedOrWellFormed) {
   const std::string good = to_bytes(record_of(kAll));

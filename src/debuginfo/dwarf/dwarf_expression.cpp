@@ -37,6 +37,8 @@ class Compiler {
       : attribute_(attribute), context_(context), depth_(depth) {}
 
   Place compile(Dwarf_Op* operations, size_t count);
+  // Lets DW_OP_push_object_address stand for the object of a type.
+  void take_object() { takes_object_ = true; }
   // A register was read that says nothing of the function at its entry, and may have a frame's address later (the frame
   // pointer, the stack pointer, others; on x86-64 rax with GCC's address sanitizer). The CFA is not meant: at the entry that
   // is computed from the entry's stack pointer.
@@ -82,6 +84,7 @@ class Compiler {
   location::Operations code_;
   std::vector<Piece> pieces_;
   bool is_value_ = false;
+  bool takes_object_ = false;
   bool reads_frame_register_ = false;
   std::string reason_;
 };
@@ -304,6 +307,8 @@ bool Compiler::compile_one(const Dwarf_Op& op) {
   if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) return push_register(atom - DW_OP_breg0, number);
   switch (atom) {
     case DW_OP_nop: return true;
+    case DW_OP_push_object_address:
+      return takes_object_ ? push(location::ScriptPointer{}) : fail("is described by an object that is not known");
     case DW_OP_regx: is_value_ = true; return push_register(number, 0);
     case DW_OP_bregx: return push_register(number, static_cast<int64_t>(op.number2));
     case DW_OP_addr: return push(location::Address{FileAddress(op.number)});
@@ -403,6 +408,24 @@ LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& co
     value.in_future_frame = compiler.reads_frame_register() && is_for_whole_function(attribute);
   }
   return value;
+}
+
+std::optional<location::Operations> compile_for_object(Dwarf_Attribute& attribute, DwarfFile& file) {
+  accept_block(attribute);
+  Dwarf_Op* operations = nullptr;
+  size_t count = 0;
+  if (dwarf_getlocation(&attribute, &operations, &count) != 0) return std::nullopt;
+  const FrameContext nowhere{file, nullptr, FileAddress(), FileAddress(), false};
+  Compiler compiler(&attribute, nowhere, 0);
+  compiler.take_object();
+  Place made = compiler.compile(operations, count);
+  if (made.kind != Place::Kind::kMemory && made.kind != Place::Kind::kValue) return std::nullopt;
+  for (const location::Operation& operation : made.operations) {
+    if (location::is<location::Register>(operation) || location::is<location::EntryValue>(operation) ||
+        location::is<location::FormTlsAddress>(operation))
+      return std::nullopt;
+  }
+  return std::move(made.operations);
 }
 
 bool is_passed_by_address(Dwarf_Attribute& attribute, const FrameContext& context) {

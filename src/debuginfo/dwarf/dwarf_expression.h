@@ -28,6 +28,10 @@ struct LocatedValue {
 // reason.
 LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& context);
 
+// Compiles an expression over an object, whose address a location::ScriptPointer stands for: what an array's type says of its
+// elements. nullopt: it needs a function's frame, or can't be expressed.
+std::optional<location::Operations> compile_for_object(Dwarf_Attribute& attribute, DwarfFile& file);
+
 // Whether unoptimized code has the object's address in a register or a stack slot as soon as the function has made its frame, a
 // few instructions behind its entry. rustc describes objects in memory from there on.
 bool is_passed_by_address(Dwarf_Attribute& attribute, const FrameContext& context);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text/glob.h"
@@ -15,6 +16,7 @@
 #include "debuginfo/dwarf/dwarf_expression.h"
 #include "debuginfo/dwarf/dwarf_file.h"
 #include "debuginfo/dwarf/dwarf_types.h"
+#include "debuginfo/dwarf/frame_numbers.h"
 #include "debuginfo/dwarf/name_search.h"
 #include "debuginfo/dwarf/template_names.h"
 #include "debuginfo/dwarf/unit_passes.h"
@@ -65,9 +67,15 @@ VariableRecord read_variable(Dwarf_Die& die, Variable::Kind kind, const FrameCon
   record.name = die_name(die);
   record.kind = kind;
   record.type = type_id_of(context.file, die);
+  if (context.function) {
+    record.die = context.file.id_of(die);
+    if (auto origin = die_reference(die, DW_AT_abstract_origin)) record.origin = context.file.id_of(*origin);
+    record.place.array_numbers = frame_numbers(record.type, context);
+  }
   Dwarf_Attribute attribute;
   if (dwarf_attr_integrate(&die, DW_AT_location, &attribute)) {
     LocatedValue value = compile_location(attribute, context);
+    value.place.array_numbers = std::move(record.place.array_numbers);
     record.place = std::move(value.place);
     using Slot = VariableRecord::Slot;
     if (value.in_future_frame) record.slot = value.by_reference ? Slot::kNotThereYetByReference : Slot::kNotThereYet;
@@ -183,6 +191,24 @@ void name_moved_variables(DwarfFile& file, std::vector<VariableRecord>& variable
     if (place.kind == Place::Kind::kValue) place.kind = Place::Kind::kMemory;
     variable.name.erase(0, 1);
     variable.type = pointer.target;
+  }
+}
+
+// The variables that numbers of arrays are in: their index among the function's, from 1 on; 0: another's value, which is known.
+void name_by_index(std::vector<VariableRecord>& variables) {
+  std::unordered_map<uint64_t, size_t> numbers;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].origin != 0) numbers.emplace(variables[i].origin, i + 1);
+    numbers.emplace(variables[i].die, i + 1);
+  }
+  for (VariableRecord& variable : variables) {
+    for (FrameNumber& number : variable.place.array_numbers) {
+      auto known = numbers.find(number.variable);
+      number.variable = number.variable != 0 && known != numbers.end() ? known->second : 0;
+      if (number.variable != 0) number.operations.clear();
+    }
+    std::erase_if(variable.place.array_numbers,
+                  [](const FrameNumber& number) { return number.variable == 0 && number.operations.empty(); });
   }
 }
 
@@ -316,6 +342,7 @@ Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress p
   VariableCollector collector(context);
   collector.collect(*inner);
   record.variables = collector.take();
+  name_by_index(record.variables);
   record.go = die_number(unit.die, DW_AT_language) == DW_LANG_Go;
   if (record.go) name_moved_variables(*file_, record.variables);
   if (die_number(unit.die, DW_AT_language) == DW_LANG_Rust) {

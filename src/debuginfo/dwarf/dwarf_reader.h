@@ -25,8 +25,9 @@ struct VariableRecord {
   uint64_t type = kUnknownType;
   Place place;  // place.type is not set
   Slot slot = Slot::kReady;
-  bool is_declaration = false;  // extern: defined elsewhere
-  bool is_result = false;       // of a Go function
+  bool is_declaration = false;   // extern: defined elsewhere
+  bool is_result = false;        // of a Go function
+  uint64_t die = 0, origin = 0;  // its id, and that of its abstract origin; for frame numbers, while the record is made
 };
 
 struct FunctionRecord {

@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "debuginfo/dwarf/dwarf_arrays.h"
 #include "debuginfo/dwarf/name_search.h"
 #include "debuginfo/dwarf/template_names.h"
 
 namespace spile::debuginfo {
 namespace {
 
-constexpr int kDimensionShift = 54;
-constexpr uint64_t kMostDimensions = 31;
 constexpr size_t kMostMembers = 1 << 16;
 
 void read_base_type(Dwarf_Die& die, TypeNode& node) {
@@ -205,52 +204,6 @@ void read_enumerators(Dwarf_Die& die, bool has_underlying, TypeNode& node) {
       number = static_cast<Dwarf_Sword>(unsigned_number);
     node.enumerators.push_back({die_name(children.die()), number});
     if (number < 0 && !has_underlying) node.is_signed = true;
-  }
-}
-
-// Elements of each dimension, 0 with has_count false for one without bound.
-struct Dimension {
-  bool has_count = false;
-  uint64_t count = 0;
-};
-
-std::vector<Dimension> read_dimensions(Dwarf_Die& die) {
-  std::vector<Dimension> dimensions;
-  for (ChildDies children(die); children.valid() && dimensions.size() <= kMostDimensions; children.next()) {
-    if (children.tag() != DW_TAG_subrange_type && children.tag() != DW_TAG_enumeration_type) continue;
-    Dimension dimension;
-    if (auto count = die_number(children.die(), DW_AT_count)) {
-      dimension = {true, *count};
-    } else {
-      Dwarf_Attribute attribute;
-      Dwarf_Sword upper;
-      const auto lower = die_number(children.die(), DW_AT_lower_bound).value_or(0);
-      // -1 is how an empty array is written (int a[0]).
-      Dwarf_Attribute* bound = dwarf_attr_integrate(&children.die(), DW_AT_upper_bound, &attribute);
-      if (bound && dwarf_whatform(bound) != DW_FORM_exprloc && dwarf_formsdata(bound, &upper) == 0)
-        dimension = {true, static_cast<uint64_t>(upper) - lower + 1};
-    }
-    dimensions.push_back(dimension);
-  }
-  if (dimensions.empty()) dimensions.push_back({});
-  return dimensions;
-}
-
-void read_array(DwarfFile& file, Dwarf_Die& die, uint64_t id, TypeNode& node) {
-  node.kind = TypeKind::kArray;
-  const auto dimensions = read_dimensions(die);
-  const uint64_t dimension = id >> kDimensionShift & kMostDimensions;
-  if (dimension >= dimensions.size()) {
-    node.kind = TypeKind::kUnknown;
-    return;
-  }
-  node.has_count = dimensions[dimension].has_count;
-  node.count = dimensions[dimension].count;
-  const bool innermost = dimension + 1 == dimensions.size();
-  node.target = innermost ? type_id_of(file, die) : id + (uint64_t{1} << kDimensionShift);
-  if (die_flag(die, DW_AT_GNU_vector)) {  // lives in xmm registers
-    node.kind = TypeKind::kFloat;
-    if (node.size == 0) node.size = node.count * read_type_size(file, type_id_of(file, die));
   }
 }
 
@@ -579,7 +532,11 @@ TypeNode read_type(DwarfFile& file, uint64_t id) {
     case DW_TAG_class_type:
     case DW_TAG_union_type:
     case DW_TAG_enumeration_type: read_tagged(file, die, tag, node); break;
-    case DW_TAG_array_type: read_array(file, die, id, node); break;
+    case DW_TAG_array_type:
+    case DW_TAG_string_type:
+      read_array(file, die, id, type_id_of(file, die), node);
+      if (node.kind == TypeKind::kFloat && node.size == 0) node.size = node.count * read_type_size(file, node.target);
+      break;
     case DW_TAG_subroutine_type:
       node.kind = TypeKind::kFunction;
       node.target = type_id_of(file, die);

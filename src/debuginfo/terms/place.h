@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/location.h"
+#include "debuginfo/terms/array_shape.h"
 #include "debuginfo/terms/type.h"
 
 namespace spile::debuginfo {
@@ -36,6 +37,7 @@ struct Place {
   // A bit-field: bit_size bits, starting bit_offset bits into the place. bit_size is 0 for everything else.
   uint32_t bit_offset = 0;
   uint32_t bit_size = 0;
+  std::vector<FrameNumber> array_numbers{};  // of arrays within `type`
 
   bool available() const { return kind != Kind::kUnavailable; }
 };

@@ -31,6 +31,14 @@ const TypeNode& unknown_node() {
   return node;
 }
 
+// How many elements an array has in a dimension, in brackets, where that is constant.
+std::string extent(const ArrayDimension& dimension) {
+  constexpr auto kConstant = ArrayNumber::Kind::kConstant;
+  if (dimension.first.kind != kConstant || dimension.end.kind != kConstant) return "[]";
+  const auto end = static_cast<uint64_t>(dimension.end.value);
+  return fmt::format("[{}]", dimension.end_is_count ? end : end - static_cast<uint64_t>(dimension.first.value) + 1);
+}
+
 // C's declarators read inside out: "int(*)[3]" is a pointer to an array. `inside` is what has been said so far.
 std::string spell(TypeSource& source, uint64_t id, std::string inside, int depth) {
   const TypeNode& node = source.type_node(id);
@@ -60,6 +68,10 @@ std::string spell(TypeSource& source, uint64_t id, std::string inside, int depth
       return spell(source, node.target, star, depth + 1);
     }
     case TypeKind::kArray:
+      if (node.shape.needs_all_indices()) {
+        for (const ArrayDimension& dimension : node.shape.dimensions) inside += extent(dimension);
+        return spell(source, node.shape.element, inside, depth + 1);
+      }
       return spell(source, node.target, inside + (node.has_count ? fmt::format("[{}]", node.count) : "[]"), depth + 1);
     case TypeKind::kFunction: return spell(source, node.target, inside + "(...)", depth + 1);
     default: return (node.name.empty() ? "<unknown type>" : node.name) + inside;
@@ -131,6 +143,7 @@ const TypeNode& Type::complete() const {
 
 bool Type::is_only_declared() const { return complete().is_declaration; }
 
+uint64_t Type::node_id() const { return source_ ? without_aliases(*source_, id_) : kUnknownType; }
 TypeKind Type::kind() const { return node().kind; }
 std::string Type::name() const { return source_ ? spell(*source_, id_, "", 0) : "<unknown type>"; }
 std::string Type::plain_name() const {
@@ -161,6 +174,11 @@ bool Type::is_string() const {
   return (own == TypeKind::kPointer || own == TypeKind::kArray) && target().is_character();
 }
 
+bool Type::is_text() const {
+  const ArrayShape* found = shape();
+  return found && found->dimensions.size() == 1 && found->dimensions[0].end_is_count && target().plain_name() == "character";
+}
+
 Type Type::target() const {
   const TypeNode& found = node();
   const bool has_target = found.kind == TypeKind::kPointer || found.kind == TypeKind::kArray || found.kind == TypeKind::kFunction;
@@ -170,6 +188,11 @@ Type Type::target() const {
 std::optional<uint64_t> Type::count() const {
   const TypeNode& found = node();
   return found.kind == TypeKind::kArray && found.has_count ? std::optional(found.count) : std::nullopt;
+}
+
+const ArrayShape* Type::shape() const {
+  const TypeNode& found = node();
+  return found.kind == TypeKind::kArray && !found.shape.dimensions.empty() ? &found.shape : nullptr;
 }
 
 std::vector<Member> Type::members() const {

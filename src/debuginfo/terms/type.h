@@ -16,6 +16,7 @@
 namespace spile::debuginfo {
 
 class TypeSource;
+struct ArrayShape;
 struct TypeNode;
 struct Member;
 struct Variant;
@@ -41,9 +42,12 @@ class Type {
   bool is_scalar() const;     // integer, enum or pointer of 1, 2, 4 or 8 bytes: loads as one number
   // Whether it is a pointer to, or an array of, one-byte characters, so that it can be printed as a string.
   bool is_string() const;
+  // Whether it is an array of characters with a length of its own, behind which is no NUL: Fortran's CHARACTER.
+  bool is_text() const;
 
   Type target() const;                    // what a pointer points to, an array holds, a function returns; of others kUnknown
   std::optional<uint64_t> count() const;  // elements of an array; nothing where it has no bound
+  const ArrayShape* shape() const;        // of an array that is not as C has them; else null
   std::vector<Member> members() const;    // of a struct or union, base classes first; a declaration's definition is sought
   std::vector<Enumerator> enumerators() const;  // of an enum, in the order of their declaration; else empty
   std::vector<Type> arguments() const;          // of a class made from a template; kUnknown for those that are not types
@@ -64,6 +68,7 @@ class Type {
 
   // Whether it is the type of some module; a default Type is not.
   bool valid() const { return source_ != nullptr; }
+  uint64_t node_id() const;            // behind typedefs and qualifiers
   uint64_t id() const { return id_; }  // the same for each run with the same build of the module
   const std::shared_ptr<TypeSource>& source() const { return source_; }
 

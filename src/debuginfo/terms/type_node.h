@@ -7,12 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "debuginfo/terms/array_shape.h"
 #include "debuginfo/terms/type_kind.h"
 
 namespace spile::debuginfo {
 
 inline constexpr uint64_t kUnknownType = 0;
 inline constexpr uint64_t kVoidType = 1;  // no DIE is at offset 1
+// An id's bits from here on: which dimension of an array of several, the outermost in memory first.
+inline constexpr int kDimensionShift = 54;
+inline constexpr uint64_t kMostDimensions = 31;
 
 struct MemberNode {
   std::string name;
@@ -56,6 +60,7 @@ struct TypeNode {
   bool is_complex = false;   // a float of two parts
   bool is_extended = false;  // long double: a float of the x87
   uint64_t count = 0;
+  ArrayShape shape{};
   uint64_t alignment = 0;  // bytes, where stated (alignas), else 0
   std::vector<MemberNode> members{};
   std::vector<VirtualBaseNode> virtual_bases{};

@@ -6,6 +6,7 @@
 
 #include "abi/machine.h"
 #include "base/diagnostics.h"
+#include "debuginfo/array_elements.h"
 #include "probes/kernel/netfilter.h"
 #include "probes/kernel/start_place.h"
 #include "probes/terms/c_constants.h"
@@ -33,6 +34,12 @@ sema::TargetType type_behind(const std::string& module, const debuginfo::Place& 
   using debuginfo::TypeKind;
   if (address_of) return type_of_object(module, place.type);
   TypeKind kind = place.type.kind();
+  // What a number of the script points to is counted from 0, element by element as they lie.
+  if (const auto* shape = place.type.shape()) {
+    const bool lies_as_in_c =
+        shape->dimensions.size() == 1 && shape->dimensions[0].stride.kind == debuginfo::ArrayNumber::Kind::kAbsent;
+    if (!lies_as_in_c) return {};
+  }
   if (kind == TypeKind::kArray || (kind == TypeKind::kPointer && !place.bit_size))
     return type_of_object(module, place.type.target());
   return {};
@@ -55,7 +62,9 @@ Result<Binding> bind_from(const StartPlace& start, std::span<const syntax::PathS
   if (!path.empty() && path.back().kind == syntax::PathStep::Kind::kWord) {
     TRY(debuginfo::Place place, walk_path(start, path.first(path.size() - 1)));
     location::Operations operations;
-    if (place.type.is_reference() && place.kind == debuginfo::Place::Kind::kMemory) {
+    if (auto summary = debuginfo::summary_of(place)) {
+      operations = path.back().number == 0 ? std::move(summary->data) : std::move(summary->count);
+    } else if (place.type.is_reference() && place.kind == debuginfo::Place::Kind::kMemory) {
       operations = place.operations;
       operations.emplace_back(location::Deref{8});
     } else {

@@ -1,5 +1,6 @@
 #include "probes/binding/pretty.h"
 
+#include "debuginfo/array_elements.h"
 #include "probes/binding/bind_function.h"
 #include "probes/kernel/start_place.h"
 #include "probes/values/known_types.h"
@@ -28,7 +29,7 @@ bool is_known(const StartPlace& structure, PrettyPart& part) {
   Result<debuginfo::Place> place = walk_path(structure, path);
   if (!place.ok() || debuginfo::load(*place).ok()) return place.ok();
   const uint64_t count = place->type.count().value_or(0);
-  if (!is_text || count == 0 || count > kMostLetters) return false;
+  if (!is_text || place->type.shape() || count == 0 || count > kMostLetters) return false;
   for (uint64_t i = 0; i < count; ++i) {
     Result<debuginfo::Place> letter =
         debuginfo::walk(*place, std::vector{debuginfo::Step{debuginfo::Step::Kind::kIndex, "", static_cast<int64_t>(i)}});
@@ -61,6 +62,13 @@ std::optional<PrettyPart> planned(TracedWorld& world, const StartPlace& start, c
     for (const std::string& note : made.notes) world.note_unprintable(start.name + (note.starts_with('\'') ? ": " : " ") + note);
     return std::optional(std::move(part));
   };
+  if (const auto summary = debuginfo::summary_of(place)) {
+    ValuePlan made = ValuePlanner::plan_summary(summary->type, detail, facts_of(world, start), plan_known_type);
+    part.words = 2;
+    part.plan = std::move(made.bytes);
+    part.names_code = made.names_code;
+    return part;
+  }
   Type type = place.type;
   // Pointers to objects and references are followed at the top.
   if (!place.bit_size && type.kind() == TypeKind::kPointer && !type.is_string() && !is_known_pointer(type)) {

@@ -36,7 +36,7 @@ class KnownTypes : public testing::Test {
 
 TEST_F(KnownTypes, AVectorIsItsElements) {
   const uint64_t v = vector(int_, "vector<int, std::allocator<int> >");
-  EXPECT_EQ(text(v), "elements [] [base load8] [base+8 load8 base load8 minus divide4] 4 #1\n#1: signed4@0");
+  EXPECT_EQ(text(v), "elements [] [base load8] [base+8 load8 base load8 minus divide4] [4] #1\n#1: signed4@0");
   EXPECT_EQ(text(v, Detail::kNested), R"("[...]")");
   EXPECT_EQ(text(vector(char_, "vector<char, std::allocator<char> >")), "span1[base load8][base+8 load8 base load8 minus]");
 }
@@ -115,7 +115,7 @@ TEST_F(KnownTypes, ABitsetHasTheBitsThatItsNameSays) {
   const uint64_t words = types_.structure("_Base_bitset<2>", 16, {{"_M_w", types_.array(long_, 2), 0}});
   for (const char* name : {"bitset<70>", "bitset<70ul>", "bitset<70UL>"})
     EXPECT_EQ(text(types_.structure(name, 16, {base(words, 0)})), "bits [] [base] [0] [70]");
-  EXPECT_EQ(text(types_.structure("bitset<N>", 16, {base(words, 0)})), R"("{._M_w=" elements [] [base] [2] 8 #1 "}")"
+  EXPECT_EQ(text(types_.structure("bitset<N>", 16, {base(words, 0)})), R"("{._M_w=" elements [] [base] [2] [8] #1 "}")"
                                                                        "\n#1: unsigned8@0");
 }
 
@@ -123,7 +123,7 @@ TEST_F(KnownTypes, BasesOfKnownTypesAreValues) {
   const uint64_t derived = types_.structure("Names", 32, {base(vector(int_, "vector<int>"), 0), {"more", int_, 24}});
   EXPECT_EQ(text(derived),
             "\"{\" inline#1@0 \", .more=\" signed4@24 \"}\"\n#1: elements [] [base load8] [base+8 load8 base load8 minus "
-            "divide4] 4 #2\n#2: signed4@0");
+            "divide4] [4] #2\n#2: signed4@0");
 }
 
 TEST_F(KnownTypes, OnlyTextIsText) {
@@ -224,7 +224,7 @@ TEST_F(KnownTypes, GoHasStringsSlicesAndInterfaces) {
   const uint64_t string = types_.structure("string", 16, {{"str", types_.pointer(byte_), 0}, {"len", long_, 8}});
   EXPECT_EQ(text(string), "span1[base load8][base+8 load8]");
   EXPECT_EQ(text(types_.structure("[]string", 24, {{"array", types_.pointer(string), 0}, {"len", long_, 8}, {"cap", long_, 16}})),
-            "elements [] [base load8] [base+8 load8] 16 #1\n#1: span1[base load8][base+8 load8]");
+            "elements [] [base load8] [base+8 load8] [16] #1\n#1: span1[base load8][base+8 load8]");
   const uint64_t error =
       types_.structure("runtime.iface", 16, {{"tab", types_.pointer(int_), 0}, {"data", types_.pointer(int_), 8}});
   EXPECT_EQ(text(error, Detail::kTop, {.go_types = 0x4000}),

@@ -116,8 +116,8 @@ class Printer {
         text_ += "{...}";
         return;
       case TypeKind::kArray:
-        if (type.is_string()) return string(type);
-        if (expand && depth < kDeepest) return elements(type, depth);
+        if (type.is_string() && (!type.shape() || type.count())) return string(type);
+        if (expand && depth < kDeepest && !type.shape()) return elements(type, depth);
         text_ += "[...]";
         return;
       case TypeKind::kPointer:

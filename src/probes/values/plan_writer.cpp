@@ -25,11 +25,10 @@ Source& Source::step(abi::ValueSource op) {
   bytes_ += static_cast<char>(op);
   return *this;
 }
-Source Source::constant(int64_t value) {
-  Source source;
-  source.step(abi::ValueSource::kConstant);
-  append_sleb(source.bytes_, value);
-  return source;
+Source& Source::push(int64_t value) {
+  step(abi::ValueSource::kConstant);
+  append_sleb(bytes_, value);
+  return *this;
 }
 Source& Source::base(uint64_t offset) {
   step(abi::ValueSource::kBase);
@@ -72,6 +71,11 @@ Source& Source::minus(const Source& other) {
 Source& Source::add(const Source& other) {
   bytes_ += other.bytes_;
   return step(abi::ValueSource::kAdd);
+}
+
+Source& Source::multiply(const Source& other) {
+  bytes_ += other.bytes_;
+  return step(abi::ValueSource::kMultiply);
 }
 
 void Routine::flush() {
@@ -168,8 +172,11 @@ void Routine::container(Step op, std::string_view brackets, std::initializer_lis
   for (const Source* source : sources) bytes_ += source->bytes();
 }
 void Routine::elements(std::string_view brackets, const Source& first, const Source& count, uint64_t stride, size_t routine) {
-  container(Step::kElements, brackets, {&first, &count});
-  put(stride);
+  elements(brackets, first, count, Source::constant(static_cast<int64_t>(stride)), routine);
+}
+void Routine::elements(std::string_view brackets, const Source& first, const Source& count, const Source& stride,
+                       size_t routine) {
+  container(Step::kElements, brackets, {&first, &count, &stride});
   target(routine);
 }
 void Routine::list(std::string_view brackets, const Source& first, const Source& end, const Source& count, int64_t next,

@@ -16,7 +16,8 @@ namespace spile::probes {
 // Source().base(8).load() is the word at offset 8.
 class Source {
  public:
-  static Source constant(int64_t value);
+  static Source constant(int64_t value) { return std::move(Source().push(value)); }
+  Source& push(int64_t value);
   Source& base(uint64_t offset = 0);  // the address of the value, plus `offset`
   Source& load(uint8_t size = 8, bool is_signed = false);
   Source& plus(int64_t value);
@@ -25,6 +26,7 @@ class Source {
   Source& bits(uint32_t first, uint32_t count);  // of the number so far
   Source& minus(const Source& other);
   Source& add(const Source& other);
+  Source& multiply(const Source& other);
   std::string bytes() const { return bytes_ + static_cast<char>(abi::ValueSource::kEnd); }
 
  private:
@@ -51,6 +53,7 @@ class Routine {
   // cases: values, each with the routine for it.
   void choose(const Source& value, const std::vector<std::pair<int64_t, size_t>>& cases, size_t otherwise);
   void elements(std::string_view brackets, const Source& first, const Source& count, uint64_t stride, size_t routine);
+  void elements(std::string_view brackets, const Source& first, const Source& count, const Source& stride, size_t routine);
   void list(std::string_view brackets, const Source& first, const Source& end, const Source& count, int64_t next,
             uint64_t element, size_t routine);
   struct TreeShape {

@@ -157,6 +157,7 @@ class PlanText {
         case abi::ValueSource::kDivide: text += fmt::format("divide{}", number(at)); break;
         case abi::ValueSource::kAnd: text += fmt::format("and{}", signed_number(at)); break;
         case abi::ValueSource::kShiftRight: text += fmt::format("shift{}", number(at)); break;
+        case abi::ValueSource::kMultiply: text += "multiply"; break;
         default: return text + "bad";
       }
     }
@@ -257,7 +258,7 @@ class PlanText {
           text += "else" + target(at) + "}";
           break;
         }
-        case abi::ValueStep::kElements: text += container("elements", at, 2, 1, 1); break;
+        case abi::ValueStep::kElements: text += container("elements", at, 3, 0, 1); break;
         case abi::ValueStep::kList: text += container("list", at, 3, 2, 1, true); break;
         case abi::ValueStep::kTree: text += container("tree", at, 2, 4, 1); break;
         case abi::ValueStep::kBlocks: text += container("blocks", at, 3, 2, 1); break;

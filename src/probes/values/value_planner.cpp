@@ -7,6 +7,7 @@
 #include <bit>
 #include <set>
 
+#include "debuginfo/terms/array_shape.h"
 #include "debuginfo/terms/virtual_bases.h"
 
 namespace spile::probes {
@@ -52,6 +53,36 @@ bool are_flags(const std::vector<std::pair<std::string, int64_t>>& constants) {
          std::ranges::all_of(values, [&](int64_t v) { return (static_cast<uint64_t>(v) & ~covered) == 0; });
 }
 
+// A number of an array at an offset, as a computation; nullopt: it is not known, or takes other operations.
+std::optional<Source> source_of(const location::Operations& operations, uint64_t offset) {
+  Source made;
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const location::Operation& operation = operations[i];
+    if (location::is<location::ScriptPointer>(operation)) made.base(offset);
+    else if (const auto* constant = std::get_if<location::Constant>(&operation)) made.push(constant->value);
+    else if (const auto* more = std::get_if<location::PlusConstant>(&operation)) made.plus(more->value);
+    else if (const auto* load = std::get_if<location::Deref>(&operation)) made.load(load->bytes, load->is_signed);
+    else if (operation == location::Operation(location::Binary::kPlus)) made.add({});
+    else if (operation == location::Operation(location::Binary::kMinus)) made.minus({});
+    else if (operation == location::Operation(location::Binary::kMul)) made.multiply({});
+    else return std::nullopt;
+  }
+  return made;
+}
+std::optional<Source> source_of(const debuginfo::ArrayNumber& number, uint64_t offset) {
+  if (number.kind == debuginfo::ArrayNumber::Kind::kConstant) return Source::constant(number.value);
+  return number.kind == debuginfo::ArrayNumber::Kind::kComputed ? source_of(number.operations, offset) : std::nullopt;
+}
+// Of a number that is 0 or not: "x != 0" is x.
+std::optional<Source> source_of_truth(const debuginfo::ArrayNumber& number, uint64_t offset) {
+  location::Operations operations = number.operations;
+  const size_t size = operations.size();
+  const bool compares = size > 2 && operations[size - 1] == location::Operation(location::Binary::kNe) &&
+                        operations[size - 2] == location::Operation(location::Constant{0});
+  if (compares) operations.resize(size - 2);
+  return number.kind == debuginfo::ArrayNumber::Kind::kComputed ? source_of(operations, offset) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Member> find_within(const Type& type, std::string_view name, TypeKind of_kind) {
@@ -76,6 +107,16 @@ ValuePlan ValuePlanner::plan(const Type& type, Detail detail, const ModuleFacts&
   Routine out;
   if (bit_size) planner.bit_field(out, type, 0, bit_offset, bit_size);
   else planner.value(out, type, 0, detail);
+  planner.writer_.set(main, std::move(out));
+  planner.plan_pending();
+  return {planner.writer_.finish(), planner.writer_.names_code(), std::move(planner.notes_)};
+}
+
+ValuePlan ValuePlanner::plan_summary(const Type& array, Detail detail, const ModuleFacts& facts, PlanKnownType known) {
+  ValuePlanner planner(facts, known);
+  const size_t main = planner.writer_.reserve();
+  Routine out;
+  planner.elements_of(out, array, detail, Source().base().load(), Source().base(8).load(), std::nullopt);
   planner.writer_.set(main, std::move(out));
   planner.plan_pending();
   return {planner.writer_.finish(), planner.writer_.names_code(), std::move(planner.notes_)};
@@ -247,10 +288,48 @@ void ValuePlanner::owner(Routine& out, const Type& pointee, uint64_t offset, Det
   out.choose(Source().base(offset).load(), {{0, text_routine("NULL")}}, there);
 }
 
+// Prints the elements, from an address on. stride: nullopt: they lie side by side.
+void ValuePlanner::elements_of(Routine& out, const Type& type, Detail detail, const Source& first, const Source& count,
+                               const std::optional<Source>& stride) {
+  const Type element = type.target();
+  if (const uint8_t unit = unit_of(element); unit && !stride) return out.span(first, count, unit);
+  if (detail == Detail::kNested || is_full() || element.size() == 0) return out.text("[...]");
+  out.elements("[]", first, count, stride ? *stride : Source::constant(static_cast<int64_t>(element.size())),
+               routine_of(element, inner(detail)));
+}
+
+// An array that is described by numbers in memory, such as Fortran's allocatable ones. False: it is another one, or it has
+// several dimensions.
+bool ValuePlanner::array_by_numbers(Routine& out, const Type& type, uint64_t offset, Detail detail) {
+  using Kind = debuginfo::ArrayNumber::Kind;
+  const debuginfo::ArrayShape* shape = type.shape();
+  if (!shape || shape->dimensions.size() != 1) return false;
+  const debuginfo::ArrayDimension& dimension = shape->dimensions[0];
+  std::optional<Source> data = Source().base(offset), first = source_of(dimension.first, offset),
+                        count = source_of(dimension.end, offset), stride;
+  if (shape->data.kind != Kind::kAbsent) data = source_of(shape->data, offset);
+  if (!data || !first || !count) return false;
+  if (!dimension.end_is_count) count->minus(*first).plus(1);
+  if (dimension.stride.kind != Kind::kAbsent && !(stride = source_of(dimension.stride, offset))) return false;
+  if (shape->is_there.kind == Kind::kAbsent) {
+    elements_of(out, type, detail, *data, *count, stride);
+    return true;
+  }
+  const auto there = source_of_truth(shape->is_there, offset);
+  if (!there) return false;
+  Routine elements;
+  elements_of(elements, type, detail, *data, *count, stride);
+  const size_t present = add(std::move(elements));
+  out.choose(*there, {{0, text_routine("NULL")}}, present);
+  return true;
+}
+
 void ValuePlanner::array(Routine& out, const Type& type, uint64_t offset, Detail detail) {
+  if (array_by_numbers(out, type, offset, detail)) return;
   const Type element = type.target();
   const uint64_t count = type.count().value_or(0);
-  if (const uint8_t unit = unit_of(element)) {
+  if (type.is_text()) return unknown(out, "has a length that can't be read here");
+  if (const uint8_t unit = unit_of(element); unit && (!type.shape() || type.count())) {
     // A flexible array ends where its text does.
     if (type.count()) return out.characters(offset, count, unit);
     return out.characters(offset, 1 << 20, unit);

@@ -41,6 +41,9 @@ class ValuePlanner {
   static ValuePlan plan(const debuginfo::Type& type, Detail detail, const ModuleFacts& facts, PlanKnownType known,
                         uint32_t bit_offset = 0, uint32_t bit_size = 0);
 
+  // Makes the plan of an array of one dimension of which two words are given: its address, and the count of its elements.
+  static ValuePlan plan_summary(const debuginfo::Type& array, Detail detail, const ModuleFacts& facts, PlanKnownType known);
+
   // ---- for known types
   // Appends what prints the value of that type at the offset.
   void value(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
@@ -65,6 +68,9 @@ class ValuePlanner {
   void member_function(Routine& out, uint64_t offset);
   void floating(Routine& out, const debuginfo::Type& type, uint64_t offset);
   void pointer(Routine& out, const debuginfo::Type& type, uint64_t offset);
+  void elements_of(Routine& out, const debuginfo::Type& type, Detail detail, const Source& first, const Source& count,
+                   const std::optional<Source>& stride);
+  bool array_by_numbers(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
   void array(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);
   void bit_field(Routine& out, const debuginfo::Type& type, uint64_t offset, uint32_t bit_offset, uint32_t bit_size);
   void members(Routine& out, const debuginfo::Type& type, uint64_t offset, Detail detail);

@@ -80,7 +80,7 @@ TEST_F(Planner, ShowsOneLevelOrAll) {
   const uint64_t s = types_.structure("s", 16, {{"in", inner, 8}, {"list", types_.array(int_, 2), 0}});
   EXPECT_EQ(text(s, Detail::kNested), R"("{...}")");
   EXPECT_EQ(text(s, Detail::kTop), R"("{.in={...}, .list=[...]}")");
-  EXPECT_EQ(text(s, Detail::kAll), R"("{.in=" call#1@8 ", .list=" elements [] [base] [2] 4 #2 "}")"
+  EXPECT_EQ(text(s, Detail::kAll), R"("{.in=" call#1@8 ", .list=" elements [] [base] [2] [4] #2 "}")"
                                    "\n#1: \"{.n=\" signed4@0 \"}\"\n#2: signed4@0");
 }
 

@@ -142,11 +142,12 @@ class ValueWalk {
         }
         case Source::kPlus: top += static_cast<uint64_t>(signed_number(pc)); break;
         case Source::kMinus:
+        case Source::kMultiply:
         case Source::kAdd: {
           uint64_t right = top;
           --depth;
           uint64_t& left = stack[(depth - 1) & (abi::kMostSourceDepth - 1)];
-          left = op == Source::kAdd ? left + right : left - right;
+          left = op == Source::kAdd ? left + right : op == Source::kMinus ? left - right : left * right;
           break;
         }
         case Source::kTimes: top *= static_cast<uint64_t>(signed_number(pc)); break;
@@ -689,7 +690,7 @@ class ValueWalk {
       case Step::kElements:
         source(&made.cursor);
         source(&made.count);
-        made.a = number(pc);
+        source(&made.a);
         made.routine = target(pc);
         break;
       case Step::kList:
