@@ -245,11 +245,11 @@ Variable DebugInfo::made_from(const VariableRecord& record, const SymbolFacts& s
   variable.place.type = Type(shared_from_this(), record.type);
   if (record.is_declaration) {
     variable.kind = Variable::Kind::kGlobal;
-    if (auto address = symbols.address_of(record.name)) {
+    if (auto address = symbols.address_of(record.symbol)) {
       variable.place.kind = Place::Kind::kMemory;
       variable.place.operations = {location::Address{*address}};
       variable.place.reason.clear();
-    } else if (auto offset = symbols.thread_local_offset(record.name)) {
+    } else if (auto offset = symbols.thread_local_offset(record.symbol)) {
       variable.place.kind = Place::Kind::kMemory;
       variable.place.operations = {location::Constant{static_cast<int64_t>(*offset)}, location::FormTlsAddress{}};
       variable.place.reason.clear();

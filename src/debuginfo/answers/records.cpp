@@ -165,7 +165,7 @@ void fields(A& a, Like<Place> auto& p) {
 }
 template <class A>
 void fields(A& a, Like<VariableRecord> auto& v) {
-  a(v.name, v.kind, v.type, v.slot, v.is_declaration, v.is_result, v.place);
+  a(v.name, v.kind, v.type, v.slot, v.is_declaration, v.symbol, v.is_result, v.place);
 }
 template <class A>
 void fields(A& a, Like<FunctionRecord> auto& f) {

@@ -20,7 +20,7 @@
 namespace spile::debuginfo {
 namespace {
 
-constexpr char kFormat[24] = "spile answers 26\n";
+constexpr char kFormat[24] = "spile answers 27\n";
 constexpr uint64_t kMostBytes = 256 << 20;
 constexpr std::string_view kAnswersEnding = ".answers", kImportedEnding = ".imported";
 

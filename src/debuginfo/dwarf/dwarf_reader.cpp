@@ -85,6 +85,7 @@ VariableRecord read_variable(Dwarf_Die& die, Variable::Kind kind, const FrameCon
     record.place = constant_place(attribute);
   } else {
     record.is_declaration = die_flag(die, DW_AT_declaration) || die_flag(die, DW_AT_external);
+    if (record.is_declaration) record.symbol = die_linkage_name(die);
     record.place = unavailable(record.is_declaration ? "is only declared here" : "is optimized out");
   }
   record.is_result = die_flag(die, DW_AT_variable_parameter);

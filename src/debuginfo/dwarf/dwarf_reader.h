@@ -26,6 +26,7 @@ struct VariableRecord {
   Place place;  // place.type is not set
   Slot slot = Slot::kReady;
   bool is_declaration = false;   // extern: defined elsewhere
+  std::string symbol;            // of a declaration: what the linker calls it
   bool is_result = false;        // of a Go function
   uint64_t die = 0, origin = 0;  // its id, and that of its abstract origin; for frame numbers, while the record is made
 };

@@ -55,8 +55,13 @@ bool plan_short_string(const Value& v) {
 
 bool plan_string(const Value& v) {
   auto text = v.find({"_M_p"});
+  uint8_t unit = text ? character_size(text->type.target()) : uint8_t{0};
+  // Clang describes _Alloc_hider where its constructor is compiled, which often is in the library only. It is this one pointer.
+  if (auto hider = text ? std::nullopt : v.find({"_M_dataplus"}); hider && hider->type.is_only_declared()) {
+    text = hider;
+    unit = character_size(v.argument(0));
+  }
   if (!text) return plan_short_string(v);
-  const uint8_t unit = character_size(text->type.target());
   if (!unit) return false;
   auto length = v.find({"_M_string_length"});
   // Before GCC 5, and with _GLIBCXX_USE_CXX11_ABI=0: the length is in front of the text, which several strings share.

@@ -141,6 +141,9 @@ TEST_F(KnownTypes, AStringIsItsText) {
   const uint64_t string =
       types_.structure("basic_string<char>", 32, {{"_M_dataplus", hider, 0}, {"_M_string_length", long_, 8}}, {char_});
   EXPECT_EQ(text(string, Detail::kNested), "span1[base load8][base+8 load8]");
+  const uint64_t undescribed = types_.structure(
+      "basic_string<char>", 32, {{"_M_dataplus", types_.declared("_Alloc_hider"), 0}, {"_M_string_length", long_, 8}}, {char_});
+  EXPECT_EQ(text(undescribed), "span1[base load8][base+8 load8]") << "by clang -O0";
   const uint64_t old = types_.structure("basic_string<char>", 8, {{"_M_dataplus", hider, 0}}, {char_});
   EXPECT_EQ(text(old), "span1[base load8][base load8-24 load8]") << "its length is in front of the text";
 }
