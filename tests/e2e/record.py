@@ -88,7 +88,8 @@ expect_match(r"^calls = 3000$", text)
 expect_match(rf"^times = n=3,000 .* p50=", text)
 
 # Globals that only handlers use, which would be divided among threads otherwise; and those of handlers in the kernel.
-spile("--rlimit-cpu=600", "record", "-e", 'probe begin { println("kept") exit() }', "-o", folder / "options first").expect(status=0)
+spile("--rlimit-cpu=600", "record", "-e", 'probe begin { println("kept") exit() }', "-o",
+      folder / "options first").expect(status=0)
 spile("report", folder / "options first").expect(out_match="kept", status=0)
 spile("-e", "probe begin { println(@1) exit() }", "record").expect(out="record\n", status=0)
 spile("record", "-e", 'global begun, sum probe process.function("take") { begun[tid()] = $value } '
