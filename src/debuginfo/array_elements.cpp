@@ -176,7 +176,7 @@ Result<Place> element_of(const Place& array, std::span<const Step> indices) {
   if (array.kind != Place::Kind::kMemory)
     return Error{"the value is in an array that is kept in registers, which only constant indices can reach", {}};
   TRY(Operations address, data_of(array));
-  // What numbers an array has that is not there, nobody knows: its elements are at 0.
+  // An array that is not there has no such numbers: its elements are at 0.
   const auto there = numbers.is_there();
   if (!there) return not_known(array, "state");
   if (!there->constant) {
