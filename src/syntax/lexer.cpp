@@ -271,7 +271,8 @@ void Lexer::read_sigil(Token& token) {
     bool only_dollars = name.find_first_not_of('$') == std::string_view::npos;
     if (sigil == '@' && only_dollars) {
       token.kind = TokenKind::kInvalid;
-      token.fail("a name must follow '@'");
+      token.fail("a name must follow '@'",
+                 at(0) == '[' ? "bpftrace's maps are globals here: global map, and map[tid()] = 1" : "");
     } else if (sigil == '$' && only_dollars) {
       // `$$` at the end of a path: $x->list[0]$$
       token.kind = TokenKind::kOperator;

@@ -60,14 +60,22 @@ void Parser::parse_declaration() {
 
 namespace {
 
-// Probes of bpftrace's language, and how they are written here. Source: bpftrace(8), "Probes".
-struct ForeignProbe {
+// How programs in bpftrace's language begin, and how that is written here. Source: bpftrace(8), "Probes" and "Language".
+struct ForeignBeginning {
   std::string_view name;
   const char* here;
+  std::string_view next = ":";  // what follows it there; "": any name
 };
-constexpr ForeignProbe kBpftraceProbes[] = {
-    {"BEGIN", "probe begin { ... }"},
-    {"END", "probe end { ... }"},
+constexpr ForeignBeginning kBpftrace[] = {
+    {"BEGIN", "probe begin { ... }", "{"},
+    {"END", "probe end { ... }", "{"},
+    {"begin", "probe begin { ... }", "{"},
+    {"end", "probe end { ... }", "{"},
+    {"config", "options on the command line, such as -D and -s", "="},
+    {"fn", "function NAME (ARGUMENTS) { ... }", ""},
+    {"macro", "@define NAME(ARGUMENTS) %( ... %)", ""},
+    {"iter", "foreach over what probes have kept"},
+    {"self", "probe process.begin { ... }, and probe timer.s(N) { ... }"},
     {"uprobe", "probe process(\"PROGRAM\").function(\"NAME\") { ... }"},
     {"u", "probe process(\"PROGRAM\").function(\"NAME\") { ... }"},
     {"uretprobe", "probe process(\"PROGRAM\").function(\"NAME\").return { ... }"},
@@ -101,10 +109,9 @@ constexpr ForeignProbe kBpftraceProbes[] = {
 };
 
 const char* of_bpftrace(const Token& first, const Token& second) {
-  for (const ForeignProbe& probe : kBpftraceProbes) {
-    if (first.text != probe.name) continue;
-    const bool stands_alone = probe.name == "BEGIN" || probe.name == "END";
-    if (second.is(op(stands_alone ? "{" : ":"))) return probe.here;
+  for (const ForeignBeginning& beginning : kBpftrace) {
+    if (first.text != beginning.name) continue;
+    if (beginning.next.empty() ? second.kind == TokenKind::kIdentifier : second.text == beginning.next) return beginning.here;
   }
   return nullptr;
 }

@@ -1,5 +1,7 @@
 // Expressions that start with $ or @: traced variables and their paths, the language's @operations, statistics and histograms.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -237,6 +239,12 @@ void Parser::report_unknown_at(const Token& name) {
   std::vector<std::string> known = tokens_.macro_names();
   known.insert(known.end(), at_operators().begin(), at_operators().end());
   std::string near = nearest_name(name.text.substr(1), known);
+  if (at("=") || at("[") || at("++")) {
+    const std::string map(name.text.substr(1));
+    tokens_.error(name, "unknown operator or macro '" + std::string(name.text) + "'")
+        .hint(fmt::format("bpftrace's maps are globals here: global {0}, and {0}[tid()] = 1", map));
+    return;
+  }
   tokens_.error(name, "unknown operator or macro '" + std::string(name.text) + "'")
       .hint(near.empty() ? "define a macro before its first use: @define " + std::string(name.text.substr(1)) + " %( ... %)"
                          : "did you mean '@" + near + "'?");
