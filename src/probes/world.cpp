@@ -188,6 +188,7 @@ class RealWorld : public World {
       describe(point);
       ListedPoint one;
       one.text = point.text;
+      one.function = point.site.function;
       if (with_variables) one.variables = typed_variables(point);
       if (seen.insert({one.text, one.variables}).second) listed.push_back(std::move(one));
     }

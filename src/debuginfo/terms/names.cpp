@@ -263,7 +263,34 @@ std::vector<std::string> scopes_of(std::string_view mangled) {
   return names;
 }
 
-NamePattern::NamePattern(std::string_view pattern) : text_(pattern), glob_(is_glob(pattern)) {
+std::string pattern_of_shown(std::string_view text) {
+  constexpr std::pair<char, char> kLetters[] = {{'n', '\n'}, {'t', '\t'}, {'r', '\r'}, {'"', '"'}};
+  const auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
+  std::string pattern;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      pattern += text[i];
+      continue;
+    }
+    const std::string_view rest = text.substr(i + 1);
+    const auto letter = std::ranges::find_if(kLetters, [&](const auto& each) { return each.first == rest[0]; });
+    if (letter != std::end(kLetters)) {
+      pattern += letter->second;
+      i += 1;
+    } else if (rest.size() >= 3 && rest[0] <= '3' && std::ranges::all_of(rest.substr(0, 3), is_octal)) {
+      pattern += static_cast<char>((rest[0] - '0') * 64 + (rest[1] - '0') * 8 + rest[2] - '0');
+      i += 3;
+    } else {
+      pattern += text.substr(i, 2);
+      i += 1;
+    }
+  }
+  return pattern;
+}
+
+NamePattern::NamePattern(std::string_view pattern)
+    : text_(pattern), pattern_(pattern_of_shown(pattern)), glob_(is_glob(pattern)) {
+  pattern = pattern_;
   // Debuggers write "main.Map[...]" for all that Go has made of a generic function.
   for (size_t at = 0; (at = pattern.find("[...]", at)) != pattern.npos; ++at) {
     if (with_any_arguments_.empty()) with_any_arguments_ = pattern;
@@ -301,8 +328,8 @@ bool NamePattern::may_match(std::string_view symbol) const {
 }
 
 NamePattern::Fit NamePattern::fit(std::string_view base) const {
-  if (base == text_) return Fit::kExact;
-  if (glob_ && !literal_ && glob_matches(text_, base)) return Fit::kLoose;
+  if (base == text_ || base == pattern_) return Fit::kExact;
+  if (glob_ && !literal_ && glob_matches(pattern_, base)) return has_wildcard(pattern_) ? Fit::kLoose : Fit::kExact;
   if (!with_any_arguments_.empty() && glob_matches(with_any_arguments_, base)) return Fit::kExact;
   if (base.substr(0, 2) != "_Z") {
     // A function of C has a signature in debuggers, but not in its symbol.

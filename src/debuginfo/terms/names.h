@@ -44,6 +44,10 @@ std::string name_with_signature(std::string_view mangled_base);
 // "shop::*" for "shop" and "sho*" where "shop::sell" is a name, or that name for "sh*ell". "": no such name.
 std::string with_scopes(const std::string& pattern, const std::vector<std::string>& names);
 
+// Returns the pattern of a name as listings and errors print it: \n \t \r \ooo and \" are the character that they stand for; a
+// backslash before another one stays, for the glob.
+std::string pattern_of_shown(std::string_view text);
+
 // A scope of a demangled name: "f(int) const" of "ns::f(int) const".
 struct ScopeName {
   std::string name;                            // with the arguments of a template
@@ -79,7 +83,8 @@ class NamePattern {
   Fit fit_of_scope(size_t p, const ScopeName& scope) const;
   Fit fit_from(size_t p, const std::vector<ScopeName>& scopes, size_t i) const;
 
-  std::string text_;
+  std::string text_;     // as it was given: a name may have a backslash of its own
+  std::string pattern_;  // pattern_of_shown(text_)
   bool glob_;
   bool literal_ = false;                       // has a signature or an operator: text_ is not a glob of whole symbols
   bool anchored_ = false;                      // leading "::"

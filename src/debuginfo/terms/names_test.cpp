@@ -248,6 +248,17 @@ TEST(Names, AreSuggestedWithTheirScopes) {
   for (const char* pattern : {"shop::*", "sh*::*"}) EXPECT_TRUE(NamePattern(pattern).matches("_ZN4shop4sellEi"));
 }
 
+TEST(NamePattern, TakesNamesAsListingsPrintThem) {
+  EXPECT_TRUE(matches(R"(a\nb)", "a\nb"));
+  EXPECT_TRUE(matches(R"(esc\033[31m)", "esc\033[31m"));
+  EXPECT_TRUE(matches(R"(tab\t*)", "tab\there"));
+  EXPECT_TRUE(matches(R"(q"uo\te)", R"(q"uo\te)"));
+  EXPECT_TRUE(matches(R"(q\"uo\\te)", R"(q"uo\te)"));
+  EXPECT_TRUE(matches(R"(operator\"\" _km)", "_Zli3_kmy"));
+  EXPECT_TRUE(matches(R"(\!bang)", "!bang"));
+  EXPECT_FALSE(matches(R"(a\nb)", "anb"));
+}
+
 TEST(NamePattern, MayMatchAllThatItMatches) {
   const std::vector<std::string> symbols = {
       "foo",     "foo.constprop.0",       "foo@@V_1", "food", "_ZN3bar3fooEi", "_ZN3bar3fooEi.isra.0", "_ZN3bar4foodEv",

@@ -81,7 +81,8 @@ class World : public sema::TargetInfo {
   // with_variables.
   struct ListedPoint {
     std::string text;
-    std::vector<std::string> variables;
+    std::string function = {};  // its name, without the escapes that the text has; "": the point is in no known function
+    std::vector<std::string> variables = {};
   };
   // Errors: as resolve().
   virtual Result<std::vector<ListedPoint>> list(const syntax::ProbePoint& pattern, bool with_variables) = 0;

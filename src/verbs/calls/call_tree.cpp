@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/visible_text.h"
 #include "runs/timeline/perfetto_file.h"
 #include "verbs/calls/call_slices.h"
 
@@ -80,7 +81,7 @@ int64_t CallTree::flow_of_goroutine(int64_t pid, int64_t goroutine) {
 uint32_t CallTree::index_of(std::string_view function) {
   if (auto known = indexes_.find(std::string(function)); known != indexes_.end()) return known->second;
   if (names_.size() >= kMostNames) return 0;
-  names_.push_back(printable(function));
+  names_.push_back(visible_text(function));
   const auto index = static_cast<uint32_t>(names_.size() - 1);
   indexes_.emplace(function, index);
   return index;

@@ -10,6 +10,7 @@
 #include "base/text/number_text.h"
 #include "base/text/split.h"
 #include "base/text/terminal_text.h"
+#include "base/visible_text.h"
 #include "verbs/terms/json_lines.h"
 
 namespace spile::verbs {
@@ -20,7 +21,7 @@ constexpr size_t kWidthElsewhere = 200, kLeastTextWidth = 12;
 constexpr std::string_view kGap = "  ", kStackIndent = "      ";
 
 std::string cell_text(const Cell& cell, Unit unit) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return one_line(*text, 4096);
+  if (const auto* text = std::get_if<std::string>(&cell)) return one_line(visible_text(*text), 4096);
   const int64_t number = std::get<int64_t>(cell);
   switch (unit) {
     case Unit::kTime: return time_text(number);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text/number_text.h"
+#include "base/visible_text.h"
 
 namespace spile::verbs {
 
@@ -55,8 +56,7 @@ void TableRows::take(std::string_view head, runs::PayloadReader& arguments, std:
   }
   if (head == "caller ") {
     std::map<std::string, int64_t>& callers = callers_[std::string(arguments.next_string())];
-    std::string name = place_in_file(std::string(arguments.next_string()));
-    std::ranges::replace(name, '\n', ' ');
+    const std::string name = visible_text(place_in_file(std::string(arguments.next_string())));
     if (!callers.contains(name) && ++pairs_ > kMostCallers) return void(++lost_callers_);
     callers[name] += std::max<int64_t>(arguments.next_long(), 0);
     return;

@@ -113,7 +113,8 @@ TEST(OptionValues, SayWhatIsWrong) {
   for (const char* text : {"", "1", "ms", "-1s", "1m", "1e30s", "nan s"})
     EXPECT_THAT(parse_time("--every", text).error().message, HasSubstr("not a time")) << text;
   EXPECT_THAT(parse_number("--limit", "0", 1, 9, "").error().message, HasSubstr("from 1 to 9"));
-  EXPECT_FALSE(parse_function("a\"b").ok());
+  EXPECT_EQ(function_point(parse_function("a\"b").value()), "process.function(\"a\\\"b\")");
+  EXPECT_FALSE(parse_function("").ok());
   EXPECT_FALSE(parse_function("libc.so.6:").ok());
   EXPECT_EQ(function_point("libc.so.6:mal*"), "process.library(\"libc.so.6\").function(\"mal*\")");
   EXPECT_EQ(function_point("Shop::price"), "process.function(\"Shop::price\")");

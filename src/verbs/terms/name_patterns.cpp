@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text/glob.h"
+#include "debuginfo/terms/names.h"
 #include "verbs/terms/option_values.h"
 
 namespace spile::verbs {
@@ -13,14 +14,16 @@ std::vector<std::string> alternatives_of(const std::string& word) {
   constexpr std::string_view kOperator = "operator";
   const std::string library = library_and_function(word).first;
   std::vector<std::string> parts(1);
+  bool is_escaped = false;
   for (char c : word) {
     const std::string_view before = parts.back();
     const bool in_operator = before.ends_with(kOperator) || before.ends_with("operator|");
-    if (c == '|' && !in_operator) {
+    if (c == '|' && !in_operator && !is_escaped) {
       parts.emplace_back();
     } else {
       parts.back() += c;
     }
+    is_escaped = c == '\\' && !is_escaped;
   }
   for (size_t i = 1; i < parts.size() && !library.empty(); ++i) {
     if (!parts[i].empty() && library_and_function(parts[i]).first.empty()) parts[i] = library + ":" + parts[i];
@@ -28,8 +31,9 @@ std::vector<std::string> alternatives_of(const std::string& word) {
   return parts;
 }
 
-bool pattern_matches(const std::string& pattern, std::string_view name) {
-  if (glob_matches(pattern, name)) return true;
+bool pattern_matches(const std::string& word, std::string_view name) {
+  const std::string pattern = debuginfo::pattern_of_shown(word);
+  if (word == name || glob_matches(pattern, name)) return true;
   int depth = 0;  // of template arguments and parameters
   for (size_t i = 0; i + 1 < name.size(); ++i) {
     if (name[i] == '<' || name[i] == '(') ++depth;

@@ -17,11 +17,11 @@ struct NamePatterns {
 };
 
 // Whether the pattern matches the name or what follows one of its "::", as probe points have it: "sell" and "shop*" match
-// "shop::sell".
-bool pattern_matches(const std::string& pattern, std::string_view name);
+// "shop::sell". A name as listings print it matches, too (backslash and n for a newline).
+bool pattern_matches(const std::string& word, std::string_view name);
 
-// Cuts a word at each '|' that is not in the name of an operator. A library that the first pattern names is that of all:
-// "libc.so.6:malloc|free" is "libc.so.6:malloc" and "libc.so.6:free".
+// Cuts a word at each '|' that is not in the name of an operator, nor behind a backslash. A library that the first pattern names
+// is that of all: "libc.so.6:malloc|free" is "libc.so.6:malloc" and "libc.so.6:free".
 std::vector<std::string> alternatives_of(const std::string& word);
 
 // Words are patterns joined by '|'; those that begin with '!' exclude. Without a pattern that includes, all names are meant.

@@ -37,6 +37,17 @@ TEST(NamePatterns, KeepTheBarOfAnOperator) {
   EXPECT_THAT(parse_name_patterns({"A::operator||"})->wanted, ElementsAre("A::operator||"));
 }
 
+TEST(NamePatterns, TakeEscapedBarsAndNamesAsTheyArePrinted) {
+  EXPECT_THAT(parse_name_patterns({R"(a\\|b|c)"})->wanted, ElementsAre(R"(a\\)", "b", "c"));
+  auto patterns = parse_name_patterns({R"(a\|b)", R"(\!bang)", R"(!x\ny|q"u\t)"});
+  ASSERT_TRUE(patterns.ok());
+  EXPECT_THAT(patterns->wanted, ElementsAre(R"(a\|b)", R"(\!bang)"));
+  EXPECT_TRUE(patterns->excludes("x\ny"));
+  EXPECT_TRUE(patterns->excludes("q\"u\t"));
+  EXPECT_TRUE(patterns->excludes(R"(q"u\t)"));
+  EXPECT_FALSE(patterns->excludes("xny"));
+}
+
 TEST(NamePatterns, MayNotBeEmpty) {
   EXPECT_FALSE(parse_name_patterns({""}).ok());
   EXPECT_FALSE(parse_name_patterns({"a|"}).ok());

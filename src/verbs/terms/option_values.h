@@ -13,8 +13,7 @@ namespace spile::verbs {
 Result<int> parse_number(const std::string& name, const std::string& text, int least, int most, const std::string& hint);
 // "1.5ms": returns ns, from 0 to 10^18.
 Result<int64_t> parse_time(const std::string& name, const std::string& text);
-// The name or pattern of a function, which stands in a string of the verb's script: no blanks, quotes, backslashes and control
-// characters. "libc.so.6:malloc": of a library of the program.
+// The name or pattern of a function, of any characters. "libc.so.6:malloc": of a library of the program.
 Result<std::string> parse_function(const std::string& word);
 // Checks that a text is one expression of the script language, before it stands in a verb's script, of which the user would see
 // errors. Macros are left to that.

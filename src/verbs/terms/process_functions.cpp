@@ -39,16 +39,6 @@ size_t end_of_text(const std::string& point, size_t at, std::string_view ends) {
   return std::min(at, point.size());
 }
 
-// The name stays as a script has it, with its escapes: it stands in a verb's script again.
-// "process("/bin/x").function("f@x.c:3").call" -> f
-std::string function_in(const std::string& point) {
-  constexpr std::string_view kHead = ".function(\"";
-  const size_t at = point.find(kHead);
-  if (at == std::string::npos) return {};
-  const size_t begin = at + kHead.size();
-  return point.substr(begin, end_of_text(point, begin, "@\"") - begin);
-}
-
 // process("/lib/libx.so.1").function(...) -> libx.so.1
 std::string file_in(const std::string& point) {
   const size_t begin = point.find('"') + 1;
@@ -92,7 +82,7 @@ Error with_library(probes::World& world, const std::string& pattern, Error error
   const auto elsewhere = list_functions(world, "*", pattern, "call");
   if (!elsewhere.ok() || elsewhere->empty()) return error;
   const std::string& point = elsewhere->front().text;
-  return {error.message, fmt::format("a library has {}: '{}:{}'", function_in(point), file_in(point), pattern)};
+  return {error.message, fmt::format("a library has {}: '{}:{}'", elsewhere->front().function, file_in(point), pattern)};
 }
 
 }  // namespace
@@ -112,10 +102,10 @@ Result<std::vector<std::string>> functions_in_processes(const session::TargetOpt
     const std::string head = library.empty() ? "" : library + ":";
     for (const auto* listed : {&points, returns.ok() ? &*returns : nullptr}) {
       if (!listed || !visit) continue;
-      for (const auto& [point, variables] : *listed) visit(function_in(point), variables);
+      for (const auto& point : *listed) visit(point.function, point.variables);
     }
-    for (const auto& [point, variables] : points) {
-      std::string name = function_in(point);
+    for (const auto& point : points) {
+      const std::string& name = point.function;
       const bool is_excluded =
           std::ranges::any_of(excluded, [&](const std::string& each) { return pattern_matches(each, name); });
       if (!is_excluded && !name.empty() && known.insert(head + name).second) names.push_back(head + name);

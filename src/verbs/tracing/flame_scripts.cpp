@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/embedded_text.h"
 #include "verbs/tasks/task_verbs.h"
 #include "verbs/terms/option_values.h"
@@ -43,6 +45,7 @@ Result<FlameScript> make_flame_script(const VerbLine& line) {
       return Error{fmt::format("--{} and --{} can't be shown in one picture", chosen, name), "run spile flame for each"};
     chosen = name;
     script.words += value.empty() ? " --" + name : fmt::format(" --{} {}", name, value);
+    std::ranges::replace(script.words, '\n', ' ');  // they stand in a comment
     if (name == "hz") {
       TRY(const int hz,
           parse_number("--hz", value, 1, kMostHz,
