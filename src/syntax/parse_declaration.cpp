@@ -64,7 +64,7 @@ namespace {
 struct ForeignBeginning {
   std::string_view name;
   const char* here;
-  std::string_view next = ":";  // what follows it there; "": any name
+  std::string_view next = ":";  // the token behind it there; "": any name
 };
 constexpr ForeignBeginning kBpftrace[] = {
     {"BEGIN", "probe begin { ... }", "{"},
