@@ -2,9 +2,11 @@
 from spiletest import *
 
 folder = temporary_directory()
-symbols = [r"a\nb", 'q"uo\\te', "sp ace", "!bang", "a|b", r"esc\033[31m", r"tab\there", "st*r?[x]", "100%s"]  # as they are printed
+# As they are printed.
+symbols = [r"a\nb", 'q"uo\\te', "sp ace", "!bang", "a|b", r"esc\033[31m", r"tab\there", "st*r?[x]", "100%s"]
 raw = [name if '"' in name else name.encode().decode("unicode_escape") for name in symbols]
-(folder / "odd.c").write_text("#define F(n) __attribute__((noinline)) void n(void) { __asm__ volatile(\"nop; nop; nop; nop; nop\"); }\n"
+(folder / "odd.c").write_text("#define NI __attribute__((noinline))\n"
+                              "#define F(n) NI void n(void) { __asm__ volatile(\"nop; nop; nop; nop; nop\"); }\n"
                               + "".join(f"F(f{i})\n" for i in range(len(raw)))
                               + "int main(void) { " + "".join(f"f{i}(); " for i in range(len(raw))) + "return 0; }\n")
 subprocess.run(["gcc", "-O1", "-c", "-o", folder / "odd.o", folder / "odd.c"], check=True)
