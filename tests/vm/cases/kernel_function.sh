@@ -146,7 +146,7 @@ esac
 out=$(spile -v -e 'global n, wrong probe kernel.function("ksys_read").return { if (pid() == target()) { n++
   if (@entry(tid()) != tid() || @entry(long_arg(3)) < $return) wrong++ } } probe end { printf("%d %d\n", n, wrong) }' -c "exec $reads" 2>&1)
 check "entry values" "$out" '^1000 0$'
-check "mechanism of entry values" "$out" '^kernel.function("ksys_read").return: fexit$'
+check "mechanism of entry values" "$out" '^kernel\.function\("ksys_read"\)\.return: fexit$'
 case $(uname -r) in
   6.1.*) ;;
   *) out=$(spile -e 'probe kernel.function("vfs_read") { if (pid() == target()) { println($file->f_op$); println($file->f_inode$); println($$parms$); exit() } }' -c "exec $reads" 2>&1)
