@@ -69,8 +69,6 @@ struct ForeignBeginning {
 constexpr ForeignBeginning kBpftrace[] = {
     {"BEGIN", "probe begin { ... }", "{"},
     {"END", "probe end { ... }", "{"},
-    {"begin", "probe begin { ... }", "{"},
-    {"end", "probe end { ... }", "{"},
     {"config", "options on the command line, such as -D and -s", "="},
     {"fn", "function NAME (ARGUMENTS) { ... }", ""},
     {"macro", "@define NAME(ARGUMENTS) %( ... %)", ""},

@@ -13,7 +13,7 @@ for script, here in (("BEGIN { printf(\"hi\") }", "probe begin"), ("END { }", "p
                      ("uretprobe:/bin/true:main { }", ".return"), ("kprobe:vfs_read /pid == 3/ { }", "kernel.function"),
                      ("k:vfs_read { }", "kernel.function"), ("tracepoint:syscalls:sys_enter_openat { }", "syscall.NAME"),
                      ("interval:s:1 { }", "timer.s(1)"), ("profile:hz:99 { }", "timer.profile"),
-                     ("usdt:/bin/true:a { }", "mark"), ("begin { }", "probe begin"), ("config = { max_map_keys = 3 }", "-D"),
+                     ("usdt:/bin/true:a { }", "mark"), ("config = { max_map_keys = 3 }", "-D"),
                      ("fn f($a : int64) : int64 { return 1 }", "function NAME"), ("iter:task { }", "foreach"),
                      ("self:signal:SIGUSR1 { }", "process.begin")):
     refused(script, "this is bpftrace's language", here)

@@ -6,9 +6,9 @@
 extern char test_calls, test_by_key, test_ring;
 
 struct Constants { long target; };
-struct Control { unsigned enabled, exit_requested, epoch, pad; };
+struct Control { unsigned enabled, exit_requested, epoch, errors, interrupts, unused; };
 const volatile struct Constants test_constants __attribute__((section(".rodata"))) = {0};
-volatile struct Control spile_kernel_control __attribute__((section(".data"))) = {0, 7, 0, 0};
+volatile struct Control spile_kernel_control __attribute__((section(".data"))) = {0, 7};
 
 static inline __attribute__((always_inline)) void add(void* map, unsigned index, long amount) {
   long* cell = lookup(map, &index);
