@@ -20,7 +20,7 @@ spile("--no-such-option").expect(status=1, out="", err_match="no-such-option")
 
 # A wrong line is rejected with an error.
 for line, message in [(["-p9", "-e", ""], "pass number '9'"), (["-e", "a", "-e", "b"], "only one script"),
-                      (["-c", "true", "-x", "1", script], "-c and -x"), (["-B", "X=1", script], "-B is not supported"),
+                      (["-B", "X=1", script], "-B is not supported"),
                       (["-r", "0.99", script], "running kernel"), (["-S", "1", script], "-S needs -o"),
                       (["-D", "MAXACTIN=1", script, 1, 2], "did you mean MAXACTION"), (["-l", "begin", "-e", "x"], "-l")]:
     spile(*line).expect(status=1, out="", err_match=message)
