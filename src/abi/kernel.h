@@ -204,7 +204,7 @@ struct alignas(8) KernelControl {
   uint32_t exit_requested;  // 1: a handler has called exit()
   uint32_t epoch;           // 0 or 1: whose shards handlers write; flipped by the controller
   uint32_t errors;          // of handlers, those whose record was lost included
-  uint32_t interrupts;      // 1: a handler at a kprobe has run in an interrupt: others may miss hits by it
+  uint32_t interrupts;      // 1: a handler at a kprobe has run in an interrupt, so that others may miss hits; or nobody asks
   uint32_t unused;
 };
 static_assert(sizeof(KernelControl) == 24);

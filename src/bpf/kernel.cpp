@@ -565,7 +565,7 @@ std::vector<std::pair<std::string, uint64_t>> LoadedKernel::missed() const {
   return all;
 }
 
-// A kprobe misses hits only where another handler runs on the processor that was not called by the places below.
+// A kprobe misses hits only where another handler runs on the processor, and not by those of kAlone.
 bool LoadedKernel::misses_uncounted() const {
   using Kind = AttachPoint::Kind;
   static constexpr Kind kAlone[] = {Kind::kRawTracepoint, Kind::kPacket, Kind::kFentry, Kind::kFexit};

@@ -143,7 +143,9 @@ Result<void> KernelSide::attach() {
   watch_.emplace(*kernel_);
   if (followed_) TRY_DO(followed_->add_running(*kernel_));
   if (std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol); control.size() >= sizeof(abi::KernelControl)) {
-    reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
+    auto* handlers = reinterpret_cast<abi::KernelControl*>(control.data());
+    handlers->interrupts = !kernel_->misses_uncounted();  // where it makes no difference, no handler looks
+    handlers->enabled = 1;
   }
   if (const std::vector<Error>& refused = kernel_->refused(); !refused.empty()) {
     const std::string others = refused.size() > 1 ? fmt::format(" (and {} others)", refused.size() - 1) : "";
